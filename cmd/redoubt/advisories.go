@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/store"
 	versions "github.com/redoubt/redoubt/internal/version"
@@ -28,17 +28,17 @@ func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem
 
 // advisoriesActor acts where findings follow the advisories, and loads what the
 // publishers give out.
-var advisoriesActor = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
+var advisoriesActor = model.Actor{Kind: "system", Name: model.SourceAdvisories}
 
 // followRefs brings the findings of refs in line with what the advisories say; see
 // ingest.FollowAll.
-func followRefs(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+func followRefs(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
 	return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 }
 
 // matchDeployments has all deployments follow the advisories. One that fails stops no
 // other.
-func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.SweepResult)) error {
+func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(model.Deployment, advisory.SweepResult)) error {
 	ctx = store.Long(ctx) // people go first
 	all, err := st.Deployments(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 
 // age is the time since advisories were last found to be up to date: of the
 // source of records that was checked last.
-func age(now time.Time, sources []redoubt.AdvisorySource) (time.Duration, bool) {
+func age(now time.Time, sources []model.AdvisorySource) (time.Duration, bool) {
 	var newest time.Time
 	for _, s := range sources {
 		if at := later(s.CheckedAt, s.LoadedAt); s.Kind == "osv" && at.After(newest) {
@@ -150,7 +150,7 @@ func age(now time.Time, sources []redoubt.AdvisorySource) (time.Duration, bool) 
 	return now.Sub(newest), !newest.IsZero()
 }
 
-func ageOf(now time.Time, s redoubt.AdvisorySource) string {
+func ageOf(now time.Time, s model.AdvisorySource) string {
 	at := later(s.CheckedAt, s.LoadedAt)
 	if at.IsZero() {
 		return "-"

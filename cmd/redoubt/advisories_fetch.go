@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 // from a download that broke off is gone on with, if it is still of the same.
 type download struct {
 	*updater
-	source  *redoubt.AdvisorySource
+	source  *model.AdvisorySource
 	address string // with its credentials, which the source does not have
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -24,10 +24,10 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 	c.Data = t.TempDir()
 	st := openData(t, c.Data)
 	d := manyRefs(t, st, 2)
-	var rule redoubt.NotificationRule
-	err := st.Update(t.Context(), d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) (err error) {
-		rule, err = tx.AddNotificationRule(ctx, redoubt.NotificationRule{
-			Name: "news", Events: redoubt.NotificationEvents(0).With(redoubt.EventAdvisory), Channel: redoubt.ChannelEmail, To: []string{"alice@example.com"}, Digest: redoubt.DigestWeek,
+	var rule model.NotificationRule
+	err := st.Update(t.Context(), d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) (err error) {
+		rule, err = tx.AddNotificationRule(ctx, model.NotificationRule{
+			Name: "news", Events: model.NotificationEvents(0).With(model.EventAdvisory), Channel: model.ChannelEmail, To: []string{"alice@example.com"}, Digest: model.DigestWeek,
 		}, func(int64) ([]byte, error) { return []byte{}, nil })
 		return err
 	})
@@ -59,7 +59,7 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 }
 
 // newestTold finds out whom to tell, and returns what a rule has told last; zero: nothing.
-func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m redoubt.NotificationMessage) {
+func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m model.NotificationMessage) {
 	t.Helper()
 	for {
 		j, err := storetest.Claim(t.Context(), st, time.Minute, store.NotifyJob)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -14,10 +14,10 @@ import (
 func TestARestoredDeploymentFollows(t *testing.T) {
 	st := openData(t, t.TempDir())
 	d := manyRefs(t, st, 1)
-	if err := st.PutAdvisories(t.Context(), []redoubt.Advisory{}, advisory.Regroup); err != nil {
+	if err := st.PutAdvisories(t.Context(), []model.Advisory{}, advisory.Regroup); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return nil }); err != nil {
+	if err := st.PutScores(t.Context(), func(func(model.EPSSScore) error) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s := &service{store: st}
@@ -32,14 +32,14 @@ func TestARestoredDeploymentFollows(t *testing.T) {
 	if !pending() {
 		t.Error("nothing waits for what nobody followed")
 	}
-	if err := matchDeployments(t.Context(), st, advisory.NewLibrary(orders), nil, func(redoubt.Deployment, advisory.SweepResult) {}); err != nil {
+	if err := matchDeployments(t.Context(), st, advisory.NewLibrary(orders), nil, func(model.Deployment, advisory.SweepResult) {}); err != nil {
 		t.Fatal(err)
 	}
 	if pending() {
 		t.Fatal("something waits after all have followed")
 	}
 	err := st.Update(t.Context(), d.ID, advisoriesActor, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+		return tx.SaveAdvisoryMatch(ctx, model.AdvisoryProgress{}, 0)
 	})
 	if err != nil {
 		t.Fatal(err)

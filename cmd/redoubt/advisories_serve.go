@@ -8,17 +8,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // matchAdvisories is the queue.Work of store.MatchJob: it matches all deployments with the current
 // advisories and scores.
-func (s *service) matchAdvisories(ctx context.Context, _ redoubt.Job) (result []byte, media string, err error) {
+func (s *service) matchAdvisories(ctx context.Context, _ model.Job) (result []byte, media string, err error) {
 	busy := false
-	err = matchDeployments(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.SweepResult) {
+	err = matchDeployments(ctx, s.store, s.advisories, nil, func(d model.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
 			s.log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
@@ -62,7 +62,7 @@ func (s *service) advisoriesJob() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.config.AdvisoriesEvery)
 	for _, location := range s.sources() {
-		fmt.Fprintln(sum, redoubt.AdvisorySource{Location: location}.Shown())
+		fmt.Fprintln(sum, model.AdvisorySource{Location: location}.Shown())
 	}
 	return fmt.Sprintf("advisories %x", sum.Sum(nil)[:16])
 }
@@ -70,9 +70,9 @@ func (s *service) advisoriesJob() string {
 // loadAdvisories returns the queue.Work that loads advisories and adds the next job. After an error
 // the stored advisories remain, and the load is repeated after loadAgain.
 func (s *service) loadAdvisories(a *app) queue.Work {
-	return func(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	return func(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
-		err = u.all(ctx, s.sources(), func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+		err = u.all(ctx, s.sources(), func(source model.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged,
 				"records", done.Records, "changed", done.Changed, "refused", done.Refused)
 		})
@@ -83,7 +83,7 @@ func (s *service) loadAdvisories(a *app) queue.Work {
 			err = nil
 		}
 		if err == nil {
-			err = s.store.EnqueueServer(ctx, redoubt.Job{Kind: j.Kind, Subject: j.Subject, DueAt: a.clock().Add(again)})
+			err = s.store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: a.clock().Add(again)})
 		}
 		return nil, "", err
 	}

@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -41,7 +41,7 @@ func (c advisoriesShowCmd) Run(a *app) error {
 
 func vulnerability(ctx context.Context, st *store.Store, id string) (*advisory.Vulnerability, error) {
 	g, err := st.AdvisoryGroup(ctx, id)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil, fmt.Errorf("no advisory is known as %s; redoubt advisories status shows which are loaded", id)
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (c advisoriesImpactCmd) Run(a *app) error {
 			if err == nil {
 				return c.ofVulnerability(ctx, a, tx, g)
 			}
-			if !errors.Is(err, redoubt.ErrNotFound) {
+			if !errors.Is(err, model.ErrNotFound) {
 				return err
 			}
 		}
@@ -108,7 +108,7 @@ func (c advisoriesImpactCmd) Run(a *app) error {
 	})
 }
 
-func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *store.Tx, g redoubt.AdvisoryGroup) error {
+func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *store.Tx, g model.AdvisoryGroup) error {
 	v, err := advisory.NewVulnerability(g)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *st
 			fixes[j] = fix.Version
 		}
 		rows[i] = []string{
-			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), cmp.Or(redoubt.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
+			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), cmp.Or(model.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
 		}
 	}
 	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows), warnTruncated(a, more))
@@ -136,7 +136,7 @@ func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *app, tx *store.Tx
 	if err != nil {
 		return err
 	}
-	filter := redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Name: c.What, Lower: lower, Upper: upper}}}
+	filter := model.DependencyFilter{Packages: []model.PackageFilter{{Name: c.What, Lower: lower, Upper: upper}}}
 	list, more, err := tx.Dependencies(ctx, filter, 0, c.Limit)
 	if err != nil {
 		return err

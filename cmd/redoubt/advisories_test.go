@@ -18,11 +18,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -154,15 +154,15 @@ func TestUpdateFromAPublisher(t *testing.T) {
 }
 
 // manyRefs makes a deployment with a vulnerable package on many refs.
-func manyRefs(t *testing.T, st *store.Store, n int) redoubt.Deployment {
+func manyRefs(t *testing.T, st *store.Store, n int) model.Deployment {
 	t.Helper()
-	d, err := st.CreateDeployment(t.Context(), "acme", "", redoubt.Actor{})
+	d, err := st.CreateDeployment(t.Context(), "acme", "", model.Actor{})
 	for i := 0; i < n && err == nil; i++ {
-		err = st.Update(t.Context(), d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) error {
-			report := &redoubt.Report{Tool: "lockfile", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{
-				{Lockfile: "package-lock.json", Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "a", Version: "0.1.0"}}},
+		err = st.Update(t.Context(), d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) error {
+			report := &model.Report{Tool: "lockfile", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{
+				{Lockfile: "package-lock.json", Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "a", Version: "0.1.0"}}},
 			}}
-			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{Project: redoubt.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true, Report: report})
+			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{Project: model.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true, Report: report})
 			return err
 		})
 	}
@@ -183,9 +183,9 @@ func openData(t *testing.T, dir string) *store.Store {
 }
 
 // matched counts the findings of a deployment's advisories.
-func matched(t *testing.T, st *store.Store, d redoubt.Deployment) int {
+func matched(t *testing.T, st *store.Store, d model.Deployment) int {
 	t.Helper()
-	var list []redoubt.Impact
+	var list []model.Impact
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, _, err = tx.Impact(ctx, store.ImpactQuery{Group: 1, Names: []string{"A-1"}, Limit: 10_000})
 		return err
@@ -236,7 +236,7 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	}
 	defer next.Close()
 	var swept advisory.SweepResult
-	if err := matchDeployments(t.Context(), next, advisory.NewLibrary(orders), nil, func(_ redoubt.Deployment, s advisory.SweepResult) { swept = s }); err != nil {
+	if err := matchDeployments(t.Context(), next, advisory.NewLibrary(orders), nil, func(_ model.Deployment, s advisory.SweepResult) { swept = s }); err != nil {
 		t.Fatal(err)
 	}
 	if got := matched(t, next, d); got != refs || swept.Refs != refs-before {

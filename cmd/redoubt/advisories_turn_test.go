@@ -8,32 +8,32 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // spreadRefs makes a deployment with a lockfile on each ref of each project.
-func spreadRefs(t *testing.T, st *store.Store, slug string, projects, refs int) redoubt.Deployment {
+func spreadRefs(t *testing.T, st *store.Store, slug string, projects, refs int) model.Deployment {
 	t.Helper()
-	d, err := st.CreateDeployment(t.Context(), slug, "", redoubt.Actor{})
+	d, err := st.CreateDeployment(t.Context(), slug, "", model.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range projects * refs {
-		inventory := redoubt.Inventory{Lockfile: "package-lock.json"}
+		inventory := model.Inventory{Lockfile: "package-lock.json"}
 		for k, name := range []string{"a", "b", "c"} {
 			version := fmt.Sprint("0.", 1+(i+k)%3, ".0")
-			inventory.Dependencies = append(inventory.Dependencies, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: version})
+			inventory.Dependencies = append(inventory.Dependencies, model.Dependency{Ecosystem: "npm", Name: name, Version: version})
 		}
 		upload := ingest.Upload{
-			Project: redoubt.Project{Name: fmt.Sprint("acme/p", i/refs)}, Ref: fmt.Sprint("b", i%refs), Full: true,
-			Report: &redoubt.Report{Tool: "lockfile", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{inventory}},
+			Project: model.Project{Name: fmt.Sprint("acme/p", i/refs)}, Ref: fmt.Sprint("b", i%refs), Full: true,
+			Report: &model.Report{Tool: "lockfile", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{inventory}},
 		}
-		err := st.Update(t.Context(), d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) error {
+		err := st.Update(t.Context(), d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) error {
 			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, upload)
 			return err
 		})
@@ -62,7 +62,7 @@ var findingIDs = regexp.MustCompile(`(#|"merged_into":|"finding_id":)(\d+)`)
 
 // told is what a deployment shows of its supply-chain findings, and their histories, in
 // which findings are called by their places.
-func told(t *testing.T, st *store.Store, d redoubt.Deployment) (list []string) {
+func told(t *testing.T, st *store.Store, d model.Deployment) (list []string) {
 	t.Helper()
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		refs, err := tx.HoldingRefs(ctx, nil)
@@ -103,7 +103,7 @@ func told(t *testing.T, st *store.Store, d redoubt.Deployment) (list []string) {
 	return list
 }
 
-func encodedEPSS(l redoubt.Lineage) string {
+func encodedEPSS(l model.Lineage) string {
 	if l.Annotations.EPSS == nil {
 		return "no score"
 	}
@@ -128,8 +128,8 @@ func TestRefsThatFollowTogether(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			st := storetest.Open(t, storetest.Database(t, engine, storetest.NewClock()))
-			err := st.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
-				return put(redoubt.EPSSScore{CVE: "CVE-2024-0001", EPSS: redoubt.EPSS{Score: 0.5, Percentile: 0.9}})
+			err := st.PutScores(t.Context(), func(put func(model.EPSSScore) error) error {
+				return put(model.EPSSScore{CVE: "CVE-2024-0001", EPSS: model.EPSS{Score: 0.5, Percentile: 0.9}})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -143,9 +143,9 @@ func TestRefsThatFollowTogether(t *testing.T) {
 				},
 			}
 			single := sweep
-			single.Follow = func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, _ int) ([]redoubt.Followed, error) {
+			single.Follow = func(ctx context.Context, tx *store.Tx, advised []model.Advised, _ int) ([]model.Followed, error) {
 				first, err := followRefs(ctx, tx, advised[:1], 1)
-				return append(first, make([]redoubt.Followed, len(advised)-1)...), err
+				return append(first, make([]model.Followed, len(advised)-1)...), err
 			}
 			for i, records := range steps {
 				publishRecords(t, st, records)

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -58,11 +58,11 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	}
 	bar := newSteps(raw(a.err))
 	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar, by: a.actor()}
-	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+	err = u.all(a.ctx, from, func(s model.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 		bar.pause(func() { printSource(a.out, s, done, unchanged) })
 	})
 	library := advisory.NewLibrary(orders)
-	err = errors.Join(err, matchDeployments(a.ctx, st, library, bar.refs, func(d redoubt.Deployment, swept advisory.SweepResult) {
+	err = errors.Join(err, matchDeployments(a.ctx, st, library, bar.refs, func(d model.Deployment, swept advisory.SweepResult) {
 		bar.pause(func() {
 			if swept.Busy {
 				fmt.Fprintf(a.out, "%s: another process is matching it\n", d.Slug)
@@ -75,7 +75,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	return errors.Join(err, st.Close())
 }
 
-func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+func printSource(w io.Writer, s model.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 	if unchanged {
 		fmt.Fprintf(w, "%s: unchanged\n", s.Shown())
 		return
@@ -113,13 +113,13 @@ type updater struct {
 	cache string
 	force bool
 	bar   *steps
-	by    redoubt.Actor // who has it load
+	by    model.Actor // who has it load
 }
 
 // shownError is an error of a source whose address it tells as people may see it.
 type shownError struct {
 	error
-	of redoubt.AdvisorySource
+	of model.AdvisorySource
 }
 
 func (e shownError) Unwrap() error { return e.error }
@@ -131,7 +131,7 @@ func (e shownError) Error() string {
 	}
 	text = queryInText.ReplaceAllString(text, `"$1"`)
 	return addressInText.ReplaceAllStringFunc(text, func(address string) string {
-		return redoubt.AdvisorySource{Location: address}.Shown() // also of a redirect
+		return model.AdvisorySource{Location: address}.Shown() // also of a redirect
 	})
 }
 
@@ -145,7 +145,7 @@ var (
 var errAddress = errors.New("the address is not valid: write special characters of a user name or password as in %23 for #")
 
 // all loads the sources one after the other and publishes what they brought.
-func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.LoadResult, bool)) error {
+func (u *updater) all(ctx context.Context, from []string, told func(model.AdvisorySource, advisory.LoadResult, bool)) error {
 	var failed []error
 	for _, location := range from {
 		location = strings.TrimSpace(location)
@@ -154,8 +154,8 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			err = shownError{err, redoubt.AdvisorySource{Location: location}}
-			failed = append(failed, fmt.Errorf("%s: %w", redoubt.AdvisorySource{Location: location}.Shown(), err))
+			err = shownError{err, model.AdvisorySource{Location: location}}
+			failed = append(failed, fmt.Errorf("%s: %w", model.AdvisorySource{Location: location}.Shown(), err))
 			s.Error = err.Error()
 		} else {
 			told(s, done, unchanged)
@@ -172,7 +172,7 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 }
 
 // note keeps how a source was found, and leaves in the trail what it brought.
-func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) error {
+func (u *updater) note(ctx context.Context, s model.AdvisorySource, done advisory.LoadResult, unchanged bool) error {
 	if err := u.store.PutAdvisorySource(ctx, s); err != nil || unchanged {
 		return err
 	}
@@ -180,8 +180,8 @@ func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advis
 }
 
 // one loads a source. What was loaded before and has not changed is left.
-func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
-	isURL := redoubt.AdvisorySource{Location: location}.IsAddress()
+func (u *updater) one(ctx context.Context, location string) (s model.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
+	isURL := model.AdvisorySource{Location: location}.IsAddress()
 	if !isURL {
 		if location, err = filepath.Abs(location); err != nil {
 			return s, done, false, err
@@ -216,7 +216,7 @@ func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisoryS
 }
 
 // load stores what a file or folder holds.
-func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySource) (done advisory.LoadResult, err error) {
+func (u *updater) load(ctx context.Context, name string, s *model.AdvisorySource) (done advisory.LoadResult, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return done, err
@@ -265,7 +265,7 @@ func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySour
 
 func (u *updater) scores(ctx context.Context, r io.Reader) (done advisory.LoadResult, err error) {
 	var file advisory.EPSSFile
-	err = u.store.PutScores(ctx, func(put func(redoubt.EPSSScore) error) error {
+	err = u.store.PutScores(ctx, func(put func(model.EPSSScore) error) error {
 		file, err = advisory.ReadEPSS(r, put)
 		return err
 	})

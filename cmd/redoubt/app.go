@@ -15,8 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -46,8 +46,8 @@ func (a *app) end() (err error) {
 }
 
 // actor names the person at the command line in the audit trail.
-func (a *app) actor() redoubt.Actor {
-	by := redoubt.Actor{Kind: "cli"}
+func (a *app) actor() model.Actor {
+	by := model.Actor{Kind: "cli"}
 	if u, err := user.Current(); err == nil {
 		by.Name = u.Username
 	}
@@ -79,22 +79,22 @@ type tenant struct {
 }
 
 // use opens the storage and finds the deployment.
-func (t tenant) use(a *app) (*store.Store, redoubt.Deployment, error) {
+func (t tenant) use(a *app) (*store.Store, model.Deployment, error) {
 	st, err := a.open(t.Storage)
 	if err != nil {
-		return nil, redoubt.Deployment{}, err
+		return nil, model.Deployment{}, err
 	}
 	d, err := t.find(a.ctx, st)
 	if err != nil {
-		return nil, redoubt.Deployment{}, errors.Join(err, st.Close())
+		return nil, model.Deployment{}, errors.Join(err, st.Close())
 	}
 	return st, d, nil
 }
 
-func (t tenant) find(ctx context.Context, st *store.Store) (redoubt.Deployment, error) {
+func (t tenant) find(ctx context.Context, st *store.Store) (model.Deployment, error) {
 	if t.Deployment != "" {
 		d, err := st.Deployment(ctx, t.Deployment)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			return d, fmt.Errorf("there is no deployment %q; redoubt deployment list shows what there is", t.Deployment)
 		}
 		return d, err
@@ -102,15 +102,15 @@ func (t tenant) find(ctx context.Context, st *store.Store) (redoubt.Deployment, 
 	all, err := st.Deployments(ctx)
 	switch {
 	case err != nil:
-		return redoubt.Deployment{}, err
+		return model.Deployment{}, err
 	case len(all) == 0:
-		return redoubt.Deployment{}, errors.New("there is no deployment yet: make one with redoubt deployment create SLUG")
+		return model.Deployment{}, errors.New("there is no deployment yet: make one with redoubt deployment create SLUG")
 	case len(all) > 1:
 		slugs := make([]string, len(all))
 		for i, d := range all {
 			slugs[i] = d.Slug
 		}
-		return redoubt.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)", len(all), strings.Join(slugs, ", "))
+		return model.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)", len(all), strings.Join(slugs, ", "))
 	}
 	return all[0], nil
 }
@@ -150,7 +150,7 @@ func table(w io.Writer, head string, rows [][]string) error {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = redoubt.Escaped(cell, "")
+			cells[i] = model.Escaped(cell, "")
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -53,7 +53,7 @@ func (c auditCmd) Run(a *app) error {
 	})
 }
 
-func printEvents(a *app, events []redoubt.AuditEvent) error {
+func printEvents(a *app, events []model.AuditEvent) error {
 	for _, e := range events {
 		line, err := json.Marshal(auditLine{
 			ID: e.ID, At: e.At, By: e.By.String(), Action: e.Action, Subject: e.Subject,

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -67,7 +67,7 @@ const (
 func (c checkCmd) Run(a *app) error {
 	report := &checkReport{app: a, silent: c.JSON, Whole: true}
 	err := c.check(a, report)
-	if errors.Is(err, redoubt.ErrDamaged) {
+	if errors.Is(err, model.ErrDamaged) {
 		report.add("", "the database", []string{err.Error()})
 		err = nil
 	}
@@ -117,7 +117,7 @@ func checkDeployments(a *app, st *store.Store, report *checkReport) error {
 			err = checkIndex(a, st, findings, d, tell)
 		}
 		findings.Drop(d.ID)
-		if errors.Is(err, redoubt.ErrDamaged) {
+		if errors.Is(err, model.ErrDamaged) {
 			tell(listedFindings, []string{err.Error()})
 			err = nil
 		}
@@ -136,7 +136,7 @@ const listedFindings = "findings, as they are listed"
 
 // checkIndex compares what the index makes of the feed with what the store has, by
 // project, product and status. Beside a server that writes it counts again.
-func checkIndex(a *app, st *store.Store, findings *index.Index, d redoubt.Deployment, tell func(string, []string)) error {
+func checkIndex(a *app, st *store.Store, findings *index.Index, d model.Deployment, tell func(string, []string)) error {
 	for range checkTries {
 		var stored map[store.FindingCount]int
 		var version int64
@@ -171,27 +171,27 @@ func checkIndex(a *app, st *store.Store, findings *index.Index, d redoubt.Deploy
 
 // isOfRows reports whether an error is about what is stored, and not about reading it.
 func isOfRows(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && !errors.Is(err, redoubt.ErrUnavailable) && !errors.Is(err, redoubt.ErrNotFound)
+	return err != nil && ctx.Err() == nil && !errors.Is(err, model.ErrUnavailable) && !errors.Is(err, model.ErrNotFound)
 }
 
 // checkTries is how often findings are counted until no write came in between.
 const checkTries = 20
 
 func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults []string) {
-	all, listed := map[redoubt.IssueType]int{}, map[redoubt.IssueType]int{}
+	all, listed := map[model.IssueType]int{}, map[model.IssueType]int{}
 	for c, n := range stored {
 		if c.Status == 0 {
 			continue // removed ones are in no list
 		}
-		got := view.Count(redoubt.FindingFilter{IssueType: c.IssueType, ProjectIDs: []int64{c.ProjectID}, Statuses: []redoubt.Status{c.Status}})
+		got := view.Count(model.FindingFilter{IssueType: c.IssueType, ProjectIDs: []int64{c.ProjectID}, Statuses: []model.Status{c.Status}})
 		if got != n {
 			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed", c.ProjectID, n, c.IssueType, c.Status, got))
 		}
 		all[c.IssueType] += n
 	}
-	statuses := []redoubt.Status{redoubt.StatusOpen, redoubt.StatusFixed, redoubt.StatusIgnored, redoubt.StatusReviewing, redoubt.StatusFixing}
-	for t := redoubt.SAST; t <= redoubt.Secrets; t++ {
-		if listed[t] = view.Count(redoubt.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
+	statuses := []model.Status{model.StatusOpen, model.StatusFixed, model.StatusIgnored, model.StatusReviewing, model.StatusFixing}
+	for t := model.SAST; t <= model.Secrets; t++ {
+		if listed[t] = view.Count(model.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
 			faults = append(faults, fmt.Sprintf("there are %d %s findings, %d are listed", all[t], t, listed[t]))
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -30,7 +30,7 @@ func TestCheckEndsWithACode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = st.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	_, err = st.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err := errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestCheckGoesOn(t *testing.T) {
 	w.scan("main", "a.js", "b.js")
 	first := w.deployment
 	var err error
-	if w.deployment, err = w.store.CreateDeployment(t.Context(), "zz", "ZZ", redoubt.Actor{Kind: "cli"}); err != nil {
+	if w.deployment, err = w.store.CreateDeployment(t.Context(), "zz", "ZZ", model.Actor{Kind: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	w.scan("main", "c.js")
@@ -134,8 +134,8 @@ func TestCheckComparesListsWithRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := store.FindingCount{ProjectID: 1, IssueType: redoubt.SAST, Status: redoubt.StatusOpen}
-	fixed := store.FindingCount{ProjectID: 1, IssueType: redoubt.SAST, Status: redoubt.StatusFixed}
+	open := store.FindingCount{ProjectID: 1, IssueType: model.SAST, Status: model.StatusOpen}
+	fixed := store.FindingCount{ProjectID: 1, IssueType: model.SAST, Status: model.StatusFixed}
 	for name, c := range map[string]struct {
 		change func(map[store.FindingCount]int)
 		want   []string
@@ -147,10 +147,10 @@ func TestCheckComparesListsWithRows(t *testing.T) {
 			"project 1 has 3 sast findings that are open, 2 are listed",
 		}},
 		"a project is not listed": {func(m map[store.FindingCount]int) {
-			m[store.FindingCount{ProjectID: 7, IssueType: redoubt.SCA, Status: redoubt.StatusIgnored}] = 1
+			m[store.FindingCount{ProjectID: 7, IssueType: model.SCA, Status: model.StatusIgnored}] = 1
 		}, []string{"project 7 has 1 sca findings that are ignored, 0 are listed", "there are 1 sca findings, 0 are listed"}},
 		"what is removed is in no list": {func(m map[store.FindingCount]int) {
-			m[store.FindingCount{ProjectID: 1, IssueType: redoubt.Secrets}] = 5
+			m[store.FindingCount{ProjectID: 1, IssueType: model.Secrets}] = 5
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

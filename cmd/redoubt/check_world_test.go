@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -25,7 +25,7 @@ type checkWorld struct {
 	app        *app
 	storage    config.Storage
 	store      *store.Store
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	now        time.Time
 }
 
@@ -37,7 +37,7 @@ func newCheckWorld(t *testing.T) *checkWorld {
 	if w.store, err = w.app.create(w.storage); err != nil {
 		t.Fatal(err)
 	}
-	if w.deployment, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"}); err != nil {
+	if w.deployment, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -60,9 +60,9 @@ func (w *checkWorld) scan(ref string, paths ...string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	err = w.store.Update(w.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+	err = w.store.Update(w.Context(), w.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
 		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/shop"}, Ref: ref, Full: true, Report: reports[0],
+			Project: model.Project{Name: "acme/shop"}, Ref: ref, Full: true, Report: reports[0],
 		})
 		return err
 	})

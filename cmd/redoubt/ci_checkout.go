@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxEvent bounds the file that tells of a workflow's event, in bytes.
@@ -47,7 +47,7 @@ func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err er
 		}
 	}
 	c = ci.Detect(env, facts)
-	if err := redoubt.CheckProjectName(c.Project); err != nil {
+	if err := model.CheckProjectName(c.Project); err != nil {
 		return "", c, fmt.Errorf("the project would be %q: %w; set SEMGREP_REPO_NAME, as acme/payments", c.Project, err)
 	}
 	return top, c, nil

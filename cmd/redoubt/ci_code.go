@@ -15,9 +15,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -33,7 +33,7 @@ const (
 // wantedCode is of which findings of a scan code is sent.
 type wantedCode struct {
 	scanID int64
-	places []redoubt.SnippetPlace
+	places []model.SnippetPlace
 }
 
 // code sends the lines around the findings of this build's scans, secrets taken
@@ -72,8 +72,8 @@ func (b *build) code(ctx context.Context) error {
 
 // wantedCode asks for what the server wants of each scan of this build, and for
 // where secrets are, by path.
-func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets map[string][]redoubt.SnippetPlace, err error) {
-	secrets = map[string][]redoubt.SnippetPlace{}
+func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets map[string][]model.SnippetPlace, err error) {
+	secrets = map[string][]model.SnippetPlace{}
 	asked := map[string]bool{}
 	for _, s := range b.result.Sources {
 		id, err := strconv.ParseInt(s.ScanID, 10, 64)
@@ -94,10 +94,10 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 		}
 		w := wantedCode{scanID: id}
 		for _, p := range answer.Findings {
-			w.places = append(w.places, redoubt.SnippetPlace(p))
+			w.places = append(w.places, model.SnippetPlace(p))
 		}
 		for _, p := range answer.Secrets {
-			secrets[p.Path] = append(secrets[p.Path], redoubt.SnippetPlace(p))
+			secrets[p.Path] = append(secrets[p.Path], model.SnippetPlace(p))
 		}
 		if len(w.places) > 0 {
 			wanted = append(wanted, w)
@@ -144,8 +144,8 @@ func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) e
 type codeReader struct {
 	root    *os.Root
 	blanker *report.Blanker
-	secrets map[string][]redoubt.SnippetPlace // by path
-	left    map[string]string                 // files of which there is no code, and why
+	secrets map[string][]model.SnippetPlace // by path
+	left    map[string]string               // files of which there is no code, and why
 	files   int
 }
 
@@ -182,9 +182,9 @@ func (c *codeReader) readSecrets(wanted []wantedCode) {
 }
 
 // snippets cuts the code around findings, file by file.
-func (c *codeReader) snippets(places []redoubt.SnippetPlace) (list []api.Snippet) {
+func (c *codeReader) snippets(places []model.SnippetPlace) (list []api.Snippet) {
 	places = slices.Clone(places)
-	slices.SortStableFunc(places, func(a, b redoubt.SnippetPlace) int {
+	slices.SortStableFunc(places, func(a, b model.SnippetPlace) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
 	var of string

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // snippets reads the code that is kept, by rule and place of its finding.
-func (w *ciWorld) snippets() map[string]redoubt.Snippet {
+func (w *ciWorld) snippets() map[string]model.Snippet {
 	w.Helper()
 	c := store.Config{Dir: w.data, Clock: time.Now}
 	if w.storage[0] == "--database-url" {
@@ -29,7 +29,7 @@ func (w *ciWorld) snippets() map[string]redoubt.Snippet {
 		w.Fatal(err)
 	}
 	defer st.Close()
-	out := map[string]redoubt.Snippet{}
+	out := map[string]model.Snippet{}
 	d, err := st.Deployment(w.Context(), "acme")
 	if err != nil {
 		w.Fatal(err)
@@ -37,7 +37,7 @@ func (w *ciWorld) snippets() map[string]redoubt.Snippet {
 	err = st.View(w.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		for id := int64(1); ; id++ {
 			f, err := tx.Finding(ctx, id)
-			if errors.Is(err, redoubt.ErrNotFound) {
+			if errors.Is(err, model.ErrNotFound) {
 				return nil
 			}
 			if err != nil {
@@ -197,7 +197,7 @@ func TestCodeIsOfTheCheckout(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	places := []redoubt.SnippetPlace{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
+	places := []model.SnippetPlace{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
 	c.readSecrets([]wantedCode{{1, places}})
 	got := c.snippets(places)
 	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {

@@ -4,8 +4,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestCIWithoutOSSOnly runs the real scanner as it runs by default: it requests an engine
@@ -22,7 +22,7 @@ func TestCIWithoutOSSOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Scans) != 1 || list.Scans[0].Status != redoubt.ScanError.String() {
+	if len(list.Scans) != 1 || list.Scans[0].Status != model.ScanError.String() {
 		t.Errorf("%+v\n%s", list.Scans, out)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
@@ -204,14 +204,14 @@ func isBOM(name string) bool {
 
 // semgrepIgnore reads the globs of a .semgrepignore. Its comments, includes and
 // exceptions name no file to leave out.
-func semgrepIgnore(name string) (globs redoubt.PathGlobs, err error) {
+func semgrepIgnore(name string) (globs model.PathGlobs, err error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, ":") && (redoubt.PathGlobs{line}).Check() == nil {
+		if !strings.HasPrefix(line, ":") && (model.PathGlobs{line}).Check() == nil {
 			globs = append(globs, line)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type connectionsCmd struct {
@@ -122,7 +122,7 @@ type connectionsCreateCmd struct {
 // Run creates the connection once the host has answered. A server receives the credential
 // over the network, so use TLS.
 func (c connectionsCreateCmd) Run(a *app) error {
-	kind, _ := redoubt.ParseHostKind(c.Kind)
+	kind, _ := model.ParseHostKind(c.Kind)
 	shown, err := c.credential(kind)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c connectionsCreateCmd) Run(a *app) error {
 		return err
 	}
 	r := api.CreateConnectionRequest{Kind: c.Kind, Name: c.Name, BaseURL: strings.TrimSuffix(c.BaseURL, "/"), Follow: c.Follow}
-	if shown != (redoubt.HostCredential{}) {
+	if shown != (model.HostCredential{}) {
 		r.Credential = &api.ConnectionCredential{
 			Kind: string(shown.Kind), Secret: shown.Secret, Username: shown.Username, KnownHosts: shown.KnownHosts, AppID: shown.AppID, InstallationID: shown.InstallationID,
 		}
@@ -329,7 +329,7 @@ func (c connectionsRepliesCmd) request(now api.Connection) (r api.UpdateConnecti
 	if c.Of != "" {
 		r.Replies = &c.Of
 	}
-	linked, err := redoubt.ParseHostPeople(c.Link)
+	linked, err := model.ParseHostPeople(c.Link)
 	if err != nil {
 		return r, err
 	}

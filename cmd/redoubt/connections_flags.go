@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // newConnection is a connection that is to be made, as flags say it.
@@ -23,21 +23,21 @@ type newConnection struct {
 
 // credential reads what is shown to the host. It is no flag: the list of processes shows
 // those to everybody on the machine.
-func (c newConnection) credential(kind redoubt.HostKind) (out redoubt.HostCredential, err error) {
+func (c newConnection) credential(kind model.HostKind) (out model.HostCredential, err error) {
 	if c.Credential == "" {
 		return out, nil
 	}
-	out.Kind, out.Username, out.AppID, out.InstallationID = redoubt.CredentialToken, c.Username, c.App, c.Install
+	out.Kind, out.Username, out.AppID, out.InstallationID = model.CredentialToken, c.Username, c.App, c.Install
 	switch {
 	case c.App != 0:
-		out.Kind = redoubt.CredentialApp
+		out.Kind = model.CredentialApp
 	case c.KnownHosts != "":
-		out.Kind = redoubt.CredentialSSHKey
+		out.Kind = model.CredentialSSHKey
 		if out.KnownHosts, err = readCredential(c.KnownHosts); err != nil {
 			return out, err
 		}
-	case kind == redoubt.HostGit || kind == redoubt.HostJira && c.Username != "":
-		out.Kind = redoubt.CredentialPassword
+	case kind == model.HostGit || kind == model.HostJira && c.Username != "":
+		out.Kind = model.CredentialPassword
 	}
 	out.Secret, err = readCredential(c.Credential)
 	return out, err

@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -77,12 +77,12 @@ func demoLink(a *app, st *store.Store, base string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the folder holds a demo without %s: start with another --data: %w", demo.Owner, err)
 	}
-	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
+	return newLink(a, st, model.UserLink{Kind: model.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
 
 // fill has the history happen, once.
-func (c demoCmd) fill(a *app, clock *demoClock, s *service) (redoubt.Deployment, error) {
-	if d, err := s.store.Deployment(a.ctx, "demo"); !errors.Is(err, redoubt.ErrNotFound) {
+func (c demoCmd) fill(a *app, clock *demoClock, s *service) (model.Deployment, error) {
+	if d, err := s.store.Deployment(a.ctx, "demo"); !errors.Is(err, model.ErrNotFound) {
 		return d, err
 	}
 	p := player{app: a, service: s, clock: clock, start: a.clock()}

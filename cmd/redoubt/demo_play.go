@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -48,8 +48,8 @@ type player struct {
 	service    *service
 	clock      *demoClock
 	start      time.Time
-	deployment redoubt.Deployment
-	people     map[string]redoubt.Actor
+	deployment model.Deployment
+	people     map[string]model.Actor
 	clients    map[string]*api.Client // by person; "" is CI
 	tagged     map[string]bool        // projects
 }
@@ -62,7 +62,7 @@ func (p *player) play() (err error) {
 	if p.deployment, err = p.service.store.CreateDeployment(p.app.ctx, "demo", "Demo", p.app.actor()); err != nil {
 		return err
 	}
-	p.people, p.clients, p.tagged = map[string]redoubt.Actor{}, map[string]*api.Client{}, map[string]bool{}
+	p.people, p.clients, p.tagged = map[string]model.Actor{}, map[string]*api.Client{}, map[string]bool{}
 	if err := p.update(p.app.actor(), p.prepare); err != nil {
 		return err
 	}
@@ -75,23 +75,23 @@ func (p *player) play() (err error) {
 	return nil
 }
 
-func (p *player) update(by redoubt.Actor, fn func(context.Context, *store.Tx) error) error {
+func (p *player) update(by model.Actor, fn func(context.Context, *store.Tx) error) error {
 	return p.service.store.Update(p.app.ctx, p.deployment.ID, by, fn)
 }
 
 // prepare makes the people, their tokens and the rules that scanners are given.
 func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 	for _, person := range demo.People {
-		u, err := tx.CreateUser(ctx, redoubt.User{Name: person.Name, DisplayName: person.DisplayName}, person.Role)
+		u, err := tx.CreateUser(ctx, model.User{Name: person.Name, DisplayName: person.DisplayName}, person.Role)
 		if err != nil {
 			return err
 		}
 		p.people[person.Name] = u.Actor()
-		if err := p.client(ctx, tx, person.Name, redoubt.Token{Name: person.DisplayName, UserID: u.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}); err != nil {
+		if err := p.client(ctx, tx, person.Name, model.Token{Name: person.DisplayName, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI}}); err != nil {
 			return err
 		}
 	}
-	if err := p.client(ctx, tx, "", redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}}); err != nil {
+	if err := p.client(ctx, tx, "", model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}}); err != nil {
 		return err
 	}
 	for _, name := range demo.Rules {
@@ -111,8 +111,8 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 }
 
 // client makes a token and who calls the Web API with it.
-func (p *player) client(ctx context.Context, tx *store.Tx, name string, t redoubt.Token) error {
-	t.Dialect = redoubt.DialectContract
+func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.Token) error {
+	t.Dialect = model.DialectContract
 	secret, _, err := mint(ctx, tx, t)
 	p.clients[name] = api.New("http://demo", secret)
 	p.clients[name].HTTP = &http.Client{Transport: edge.InProcess{Handler: p.service.server.Handler()}}
@@ -153,7 +153,7 @@ func (p *player) apply(e demo.Event) error {
 }
 
 // addCondition adds to the policy on the supply chain.
-func addCondition(ctx context.Context, tx *store.Tx, c redoubt.PolicyCondition) error {
+func addCondition(ctx context.Context, tx *store.Tx, c model.PolicyCondition) error {
 	supply, err := policyNamed(ctx, tx, "supply-chain")
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func addCondition(ctx context.Context, tx *store.Tx, c redoubt.PolicyCondition) 
 }
 
 // setDue gives policies their days.
-func setDue(ctx context.Context, tx *store.Tx, days map[string]redoubt.DueDays) error {
+func setDue(ctx context.Context, tx *store.Tx, days map[string]model.DueDays) error {
 	for _, slug := range slices.Sorted(maps.Keys(days)) {
 		p, err := policyNamed(ctx, tx, slug)
 		if err != nil {
@@ -179,14 +179,14 @@ func setDue(ctx context.Context, tx *store.Tx, days map[string]redoubt.DueDays) 
 }
 
 // policyNamed returns a policy by its slug.
-func policyNamed(ctx context.Context, tx *store.Tx, slug string) (redoubt.Policy, error) {
+func policyNamed(ctx context.Context, tx *store.Tx, slug string) (model.Policy, error) {
 	policies, err := tx.Policies(ctx)
-	i := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Slug == slug })
+	i := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Slug == slug })
 	if err == nil && i < 0 {
-		err = fmt.Errorf("policy %s: %w", slug, redoubt.ErrNotFound)
+		err = fmt.Errorf("policy %s: %w", slug, model.ErrNotFound)
 	}
 	if err != nil {
-		return redoubt.Policy{}, err
+		return model.Policy{}, err
 	}
 	return policies[i], nil
 }
@@ -196,7 +196,7 @@ func block(ctx context.Context, tx *store.Tx, rules []string) error {
 	policies, err := tx.Policies(ctx)
 	for _, rule := range rules {
 		for _, p := range policies {
-			if _, err := tx.SetRuleMode(ctx, p.ID, rule, redoubt.ModeBlock); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.SetRuleMode(ctx, p.ID, rule, model.ModeBlock); err != nil && !errors.Is(err, model.ErrNotFound) {
 				return fmt.Errorf("%s: %w", rule, err)
 			}
 		}
@@ -292,7 +292,7 @@ func (p *player) ask(e demo.Event) error {
 // publishAdvisories loads what the advisories say now, and has the findings follow.
 func (p *player) publishAdvisories(names []string) error {
 	for _, name := range names {
-		s := redoubt.AdvisorySource{Location: path.Base(name), LoadedAt: p.clock.now(), CheckedAt: p.clock.now()}
+		s := model.AdvisorySource{Location: path.Base(name), LoadedAt: p.clock.now(), CheckedAt: p.clock.now()}
 		done, err := p.load(name, &s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -309,7 +309,7 @@ func (p *player) publishAdvisories(names []string) error {
 }
 
 // load reads a folder of records, scores or the catalogue of what is exploited.
-func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.LoadResult, error) {
+func (p *player) load(name string, s *model.AdvisorySource) (advisory.LoadResult, error) {
 	u := updater{app: p.app, store: p.service.store}
 	switch path.Ext(name) {
 	case ".csv":

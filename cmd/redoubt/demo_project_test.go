@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
@@ -30,7 +30,7 @@ func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 
 // testProjectsSayWhatIsCounted compares what the pages of projects say with what the Web API
 // counts: by product, by severity, by branch and by package.
-func testProjectsSayWhatIsCounted(t *testing.T, d redoubt.Deployment, st *store.Store) {
+func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.Store) {
 	log, keys := slog.New(slog.DiscardHandler), edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
 	srv, err := server.New(server.Config{
@@ -43,18 +43,18 @@ func testProjectsSayWhatIsCounted(t *testing.T, d redoubt.Deployment, st *store.
 	defer site.Close()
 	pages, err := web.New(web.Config{
 		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys,
-		Viewers: somebody{web.Viewer{UserID: 1, User: "ada", Role: redoubt.RoleViewer, Deployment: d}},
+		Viewers: somebody{web.Viewer{UserID: 1, User: "ada", Role: model.RoleViewer, Deployment: d}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret := auth.NewSecret(d.ID)
-	var projects []redoubt.Project
-	err = st.Update(t.Context(), d.ID, redoubt.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
+	var projects []model.Project
+	err = st.Update(t.Context(), d.ID, model.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
 		if projects, err = tx.Projects(ctx, store.ProjectQuery{}); err != nil {
 			return err
 		}
-		_, err := tx.CreateToken(ctx, redoubt.Token{Name: "projects", PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, secret.Hash)
+		_, err := tx.CreateToken(ctx, model.Token{Name: "projects", PublicID: secret.PublicID, Scopes: []model.Scope{model.ScopeWebAPI}}, secret.Hash)
 		return err
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,7 +34,7 @@ func (c demoCmd) aboutRunner() string {
 
 // addRepository makes the repository, once, and has it scanned: now, and when something is
 // committed to it.
-func (c demoCmd) addRepository(a *app, s *service, d redoubt.Deployment) error {
+func (c demoCmd) addRepository(a *app, s *service, d model.Deployment) error {
 	dir, err := filepath.Abs(c.repository())
 	if err != nil {
 		return err
@@ -50,13 +50,13 @@ func (c demoCmd) addRepository(a *app, s *service, d redoubt.Deployment) error {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
-	err = s.store.Update(a.ctx, d.ID, redoubt.Actor{Kind: "system", Name: "demo"}, func(ctx context.Context, tx *store.Tx) error {
-		made, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "this machine", BaseURL: address, Account: "anybody", CheckedAt: tx.Now()},
+	err = s.store.Update(a.ctx, d.ID, model.Actor{Kind: "system", Name: "demo"}, func(ctx context.Context, tx *store.Tx) error {
+		made, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "this machine", BaseURL: address, Account: "anybody", CheckedAt: tx.Now()},
 			func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		if err != nil {
 			return err
 		}
-		seen, err := tx.SaveRepositories(ctx, made.ID, []redoubt.Repository{{HostID: address, FullName: demoRepository, DefaultBranch: "main", Private: true, CloneURL: address}}, true)
+		seen, err := tx.SaveRepositories(ctx, made.ID, []model.Repository{{HostID: address, FullName: demoRepository, DefaultBranch: "main", Private: true, CloneURL: address}}, true)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (c demoCmd) addRepository(a *app, s *service, d redoubt.Deployment) error {
 		if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{ManagedFull: new(true)}); err != nil {
 			return err
 		}
-		if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunOnPush, QueuedAt: tx.Now()}); err != nil {
+		if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: model.RunOnPush, QueuedAt: tx.Now()}); err != nil {
 			return err
 		}
 		of, err := tx.Repository(ctx, p.ID)

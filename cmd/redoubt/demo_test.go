@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -53,10 +53,10 @@ func testDemoIsWhole(t *testing.T, st *store.Store) {
 // testDemoKeepsNoSecret looks for the made-up secrets of the demo's samples,
 // which one of their scanners writes as they are. What the samples teach of
 // rules is known afterwards.
-func testDemoKeepsNoSecret(t *testing.T, dir string, d redoubt.Deployment, st *store.Store) {
+func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *store.Store) {
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SecretRules(ctx)
-		if !rules[redoubt.SecretRule{Tool: "gitleaks", Name: "github-pat"}] {
+		if !rules[model.SecretRule{Tool: "gitleaks", Name: "github-pat"}] {
 			t.Errorf("of gitleaks' rules %d are known", len(rules))
 		}
 		return err
@@ -82,7 +82,7 @@ func testDemoKeepsNoSecret(t *testing.T, dir string, d redoubt.Deployment, st *s
 }
 
 // playedDemo is a demo whose history has happened.
-func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
+func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	t.Helper()
 	clock := &demoClock{real: time.Now}
 	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
@@ -105,7 +105,7 @@ func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
 // testDemoLives looks for what months of work leave: decisions of
 // several people, an exception that is over, one that is not and one asked for, news without a
 // scan, builds that a policy fails, and times that are those of the history.
-func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
+func testDemoLives(t *testing.T, d model.Deployment, st *store.Store) {
 	now := time.Now()
 	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {
 		t.Errorf("the deployment is %v old", age)
@@ -146,8 +146,8 @@ func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 		if err != nil {
 			return err
 		}
-		asked, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfFindings, Limit: 10})
-		if err != nil || len(asked) != 1 || asked[0].State != redoubt.ExceptionRequested || asked[0].CreatedBy.Name != "Sam Whitfield" {
+		asked, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfFindings, Limit: 10})
+		if err != nil || len(asked) != 1 || asked[0].State != model.ExceptionRequested || asked[0].CreatedBy.Name != "Sam Whitfield" {
 			t.Errorf("asked for is %+v, %v", asked, err)
 		}
 		if err != nil {

@@ -10,19 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
 // testDemoHasViews lists the findings of the demo's saved views at the desk, by their names.
-func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
+func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	log := slog.New(slog.DiscardHandler)
 	srv, err := server.New(server.Config{
 		Store: st, Index: index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log}), Clock: time.Now, Logger: log, Version: "test",
@@ -34,8 +34,8 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	site := httptest.NewServer(srv.Handler())
 	defer site.Close()
 	secret := auth.NewSecret(d.ID)
-	err = st.Update(t.Context(), d.ID, redoubt.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateToken(ctx, redoubt.Token{Name: "desk", PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, secret.Hash)
+	err = st.Update(t.Context(), d.ID, model.Actor{Kind: "cli", Name: "test"}, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateToken(ctx, model.Token{Name: "desk", PublicID: secret.PublicID, Scopes: []model.Scope{model.ScopeWebAPI}}, secret.Hash)
 		return err
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func testDemoHasViews(t *testing.T, d redoubt.Deployment, st *store.Store) {
 		t.Fatalf("%+v, %v", views, err)
 	}
 	for _, v := range views.Views {
-		issueType, _ := redoubt.ParseIssueType(v.IssueType)
+		issueType, _ := model.ParseIssueType(v.IssueType)
 		if q, err := web.FindingQuery(issueType, v.Query, time.Now()); err != nil || q.Text != v.Query || v.Problem != "" || !v.Shared {
 			t.Errorf("%+v is kept as no page would: %q, %v", v, q.Text, err)
 		}

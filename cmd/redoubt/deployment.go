@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,7 +37,7 @@ func (c deploymentCreateCmd) Run(a *app) error {
 	if c.Name == "" {
 		c.Name = c.Slug
 	}
-	c.Name = redoubt.Line(c.Name)
+	c.Name = model.Line(c.Name)
 	d, err := st.CreateDeployment(a.ctx, c.Slug, c.Name, a.actor(), c.rules)
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "created deployment %s (id %d); next: redoubt token create --deployment %s NAME\n", d.Slug, d.ID, d.Slug)

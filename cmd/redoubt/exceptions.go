@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type exceptionsCmd struct {
@@ -95,12 +95,12 @@ func untilOf(e api.Exception) string {
 	if e.Until == nil {
 		return "forever"
 	}
-	return (&redoubt.Exception{Until: e.Until.Time}).UntilText()
+	return (&model.Exception{Until: e.Until.Time}).UntilText()
 }
 
 // whereOf says in which projects and paths an exception holds.
 func whereOf(e api.Exception) string {
-	return (&redoubt.Exception{Projects: e.Projects, Paths: e.Paths}).Where()
+	return (&model.Exception{Projects: e.Projects, Paths: e.Paths}).Where()
 }
 
 type exceptionsCreateCmd struct {

@@ -7,25 +7,25 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // describeVEX describes what became of a document.
 func describeVEX(d api.ImportVEX) string {
 	name := d.Format + " " + d.Name
-	switch redoubt.VEXOutcome(d.Outcome) {
-	case redoubt.VEXSame:
+	switch model.VEXOutcome(d.Outcome) {
+	case model.VEXSame:
 		return name + " says nothing new"
-	case redoubt.VEXOlder:
+	case model.VEXOlder:
 		return name + " is older than the one that is held: nothing changed"
-	case redoubt.VEXProposed:
+	case model.VEXProposed:
 		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted", name, d.ID, statements(d.Statements))
-	case redoubt.VEXRefused:
+	case model.VEXRefused:
 		return name + " has only statements that were refused before: it is not stored"
-	case redoubt.VEXDropped:
+	case model.VEXDropped:
 		return name + " made way for later proposals of the same upload: it is not stored"
-	case redoubt.VEXWithdrawn:
+	case model.VEXWithdrawn:
 		return fmt.Sprintf("%s says nothing any more; %s", name, decided(d.Triaged))
 	}
 	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, statements(d.Statements), decided(d.Triaged))
@@ -68,7 +68,7 @@ func (c exceptionsImportCmd) Run(a *app) error {
 		return err
 	}
 	if c.Output != "table" {
-		rows := redoubt.Map(answer.Documents, func(d api.ImportVEX) []string {
+		rows := model.Map(answer.Documents, func(d api.ImportVEX) []string {
 			return []string{d.ID, d.Format, d.Name, d.Outcome, strconv.Itoa(d.Statements), strconv.Itoa(d.Triaged)}
 		})
 		return c.print(a, "ID FORMAT NAME OUTCOME STATEMENTS TRIAGED", rows, answer)

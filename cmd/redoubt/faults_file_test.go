@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -170,7 +170,7 @@ func answersOn(t *testing.T, file, keys []byte, token ready) map[string]answered
 	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {
-		if !errors.Is(err, redoubt.ErrDamaged) {
+		if !errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a start says %v", err)
 		}
 		return nil
@@ -178,7 +178,7 @@ func answersOn(t *testing.T, file, keys []byte, token ready) map[string]answered
 	defer st.Close()
 	s, err := newService(a, config.Storage{Data: dir}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: time.Second}, st)
 	if err != nil {
-		if !errors.Is(err, redoubt.ErrDamaged) {
+		if !errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a start says %v", err)
 		}
 		return nil

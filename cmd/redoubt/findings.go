@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type findingsCmd struct {
@@ -42,7 +42,7 @@ func dueWord(f api.FindingCore) string {
 // called that.
 func severityWord(severity string, unrated bool) string {
 	if unrated {
-		return redoubt.NotRated
+		return model.NotRated
 	}
 	return severity
 }

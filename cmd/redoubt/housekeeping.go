@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -25,7 +25,7 @@ const (
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	ctx = store.Long(ctx)                                       // people go first
 	if _, err := advisory.FillCards(ctx, s.store); err != nil { // those that an earlier version did not make
-		s.logFailure(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
+		s.logFailure(ctx, model.Deployment{}, "making the cards of the advisories", err)
 	}
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
@@ -43,17 +43,17 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
-		s.logFailure(ctx, redoubt.Deployment{}, "listing the deployments", err)
+		s.logFailure(ctx, model.Deployment{}, "listing the deployments", err)
 		return
 	}
-	s.logFailure(ctx, redoubt.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx))
-	s.logFailure(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
+	s.logFailure(ctx, model.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx))
+	s.logFailure(ctx, model.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
 			s.logFailure(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
 		}
 		version, err := s.store.Version(ctx, d.ID)
-		if err == nil && redoubt.Commits(version) > feedKept {
+		if err == nil && model.Commits(version) > feedKept {
 			err = s.store.PruneChanges(ctx, d.ID, feedKept)
 		}
 		s.logFailure(ctx, d, "pruning the change feed", err)
@@ -61,7 +61,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.logFailure(ctx, d, "telling of what time does", s.notifier.Sweep(ctx, d.ID))
 		s.logFailure(ctx, d, "following exceptions", s.followExceptions(ctx, d))
-		_, err = s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
+		_, err = s.store.DropStaleSnippets(ctx, d.ID, model.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
 		s.logFailure(ctx, d, "forgetting kept answers", err)
@@ -71,8 +71,8 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 	}
 }
 
-func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time.Time) error {
-	by := redoubt.Actor{Kind: "system", Name: "ref retention"}
+func (s *service) expireRefs(ctx context.Context, d model.Deployment, now time.Time) error {
+	by := model.Actor{Kind: "system", Name: "ref retention"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		n, err := tx.ExpireRefs(ctx, now.Add(-s.config.RefRetention))
 		if n > 0 {
@@ -84,7 +84,7 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 
 // endDecisions reopens what people decided until a day that is over. It holds
 // the deployment only where there is something to do.
-func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error {
+func (s *service) endDecisions(ctx context.Context, d model.Deployment) error {
 	over := 0
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		over, err = tx.CountExpiredDecisions(ctx)
@@ -93,7 +93,7 @@ func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error 
 	if err != nil || over == 0 {
 		return err
 	}
-	by := redoubt.Actor{Kind: "system", Name: "end of a decision"}
+	by := model.Actor{Kind: "system", Name: "end of a decision"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		ended, err := tx.ExpireDecisions(ctx)
 		s.log.Info("findings reopened that were decided about until a day", "deployment", d.Slug, "findings", len(ended))
@@ -105,7 +105,7 @@ func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error 
 // VEX documents without an upload: those that expired, renamed projects, other
 // aliases. It looks without holding the deployment, and holds it only for what is
 // to be changed.
-func (s *service) followExceptions(ctx context.Context, d redoubt.Deployment) error {
+func (s *service) followExceptions(ctx context.Context, d model.Deployment) error {
 	var due exceptions.Due
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		due, err = exceptions.FindDue(ctx, tx)
@@ -114,7 +114,7 @@ func (s *service) followExceptions(ctx context.Context, d redoubt.Deployment) er
 	if err != nil || !due.Moved {
 		return err
 	}
-	by := redoubt.Actor{Kind: "system", Name: "exceptions"}
+	by := model.Actor{Kind: "system", Name: "exceptions"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		n, err := exceptions.ApplyDue(ctx, tx, due)
 		if n > 0 {
@@ -125,7 +125,7 @@ func (s *service) followExceptions(ctx context.Context, d redoubt.Deployment) er
 }
 
 // logFailure logs a failure, unless it is only that the server stops.
-func (s *service) logFailure(ctx context.Context, d redoubt.Deployment, task string, err error) {
+func (s *service) logFailure(ctx context.Context, d model.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task, "deployment", d.Slug, "error", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -33,21 +33,21 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 				}
 			}
 			update(func(ctx context.Context, tx *store.Tx) error {
-				rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+				rule := &model.Rule{Name: "eqeq", IssueType: model.SAST, Severity: model.SeverityHigh}
 				_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
-					Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{
-						{Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh},
+					Project: model.Project{Name: "acme/app"}, Ref: "main", Full: true, Report: &model.Report{Tool: "semgrep", Rules: []*model.Rule{rule}, Results: []model.Result{
+						{Rule: rule, Path: "a.py", Location: model.Location{Line: 1}, Code: "x == x", Severity: model.SeverityHigh},
 					}},
 				})
 				return err
 			})
-			var made redoubt.Exception
+			var made model.Exception
 			update(func(ctx context.Context, tx *store.Tx) (err error) {
-				e := redoubt.Exception{Target: "eqeq", Reason: "for now", TriageReason: redoubt.AcceptableRisk, Until: tx.Now().Add(24 * time.Hour)}
+				e := model.Exception{Target: "eqeq", Reason: "for now", TriageReason: model.AcceptableRisk, Until: tx.Now().Add(24 * time.Hour)}
 				made, _, err = exceptions.Add(ctx, tx, e)
 				return err
 			})
-			state := func() (now redoubt.Triage, trail []redoubt.TriageEvent) {
+			state := func() (now model.Triage, trail []model.TriageEvent) {
 				t.Helper()
 				err := s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 					o, err := tx.Finding(ctx, 1)
@@ -71,13 +71,13 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			clock.Advance(23 * time.Hour)
 			end()
-			if now, trail := state(); now.State != redoubt.TriageIgnored || len(trail) != 1 || said.Len() > 0 {
+			if now, trail := state(); now.State != model.TriageIgnored || len(trail) != 1 || said.Len() > 0 {
 				t.Fatalf("before its end: %+v, %d lines, said %q", now, len(trail), &said)
 			}
 			clock.Advance(2 * time.Hour)
 			end()
 			now, trail := state()
-			if now.State != redoubt.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note == "" || !strings.Contains(said.String(), "findings=1") {
+			if now.State != model.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note == "" || !strings.Contains(said.String(), "findings=1") {
 				t.Errorf("after its end: %+v, trail %+v, said %q", now, trail, &said)
 			}
 			end()

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
@@ -136,7 +136,7 @@ func (c importCmd) leftLockfiles(ctx context.Context, tx *store.Tx, summaries []
 		return nil, nil
 	}
 	for _, s := range summaries {
-		if s.Source != redoubt.ToolLockfile {
+		if s.Source != model.ToolLockfile {
 			continue
 		}
 		paths, err := tx.UnstatedLockfiles(ctx, s.ProjectID, s.Ref, s.Source, s.ScanID)
@@ -150,7 +150,7 @@ func (c importCmd) leftLockfiles(ctx context.Context, tx *store.Tx, summaries []
 
 func (c importCmd) upload() ingest.Upload {
 	return ingest.Upload{
-		Project: redoubt.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
+		Project: model.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
 		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
 		Full: !c.Diff, At: c.At, Strict: c.Strict, Decides: true, // who reaches the database may do all
 	}
@@ -202,12 +202,12 @@ type ungated struct {
 // describe tells one source's upload in a sentence.
 func describe(s ingest.Summary) string {
 	switch s.Outcome {
-	case redoubt.ScanLate:
+	case model.ScanLate:
 		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
-	case redoubt.ScanSuperseded:
+	case model.ScanSuperseded:
 		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
 	}
-	if s.Source == redoubt.ToolVEX {
+	if s.Source == model.ToolVEX {
 		return fmt.Sprintf("VEX, recorded as scan %d", s.ScanID)
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
@@ -113,7 +113,7 @@ func (r *importReader) none(otherwise string) error {
 }
 
 // tells reports whether a refusal is of a file that is told anyway.
-func (r *importReader) tells(refused redoubt.Refusal) bool {
+func (r *importReader) tells(refused model.Refusal) bool {
 	for _, f := range r.unread {
 		if f.Name == refused.Item {
 			return true

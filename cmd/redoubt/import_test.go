@@ -18,9 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -39,7 +39,7 @@ func newImporter(t *testing.T, engine string) *importer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.CreateDeployment(t.Context(), "acme", "acme", redoubt.Actor{Kind: "cli"}); err != nil {
+	if _, err := st.CreateDeployment(t.Context(), "acme", "acme", model.Actor{Kind: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,12 +28,12 @@ var errKeyFile = errors.New("without the keys that this database was used with, 
 // the error is about the damage.
 func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 	ring, err := a.fittingKeys(c, st)
-	if err == nil || errors.Is(err, redoubt.ErrUnavailable) {
+	if err == nil || errors.Is(err, model.ErrUnavailable) {
 		return ring, err
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, fileLookMost)
 	defer cancel()
-	if damage := st.CheckFile(ctx); errors.Is(damage, redoubt.ErrDamaged) {
+	if damage := st.CheckFile(ctx); errors.Is(damage, model.ErrDamaged) {
 		return ring, damage
 	}
 	return ring, err
@@ -45,7 +45,7 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 		return keyring.Ring{}, err
 	}
 	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
-		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", redoubt.ErrDamaged, len(check))
+		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", model.ErrDamaged, len(check))
 	}
 	ring, err := keyring.Read(c.KeyPath())
 	made := false
@@ -92,7 +92,7 @@ func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, ma
 // setting reads a setting; one that is not there is nil.
 func (a *app) setting(st *store.Store, name string) ([]byte, error) {
 	value, err := st.StoredSetting(a.ctx, name)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil
 	}
 	return value, err

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -41,7 +41,7 @@ func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 		if err := st.PutSetting(t.Context(), keyCheck, []byte("half of i")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.keys(c, st); !errors.Is(err, redoubt.ErrDamaged) {
+		if _, err := a.keys(c, st); !errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a check that is cut off: %v", err)
 		}
 	})
@@ -56,7 +56,7 @@ func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 	if err := errors.Join(st.Close(), keyring.New(time.Now()).Replace(c.KeyPath()), scribble(at.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.keys(c, storetest.Open(t, at)); !errors.Is(err, redoubt.ErrDamaged) {
+	if _, err := a.keys(c, storetest.Open(t, at)); !errors.Is(err, model.ErrDamaged) {
 		t.Errorf("another key file, and a damaged database: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 				}
 			}
 			_, err := a.keys(c, st)
-			if err == nil || errors.Is(err, redoubt.ErrDamaged) || !strings.Contains(err.Error(), c.KeyPath()+" is damaged") || !strings.Contains(err.Error(), "backup") {
+			if err == nil || errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.KeyPath()+" is damaged") || !strings.Contains(err.Error(), "backup") {
 				t.Errorf("a bit of %s: %v", member, err)
 			}
 		}

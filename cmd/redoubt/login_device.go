@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // deviceGrant is the grant of the device flow (RFC 8628).
@@ -155,7 +155,7 @@ func (c loginCmd) begin(a *app, s authServer) (client string, codes deviceCodes,
 func clientName() string {
 	name := "redoubt"
 	if host, err := os.Hostname(); err == nil && host != "" {
-		name += " on " + redoubt.Line(strings.ToValidUTF8(host, ""))
+		name += " on " + model.Line(strings.ToValidUTF8(host, ""))
 	}
 	if runes := []rune(name); len(runes) > maxClientName {
 		name = string(runes[:maxClientName])

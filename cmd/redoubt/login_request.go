@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -44,7 +44,7 @@ type tokenApproveCmd struct {
 func (c tokenApproveCmd) Run(a *app) error {
 	code := auth.TidyLoginCode(c.Code)
 	asked := tokenCreateCmd{
-		Name: cmp.Or(c.Name, "semgrep login "+code), Scope: []string{string(redoubt.ScopeCI)}, Project: c.Project, Expires: c.Expires,
+		Name: cmp.Or(c.Name, "semgrep login "+code), Scope: []string{string(model.ScopeCI)}, Project: c.Project, Expires: c.Expires,
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		token, err := asked.token(tx.Now())
@@ -56,7 +56,7 @@ func (c tokenApproveCmd) Run(a *app) error {
 			return "", err
 		}
 		if l.ByProgram() {
-			return "", redoubt.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
+			return "", model.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
 		}
 		return fmt.Sprintf("approved %s: %s at %s gets the token %q of deployment %s, with the scope ci, when it asks next",
 			l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug), tx.ApproveLogin(ctx, l, token)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -24,15 +24,15 @@ func TestWhoRunsTheServerApprovesScannersAlone(t *testing.T) {
 	if _, err := st.CreateDeployment(t.Context(), "acme", "", storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	for code, program := range map[string]redoubt.LoginProgram{"SCAN-NERS": {}, "PROG-RAMS": {ClientHash: []byte("client")}} {
-		if _, err := st.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
+	for code, program := range map[string]model.LoginProgram{"SCAN-NERS": {}, "PROG-RAMS": {ClientHash: []byte("client")}} {
+		if _, err := st.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	if err := (tokenApproveCmd{tenant: tenant{Storage: storage}, Code: "PROG-RAMS"}).Run(a); !errors.As(err, &invalid) {
 		t.Errorf("a program: %v", err)
 	}

@@ -18,9 +18,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -129,11 +129,11 @@ func formats() string {
 // printError prints an error for a person, each bad field on a line of its own.
 func printError(err error, code int) int {
 	out := &printable{to: os.Stderr}
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	if p, is := errors.AsType[*api.Problem](err); is {
-		invalid = &redoubt.InvalidError{}
+		invalid = &model.InvalidError{}
 		for _, f := range p.Errors {
-			invalid.Fields = append(invalid.Fields, redoubt.FieldError{Location: f.Location, Message: f.Message})
+			invalid.Fields = append(invalid.Fields, model.FieldError{Location: f.Location, Message: f.Message})
 		}
 	}
 	if (invalid != nil || errors.As(err, &invalid)) && len(invalid.Fields) > 1 {

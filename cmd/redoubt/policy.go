@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type policiesCmd struct {
@@ -181,7 +181,7 @@ func (c policiesShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	rows := redoubt.Map(rules, policyRuleItem.row)
+	rows := model.Map(rules, policyRuleItem.row)
 	if c.Output == "table" {
 		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n", p.Name,
 			scopeOf(now.Settings), blocksOf(now.Settings), cmp.Or(strings.Join(now.Settings.Excludes, " "), "none"), dueText(due.DueDays))
@@ -196,7 +196,7 @@ func (c policiesShowCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintln(a.out)
-	return table(a.out, "CONDITION MODE WHAT", redoubt.Map(conditions.Conditions, func(one api.PolicyCondition) []string {
+	return table(a.out, "CONDITION MODE WHAT", model.Map(conditions.Conditions, func(one api.PolicyCondition) []string {
 		return []string{strconv.FormatInt(one.ID, 10), one.Mode, one.Text}
 	}))
 }
@@ -237,8 +237,8 @@ type policiesCreateCmd struct {
 
 // Run creates the policy.
 func (c policiesCreateCmd) Run(a *app) error {
-	product, _ := redoubt.ParseIssueType(c.Product)
-	var due redoubt.DueDays
+	product, _ := model.ParseIssueType(c.Product)
+	var due model.DueDays
 	if err := errors.Join(c.Due.set(&due), due.Check(product)); err != nil {
 		return err
 	}

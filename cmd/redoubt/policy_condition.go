@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type policiesConditionsCmd struct {
@@ -15,17 +15,17 @@ type policiesConditionsCmd struct {
 }
 
 // conditionFrom is a condition as the Web API returns it.
-func conditionFrom(c api.PolicyCondition) redoubt.PolicyCondition {
-	out := redoubt.PolicyCondition{
+func conditionFrom(c api.PolicyCondition) model.PolicyCondition {
+	out := model.PolicyCondition{
 		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct,
-		GraceDays: int(c.GraceDays), Scope: redoubt.PolicyScope{Projects: c.Projects, Tags: c.Tags}, Branches: c.Branches,
+		GraceDays: int(c.GraceDays), Scope: model.PolicyScope{Projects: c.Projects, Tags: c.Tags}, Branches: c.Branches,
 	}
-	out.Mode, _ = redoubt.ParsePolicyMode(c.Mode)
+	out.Mode, _ = model.ParsePolicyMode(c.Mode)
 	if c.Severity != nil {
-		out.Severity, _ = redoubt.ParseSeverity(*c.Severity)
+		out.Severity, _ = model.ParseSeverity(*c.Severity)
 	}
 	if c.Confidence != nil {
-		out.Confidence, _ = redoubt.ParseConfidence(*c.Confidence)
+		out.Confidence, _ = model.ParseConfidence(*c.Confidence)
 	}
 	return out
 }

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dueFlags are days by classes of findings, as critical=7.
 type dueFlags map[string]int
 
 // set changes days of a policy; classes that are not named stay.
-func (f dueFlags) set(into *redoubt.DueDays) error {
+func (f dueFlags) set(into *model.DueDays) error {
 	for _, class := range slices.Sorted(maps.Keys(f)) {
 		days := into.Class(class)
 		if days == nil {
-			return fmt.Errorf("--due %s=%d: the classes are %s", class, f[class], strings.Join(redoubt.DueClasses(), ", "))
+			return fmt.Errorf("--due %s=%d: the classes are %s", class, f[class], strings.Join(model.DueClasses(), ", "))
 		}
 		*days = f[class]
 	}
@@ -49,8 +49,8 @@ func dueDays(answer *api.DueDaysResponse) (d api.DueDays) {
 	return d
 }
 
-func dueOf(d api.DueDays) redoubt.DueDays {
-	return redoubt.DueDays{
+func dueOf(d api.DueDays) model.DueDays {
+	return model.DueDays{
 		Critical: int(d.Critical), High: int(d.High), Medium: int(d.Medium), Low: int(d.Low),
 		NotRated: int(d.NotRated), Exploited: int(d.KnownExploited),
 	}

@@ -12,15 +12,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
 // ruleSet is what was read of files of rules.
 type ruleSet struct {
 	rules []policy.Rule
-	files []string             // of each rule, as the user names it
-	left  []redoubt.FieldError // what could not be taken, each with its file in front
+	files []string           // of each rule, as the user names it
+	left  []model.FieldError // what could not be taken, each with its file in front
 }
 
 // readRules reads the rules of files and folders. What is wrong with any of them
@@ -38,7 +38,7 @@ func readRules(names []string, skip bool) (*ruleSet, error) {
 			return nil, err
 		}
 		parsed, err := policy.ParseValid(text)
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		if err = inFile(file.name, err); errors.As(err, &invalid) {
 			set.left = append(set.left, invalid.Fields...)
 		} else if err != nil {
@@ -50,7 +50,7 @@ func readRules(names []string, skip bool) (*ruleSet, error) {
 	}
 	set.tellApart(prefixes)
 	if len(set.left) > 0 && !skip {
-		return nil, &redoubt.InvalidError{Fields: set.left}
+		return nil, &model.InvalidError{Fields: set.left}
 	}
 	return set, nil
 }
@@ -101,7 +101,7 @@ func (s *ruleSet) tellApart(prefixes []string) {
 }
 
 func (s *ruleSet) leaveOut(file, format string, args ...any) {
-	s.left = append(s.left, redoubt.FieldError{Location: file, Message: fmt.Sprintf(format, args...)})
+	s.left = append(s.left, model.FieldError{Location: file, Message: fmt.Sprintf(format, args...)})
 }
 
 // withoutBad drops the rules that the scanner names. Its complaints name the user's files.
@@ -119,7 +119,7 @@ func (s *ruleSet) withoutBad(bad *badRulesError) {
 
 // inFile names the file in front of each fault.
 func inFile(name string, err error) error {
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	switch {
 	case err == nil:
 		return nil

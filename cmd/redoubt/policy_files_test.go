@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // rulesIn writes files of rules, by their names, into a folder of their own.
@@ -141,12 +141,12 @@ func TestBadFilesOfRules(t *testing.T) {
 	t.Chdir(filepath.Dir(dir))
 	began := time.Now()
 	_, err := readRules([]string{dir}, false)
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	if !errors.As(err, &invalid) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"latin.yaml: ", "bomb.yaml: rules[0].id", "bomb.yaml: rules[99].id", "nest.yaml: ", "p/clash2.yaml", "empty.yaml: ", "half.yaml: rules[1].message"} {
-		if !slices.ContainsFunc(invalid.Fields, func(f redoubt.FieldError) bool { return strings.Contains(f.Location, want) }) {
+		if !slices.ContainsFunc(invalid.Fields, func(f model.FieldError) bool { return strings.Contains(f.Location, want) }) {
 			t.Errorf("nothing is said of %s: %d faults", want, len(invalid.Fields))
 		}
 	}

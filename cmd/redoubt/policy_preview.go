@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type policiesPreviewCmd struct {
@@ -39,7 +39,7 @@ func (c policiesPreviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	rows := redoubt.Map(would.Matches, policyMatchRow)
+	rows := model.Map(would.Matches, policyMatchRow)
 	if err := c.print(a, "REF MODE FINDING BUILD WHAT", rows, would); err != nil || c.Output != "table" {
 		return err
 	}

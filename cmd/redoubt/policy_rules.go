@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -111,7 +111,7 @@ func (c policiesAddRulesCmd) requests(rules []policy.Rule, p api.Policy, checked
 
 func (c policiesAddRulesCmd) printAdded(a *app, added []api.AddedRule, left int, checked bool) error {
 	if c.Output != "table" {
-		return c.print(a, "ID RULE MODE VERSION", redoubt.Map(added, func(r api.AddedRule) []string {
+		return c.print(a, "ID RULE MODE VERSION", model.Map(added, func(r api.AddedRule) []string {
 			return []string{r.ID, r.Path, r.Mode, strconv.FormatInt(r.Version, 10)}
 		}), added)
 	}
@@ -160,7 +160,7 @@ func (c policiesAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err erro
 		err = nil
 	}
 	if len(set.left) > 0 && !c.Skip && a.ctx.Err() == nil {
-		return false, errors.Join(unlessRejected(err), &redoubt.InvalidError{Fields: set.left})
+		return false, errors.Join(unlessRejected(err), &model.InvalidError{Fields: set.left})
 	}
 	return checked, err
 }
@@ -235,8 +235,8 @@ func (c ofRule) printChanged(a *app, sentence string, in []ruleIn) error {
 		_, err := fmt.Fprintln(a.out, sentence)
 		return err
 	}
-	rows := redoubt.Map(in, func(r ruleIn) []string { return []string{r.policy.Slug, r.rule.Path, modeOf(r.rule.PolicyMode)} })
-	return c.print(a, "POLICY RULE MODE", rows, redoubt.Map(in, func(r ruleIn) api.PolicyRule { return r.rule }))
+	rows := model.Map(in, func(r ruleIn) []string { return []string{r.policy.Slug, r.rule.Path, modeOf(r.rule.PolicyMode)} })
+	return c.print(a, "POLICY RULE MODE", rows, model.Map(in, func(r ruleIn) api.PolicyRule { return r.rule }))
 }
 
 type policiesSetModeCmd struct {
@@ -331,7 +331,7 @@ func (c policiesHistoryCmd) Run(a *app) error {
 		_, err := io.WriteString(exact(a.out), versions[i].Text)
 		return err
 	}
-	return c.print(a, "VERSION CHECKED STARTER ADDED BY", redoubt.Map(versions, func(v api.RuleVersion) []string {
+	return c.print(a, "VERSION CHECKED STARTER ADDED BY", model.Map(versions, func(v api.RuleVersion) []string {
 		return []string{strconv.FormatInt(v.Version, 10), yesNo(v.Checked), yesNo(v.Starter), day(v.AddedAt.Time), v.AddedBy}
 	}), versions)
 }

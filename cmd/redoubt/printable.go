@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // printable writes what people read: what a terminal would obey is escaped,
-// whatever is stored (redoubt.Escaped). Line ends and tabs stay, which commands
+// whatever is stored (model.Escaped). Line ends and tabs stay, which commands
 // print themselves; a cell of a table has none. JSON means the same afterwards.
 type printable struct {
 	mu   sync.Mutex
@@ -36,7 +36,7 @@ func (p *printable) Write(b []byte) (int, error) {
 		}
 	}
 	p.held = append([]byte(nil), text[end:]...)
-	if _, err := io.WriteString(p.to, redoubt.Escaped(string(text[:end]), "\n\t")); err != nil {
+	if _, err := io.WriteString(p.to, model.Escaped(string(text[:end]), "\n\t")); err != nil {
 		return 0, err
 	}
 	return len(b), nil

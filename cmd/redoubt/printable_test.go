@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -25,27 +25,27 @@ func seedHostile(t *testing.T, st *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = st.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: hostile}, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/app", Tags: []string{hostile}}); err != nil {
+	err = st.Update(ctx, d.ID, model.Actor{Kind: "cli", Name: hostile}, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.CreateProject(ctx, model.Project{Name: "acme/app", Tags: []string{hostile}}); err != nil {
 			return err
 		}
-		if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public", Name: hostile, Scopes: []redoubt.Scope{redoubt.ScopeCI}}, []byte("hash")); err != nil {
+		if _, err := tx.CreateToken(ctx, model.Token{PublicID: "public", Name: hostile, Scopes: []model.Scope{model.ScopeCI}}, []byte("hash")); err != nil {
 			return err
 		}
-		if _, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: hostile, Reason: hostile, Paths: []string{hostile}, TriageReason: redoubt.AcceptableRisk}); err != nil {
+		if _, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: hostile, Reason: hostile, Paths: []string{hostile}, TriageReason: model.AcceptableRisk}); err != nil {
 			return err
 		}
-		_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: hostile, Author: hostile, IssuedAt: tx.Now(), ReceivedAt: tx.Now()}, redoubt.VEXDocument{})
+		_, err := tx.SaveVEX(ctx, model.VEXDocument{Name: hostile, Author: hostile, IssuedAt: tx.Now(), ReceivedAt: tx.Now()}, model.VEXDocument{})
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = st.AddFailedAttempt(ctx, redoubt.FailedAttempt{DeploymentID: d.ID, Name: "run", Step: redoubt.FailedStorage, Repository: hostile, Ref: hostile, Cause: hostile, Agent: hostile})
+	err = st.AddFailedAttempt(ctx, model.FailedAttempt{DeploymentID: d.ID, Name: "run", Step: model.FailedStorage, Repository: hostile, Ref: hostile, Cause: hostile, Agent: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.AddLogin(ctx, redoubt.LoginRequest{KeyHash: []byte("k"), Code: "ABCD-2345", Address: hostile, Agent: hostile}); err != nil {
+	if _, err := st.AddLogin(ctx, model.LoginRequest{KeyHash: []byte("k"), Code: "ABCD-2345", Address: hostile, Agent: hostile}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,7 +82,7 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 			t.Errorf("%s does not show what is there:\n%q", name, out.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			if redoubt.HasControls(strings.TrimRight(line, "\n")) || strings.HasPrefix(line, "forged") {
+			if model.HasControls(strings.TrimRight(line, "\n")) || strings.HasPrefix(line, "forged") {
 				t.Errorf("%s prints %q", name, line)
 			}
 		}

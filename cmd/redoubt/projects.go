@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type projectsCmd struct {
@@ -48,7 +48,7 @@ func (c projectsListCmd) Run(a *app) error {
 	}
 	items := func(yield func(api.Project, error) bool) {
 		for p, err := range allProjects(a, client, deployment) {
-			if (err != nil || redoubt.ProjectGlobs(c.Glob).Allows(p.Name)) && !yield(p, err) {
+			if (err != nil || model.ProjectGlobs(c.Glob).Allows(p.Name)) && !yield(p, err) {
 				return
 			}
 		}

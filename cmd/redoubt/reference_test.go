@@ -15,7 +15,7 @@ import (
 const referenceFile = "../../docs/reference/cli.md"
 
 // model is the command line as users see it.
-func model(t *testing.T) *kong.Node {
+func commandTree(t *testing.T) *kong.Node {
 	t.Helper()
 	parser, err := newParser(&cli{})
 	if err != nil {
@@ -36,7 +36,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 	out.WriteString("\n## Common flags\n\nFlags of commands that work with a server or beside its database.\n")
 	writeFlags(&out, common.Model.Node, nil)
-	for _, node := range model(t).Children {
+	for _, node := range commandTree(t).Children {
 		writeReference(&out, node, common.Model.Flags)
 	}
 	if *clienttest.Update {
@@ -101,7 +101,7 @@ func referenceRow(name, help, environment string) string {
 // TestNounsDiffer: the help lists each noun once, and no two names differ only by a plural s.
 func TestNounsDiffer(t *testing.T) {
 	seen := map[string]bool{}
-	for _, node := range model(t).Children {
+	for _, node := range commandTree(t).Children {
 		if node.Hidden {
 			continue
 		}

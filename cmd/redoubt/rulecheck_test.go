@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -45,7 +45,7 @@ func TestBothCheckersOfRules(t *testing.T) {
 			if took := err == nil; took != c.schema {
 				t.Errorf("the schema takes it: %v (%v)", took, err)
 			}
-			var invalid *redoubt.InvalidError
+			var invalid *model.InvalidError
 			if err != nil && !errors.As(err, &invalid) {
 				t.Errorf("the fault is not placed: %v", err)
 			}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // scheduleRuns is the queue.Work of store.ScheduleJob.
-func (s *service) scheduleRuns(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+func (s *service) scheduleRuns(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 	err = queueDueRuns(ctx, s.store, j.DeploymentID)
-	if errors.Is(err, redoubt.ErrNotFound) { // the deployment was deleted
+	if errors.Is(err, model.ErrNotFound) { // the deployment was deleted
 		err = nil
 	}
 	return nil, "", err
@@ -20,7 +20,7 @@ func (s *service) scheduleRuns(ctx context.Context, j redoubt.Job) (result []byt
 // queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It adds
 // the next ScheduleJob, due with the next schedule or lease end.
 func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
-	return st.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
+	return st.Update(ctx, deploymentID, model.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EndOverdueRuns(ctx); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) erro
 		}
 		projects, err := tx.ScheduledProjects(ctx)
 		for _, p := range projects {
-			var plan redoubt.RunPlan
+			var plan model.RunPlan
 			if plan, err = tx.RunPlan(ctx, p); err != nil {
 				break
 			}
@@ -56,8 +56,8 @@ func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) erro
 
 // duePlan is a project whose schedule asks for a scan.
 type duePlan struct {
-	project redoubt.Project
-	plan    redoubt.RunPlan
+	project model.Project
+	plan    model.RunPlan
 }
 
 func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
@@ -66,7 +66,7 @@ func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var plan redoubt.RunPlan
+		var plan model.RunPlan
 		if plan, err = tx.RunPlan(ctx, p); err == nil && plan.Due(tx.Now()) {
 			due = append(due, duePlan{p, plan})
 		}
@@ -77,11 +77,11 @@ func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
 // queueDue queues a scan, however many were missed. A project that no connection has waits
 // for its next turn: its page says so.
 func queueDue(ctx context.Context, tx *store.Tx, d duePlan) error {
-	run, err := tx.FullRun(ctx, d.project, redoubt.RunBySchedule)
+	run, err := tx.FullRun(ctx, d.project, model.RunBySchedule)
 	if err == nil {
 		err = queueOrExplain(ctx, tx, run)
 	}
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	d.plan.QueuedAt = tx.Now()

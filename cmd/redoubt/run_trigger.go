@@ -5,23 +5,23 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // branchOnPush is the branch of a repository that is scanned on push, the project's primary
 // one, without refs/heads/; empty where none is.
-func branchOnPush(ctx context.Context, tx *store.Tx, r redoubt.Repository) (string, error) {
+func branchOnPush(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
 	p, err := tx.Project(ctx, r.ProjectID)
 	if err != nil || !p.ManagedScan.Full {
 		return "", err
 	}
 	plan, err := tx.RunPlan(ctx, p)
-	if err != nil || plan.Every != redoubt.RunOnPush {
+	if err != nil || plan.Every != model.RunOnPush {
 		return "", err
 	}
-	run, err := tx.FullRun(ctx, p, redoubt.RunByPush)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	run, err := tx.FullRun(ctx, p, model.RunByPush)
+	if errors.Is(err, model.ErrNotFound) {
 		return "", nil
 	}
 	if err != nil || run.Ref == "" {
@@ -32,28 +32,28 @@ func branchOnPush(ctx context.Context, tx *store.Tx, r redoubt.Repository) (stri
 
 // runPushed has the branch that is scanned on push scanned at its newest commit, unless the
 // last run looks at that already, whatever it was made for.
-func runPushed(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error {
+func runPushed(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error {
 	p, err := tx.Project(ctx, r.ProjectID)
 	if err != nil {
 		return err
 	}
-	run, err := tx.FullRun(ctx, p, redoubt.RunByPush)
+	run, err := tx.FullRun(ctx, p, model.RunByPush)
 	if err != nil {
 		return err
 	}
 	run.Ref, run.Commit = "refs/heads/"+branch, commit
 	last, err := tx.LastFullRun(ctx, p.ID, run.Ref)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
-	if last.Commit == commit && (last.State == redoubt.RunDone || !last.State.Ended()) {
+	if last.Commit == commit && (last.State == model.RunDone || !last.State.Ended()) {
 		return nil
 	}
 	return queueOrExplain(ctx, tx, run)
 }
 
 // runProposed has a change request scanned, where the project's are.
-func runProposed(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
+func runProposed(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) error {
 	if r.ProjectID == 0 {
 		return nil
 	}
@@ -61,22 +61,22 @@ func runProposed(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redo
 	if err != nil || !p.ManagedScan.Diff {
 		return err
 	}
-	run, err := tx.FullRun(ctx, p, redoubt.RunByChangeRequest)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	run, err := tx.FullRun(ctx, p, model.RunByChangeRequest)
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	run.Kind, run.Ref, run.Commit, run.Base, run.Change = redoubt.RunDiff, c.FetchRef, c.HeadCommit, "refs/heads/"+c.BaseRef, c.Number
+	run.Kind, run.Ref, run.Commit, run.Base, run.Change = model.RunDiff, c.FetchRef, c.HeadCommit, "refs/heads/"+c.BaseRef, c.Number
 	return queueOrExplain(ctx, tx, run)
 }
 
 // queueOrExplain queues a run. One that will not do, as of a branch whose name git could
 // take for something else, ends at once and says why: it stops nothing but itself.
-func queueOrExplain(ctx context.Context, tx *store.Tx, run redoubt.Run) error {
+func queueOrExplain(ctx context.Context, tx *store.Tx, run model.Run) error {
 	_, err := tx.QueueRun(ctx, run)
-	if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
+	if invalid, is := errors.AsType[*model.InvalidError](err); is {
 		return tx.RefuseRun(ctx, run, invalid.Error())
 	}
 	return err

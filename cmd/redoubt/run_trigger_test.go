@@ -13,38 +13,38 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/runner"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // repositoryOf makes a connection and a project of its repository.
-func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted redoubt.ManagedScan, every redoubt.RunEvery) (redoubt.Repository, error) {
-	c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: name, BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted model.ManagedScan, every model.RunEvery) (model.Repository, error) {
+	c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: name, BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 	if err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
-	seen, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: name, DefaultBranch: branch, CloneURL: "https://git.example/" + name}}, true)
+	seen, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: name, DefaultBranch: branch, CloneURL: "https://git.example/" + name}}, true)
 	if err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	p, err := tx.TakeRepository(ctx, seen[0].ID)
 	if err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{ManagedDiff: &wanted.Diff, ManagedFull: &wanted.Full}); err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
-	if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: tx.Now().Add(-30 * 24 * time.Hour)}); err != nil {
-		return redoubt.Repository{}, err
+	if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: tx.Now().Add(-30 * 24 * time.Hour)}); err != nil {
+		return model.Repository{}, err
 	}
 	return tx.Repository(ctx, p.ID)
 }
 
 // runsOf tells the runs of a deployment in a line each, the newest first.
-func runsOf(t *testing.T, s *store.Store, d redoubt.Deployment) (lines []string) {
+func runsOf(t *testing.T, s *store.Store, d model.Deployment) (lines []string) {
 	t.Helper()
 	err := s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Runs(ctx, store.RunQuery{Limit: 100})
@@ -60,7 +60,7 @@ func runsOf(t *testing.T, s *store.Store, d redoubt.Deployment) (lines []string)
 }
 
 // push has a branch scanned where it is the one that is scanned on push.
-func push(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error {
+func push(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error {
 	if on, err := branchOnPush(ctx, tx, r); err != nil || on != branch {
 		return err
 	}
@@ -74,21 +74,21 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			on, err := repositoryOf(ctx, tx, "acme/on", "trunk", redoubt.ManagedScan{Full: true, Diff: true}, redoubt.RunOnPush)
-			off, err2 := repositoryOf(ctx, tx, "acme/off", "trunk", redoubt.ManagedScan{}, redoubt.RunOnPush)
-			weekly, err3 := repositoryOf(ctx, tx, "acme/weekly", "trunk", redoubt.ManagedScan{Full: true}, redoubt.RunWeekly)
+			on, err := repositoryOf(ctx, tx, "acme/on", "trunk", model.ManagedScan{Full: true, Diff: true}, model.RunOnPush)
+			off, err2 := repositoryOf(ctx, tx, "acme/off", "trunk", model.ManagedScan{}, model.RunOnPush)
+			weekly, err3 := repositoryOf(ctx, tx, "acme/weekly", "trunk", model.ManagedScan{Full: true}, model.RunWeekly)
 			if err := errors.Join(err, err2, err3); err != nil {
 				return err
 			}
-			for _, r := range []redoubt.Repository{on, off, weekly} {
-				c := redoubt.ChangeRequest{RepositoryID: r.ID, Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", BaseRef: "trunk"}
+			for _, r := range []model.Repository{on, off, weekly} {
+				c := model.ChangeRequest{RepositoryID: r.ID, Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", BaseRef: "trunk"}
 				err := errors.Join(push(ctx, tx, r, "trunk", first), push(ctx, tx, r, "other", first), push(ctx, tx, r, "trunk", second), runProposed(ctx, tx, r, c))
 				c.HeadCommit = second
 				if err = errors.Join(err, runProposed(ctx, tx, r, c)); err != nil {
 					return err
 				}
 			}
-			c := redoubt.ChangeRequest{RepositoryID: on.ID, Number: 4, State: redoubt.ChangeOpen, HeadCommit: first, FetchRef: "refs/pull/4/head", BaseRef: "+odd"}
+			c := model.ChangeRequest{RepositoryID: on.ID, Number: 4, State: model.ChangeOpen, HeadCommit: first, FetchRef: "refs/pull/4/head", BaseRef: "+odd"}
 			return runProposed(ctx, tx, on, c)
 		})
 		if err != nil {
@@ -115,21 +115,21 @@ func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			r, err := repositoryOf(ctx, tx, "acme/on", "trunk", redoubt.ManagedScan{Full: true}, redoubt.RunOnPush)
+			r, err := repositoryOf(ctx, tx, "acme/on", "trunk", model.ManagedScan{Full: true}, model.RunOnPush)
 			if err != nil {
 				return err
 			}
-			ends := func(state redoubt.RunState) error {
+			ends := func(state model.RunState) error {
 				run, _, err := tx.LeaseRun(ctx, 1, nil)
 				if err == nil {
-					_, err = tx.FinishRun(ctx, run.ID, run.Claim, redoubt.RunOutcome{State: state, Failure: redoubt.RunPermanent})
+					_, err = tx.FinishRun(ctx, run.ID, run.Claim, model.RunOutcome{State: state, Failure: model.RunPermanent})
 				}
 				return err
 			}
-			_, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: r.ProjectID, Ref: "refs/heads/trunk", Commit: first, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+			_, err = tx.QueueRun(ctx, model.Run{ProjectID: r.ProjectID, Ref: "refs/heads/trunk", Commit: first, Kind: model.RunFull, Cause: model.RunByHand})
 			return errors.Join(err,
-				ends(redoubt.RunDone), push(ctx, tx, r, "trunk", first),
-				push(ctx, tx, r, "trunk", second), ends(redoubt.RunFailed), push(ctx, tx, r, "trunk", second), ends(redoubt.RunDone),
+				ends(model.RunDone), push(ctx, tx, r, "trunk", first),
+				push(ctx, tx, r, "trunk", second), ends(model.RunFailed), push(ctx, tx, r, "trunk", second), ends(model.RunDone),
 				push(ctx, tx, r, "trunk", first))
 		})
 		if err != nil {
@@ -151,7 +151,7 @@ func TestABadBranchStopsNoSchedule(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			for _, r := range [][2]string{{"acme/bad", "+main"}, {"acme/good", "main"}} {
-				if _, err := repositoryOf(ctx, tx, r[0], r[1], redoubt.ManagedScan{Full: true}, redoubt.RunDaily); err != nil {
+				if _, err := repositoryOf(ctx, tx, r[0], r[1], model.ManagedScan{Full: true}, model.RunDaily); err != nil {
 					return err
 				}
 			}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -30,7 +30,7 @@ type lateServer struct {
 	home    string
 	url     string
 	token   string // of runners
-	d       redoubt.Deployment
+	d       model.Deployment
 }
 
 func newLateServer(t *testing.T) *lateServer {
@@ -51,7 +51,7 @@ func newLateServer(t *testing.T) *lateServer {
 	l.d, err = st.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor)
 	l.must(err)
 	l.update(func(ctx context.Context, tx *store.Tx) error {
-		l.token, _, err = mint(ctx, tx, redoubt.Token{Name: "runners", Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract})
+		l.token, _, err = mint(ctx, tx, model.Token{Name: "runners", Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract})
 		return err
 	})
 	return l
@@ -70,7 +70,7 @@ func (l *lateServer) update(write func(ctx context.Context, tx *store.Tx) error)
 }
 
 // run is how the only run stands.
-func (l *lateServer) run() (r redoubt.Run) {
+func (l *lateServer) run() (r model.Run) {
 	l.Helper()
 	l.must(l.service.store.View(l.Context(), l.d.ID, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Runs(ctx, store.RunQuery{Limit: 1})
@@ -83,7 +83,7 @@ func (l *lateServer) run() (r redoubt.Run) {
 }
 
 // await waits until the run stands as it is to.
-func (l *lateServer) await(what string, is func(redoubt.Run) bool) {
+func (l *lateServer) await(what string, is func(model.Run) bool) {
 	l.Helper()
 	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if is(l.run()) {
@@ -121,19 +121,19 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 		}
 	}
 	host := gitHost(t, root)
-	l.service.scanner.CloneSource = func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
-		return redoubt.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
+	l.service.scanner.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
+		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
 	}
 	l.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.CreateProject(ctx, redoubt.Project{Name: "managed/shop"})
+		p, err := tx.CreateProject(ctx, model.Project{Name: "managed/shop"})
 		if err == nil {
-			_, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+			_, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Kind: model.RunFull, Cause: model.RunByHand})
 		}
 		return err
 	})
 	began := filepath.Join(l.home, "began")
 	lost := l.startRunner("lost", "touch "+began+"; exec sleep 600")
-	l.await("in a scan", func(redoubt.Run) bool { _, err := os.Stat(began); return err == nil })
+	l.await("in a scan", func(model.Run) bool { _, err := os.Stat(began); return err == nil })
 	l.must(lost.Process.Signal(syscall.SIGKILL))
 	_ = lost.Wait()
 	err := filepath.WalkDir(filepath.Join(l.home, "lost"), func(name string, e os.DirEntry, err error) error {
@@ -151,15 +151,15 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 	if r := l.run(); r.Attempt != 1 || !r.State.Begun() {
 		t.Errorf("while its lease lasts the run is %+v", r)
 	}
-	l.ahead.Add(int64(redoubt.RunLease + time.Second))
-	l.await("lost", func(r redoubt.Run) bool { return r.State == redoubt.RunQueued || r.Attempt == 2 })
+	l.ahead.Add(int64(model.RunLease + time.Second))
+	l.await("lost", func(r model.Run) bool { return r.State == model.RunQueued || r.Attempt == 2 })
 	if r := l.run(); r.Reason == "" {
 		t.Errorf("lost it says %q", r.Reason)
 	}
-	l.ahead.Add(int64(redoubt.RunBackoff(1) + time.Second))
-	l.await("taken over", func(r redoubt.Run) bool { return r.State.Ended() })
+	l.ahead.Add(int64(model.RunBackoff(1) + time.Second))
+	l.await("taken over", func(r model.Run) bool { return r.State.Ended() })
 	r := l.run()
-	if r.Attempt != 2 || r.State != redoubt.RunDone && r.Failure != redoubt.RunScanner { // what the test's program says is no scan
+	if r.Attempt != 2 || r.State != model.RunDone && r.Failure != model.RunScanner { // what the test's program says is no scan
 		t.Errorf("taken over, the run is %+v", r)
 	}
 	if answer, err := http.Get(l.url + "/readyz"); err != nil || errors.Join(answer.Body.Close()) != nil {

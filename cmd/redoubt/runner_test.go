@@ -16,8 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -97,14 +97,14 @@ func (w *ciWorld) connect(base, name, password string) {
 		w.Fatal(err)
 	}
 	err = st.Update(w.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: name, BaseURL: base}, func(id int64) (store.Sealed, error) {
-			sealed, err := scm.NewVault(sealer).Seal(d.ID, redoubt.Connection{ID: id, Kind: redoubt.HostGit, BaseURL: base}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "robot", Secret: password})
+		c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: name, BaseURL: base}, func(id int64) (store.Sealed, error) {
+			sealed, err := scm.NewVault(sealer).Seal(d.ID, model.Connection{ID: id, Kind: model.HostGit, BaseURL: base}, model.HostCredential{Kind: model.CredentialPassword, Username: "robot", Secret: password})
 			return store.Sealed{Credential: sealed}, err
 		})
 		if err != nil {
 			return err
 		}
-		seen, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: base}}, true)
+		seen, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: base}}, true)
 		if err == nil {
 			_, err = tx.TakeRepository(ctx, seen[0].ID)
 		}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
@@ -16,8 +16,8 @@ import (
 // exportSBOM is the work of an export job: it reads one state of the deployment
 // and writes the document. What another try cannot mend ends the job.
 func exportSBOM(a *app, st *store.Store) queue.Work {
-	return func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
-		var request redoubt.SBOMRequest
+	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
+		var request model.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
 			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
@@ -25,9 +25,9 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: version})
 			return err
 		})
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		switch {
-		case errors.Is(err, redoubt.ErrNotFound):
+		case errors.Is(err, model.ErrNotFound):
 			err = queue.PermanentError{Reason: "the project is no longer there"}
 		case errors.As(err, &invalid):
 			err = queue.PermanentError{Reason: invalid.Error()}

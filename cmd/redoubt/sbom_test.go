@@ -14,9 +14,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -36,7 +36,7 @@ func (p *player) supplyChain(t *testing.T, project string) (dependencies, findin
 		if err != nil {
 			return err
 		}
-		names, closest := map[int64]string{}, map[string]redoubt.Transitivity{}
+		names, closest := map[int64]string{}, map[string]model.Transitivity{}
 		for _, d := range list {
 			key := d.Ecosystem + " " + d.Name + " " + d.Version
 			closest[key] = min(d.Transitivity, cmp.Or(closest[key], d.Transitivity))
@@ -48,7 +48,7 @@ func (p *player) supplyChain(t *testing.T, project string) (dependencies, findin
 		for _, e := range edges {
 			dependencies = append(dependencies, names[e.From]+" > "+names[e.To])
 		}
-		return tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f redoubt.IndexedFinding, r redoubt.Rule, l redoubt.Lineage) error {
+		return tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f model.IndexedFinding, r model.Rule, l model.Lineage) error {
 			findings = append(findings, fmt.Sprintf("%s %s %v %s by %s", f.Path, f.Package, l.Triage.State, f.RuleName, f.Source))
 			return nil
 		})
@@ -61,7 +61,7 @@ func (p *player) supplyChain(t *testing.T, project string) (dependencies, findin
 	return dependencies, findings
 }
 
-func (p *player) bill(t *testing.T, r redoubt.SBOMRequest, project string) (doc []byte) {
+func (p *player) bill(t *testing.T, r model.SBOMRequest, project string) (doc []byte) {
 	t.Helper()
 	r.ComponentType = "application"
 	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -105,7 +105,7 @@ func (p *player) vulnerable(t *testing.T, project string) (list []string) {
 		if err != nil {
 			return err
 		}
-		lists, err := tx.Subjects(ctx, []redoubt.ProjectRef{{ProjectID: found.ID, Ref: found.Primary()}})
+		lists, err := tx.Subjects(ctx, []model.ProjectRef{{ProjectID: found.ID, Ref: found.Primary()}})
 		if err != nil {
 			return err
 		}
@@ -114,8 +114,8 @@ func (p *player) vulnerable(t *testing.T, project string) (list []string) {
 		if err != nil {
 			return err
 		}
-		transitivity := map[int64]redoubt.Transitivity{}
-		err = tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f redoubt.IndexedFinding, _ redoubt.Rule, _ redoubt.Lineage) error {
+		transitivity := map[int64]model.Transitivity{}
+		err = tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f model.IndexedFinding, _ model.Rule, _ model.Lineage) error {
 			transitivity[f.ID] = f.Transitivity
 			return nil
 		})
@@ -138,7 +138,7 @@ func (p *player) vulnerable(t *testing.T, project string) (list []string) {
 	return slices.Compact(list)
 }
 
-func namesOf(subjects []redoubt.Subject) (names []string) {
+func namesOf(subjects []model.Subject) (names []string) {
 	for i := range subjects {
 		names = append(names, strings.ToUpper(cmp.Or(subjects[i].Vulnerability, subjects[i].Rule)))
 	}
@@ -173,8 +173,8 @@ func billsComeBack(t *testing.T, at store.Config) {
 	}
 	p.importBill(t, "acme/scanned", []byte(scannedByTrivy))
 	for _, project := range []string{"acme/web-shop", "acme/payments", "acme/gateway", "acme/scanned"} {
-		for i, r := range []redoubt.SBOMRequest{
-			{Format: redoubt.CycloneDX, Version: "1.6"}, {Format: redoubt.SPDX, Version: "2.3"}, {Format: redoubt.CycloneDX, Version: "1.4", XML: true},
+		for i, r := range []model.SBOMRequest{
+			{Format: model.CycloneDX, Version: "1.6"}, {Format: model.SPDX, Version: "2.3"}, {Format: model.CycloneDX, Version: "1.4", XML: true},
 		} {
 			dependencies, findings := p.supplyChain(t, project)
 			if len(dependencies) < 2 || len(findings) == 0 {

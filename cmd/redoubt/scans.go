@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -134,7 +134,7 @@ func (c scansFailuresCmd) Run(a *app) error {
 	if err != nil {
 		return errors.Join(err, st.Close())
 	}
-	slices.SortStableFunc(list, func(a, b redoubt.FailedAttempt) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(list, func(a, b model.FailedAttempt) int { return b.At.Compare(a.At) })
 	rows := [][]string{}
 	for _, f := range list[:min(len(list), c.Limit)] {
 		rows = append(rows, failureRow(f, d))
@@ -142,7 +142,7 @@ func (c scansFailuresCmd) Run(a *app) error {
 	return errors.Join(table(a.out, "AT DEPLOYMENT STEP EXIT SCAN PROJECT REF TOKEN ADDRESS CLIENT CAUSE", rows), st.Close())
 }
 
-func failureRow(f redoubt.FailedAttempt, d redoubt.Deployment) []string {
+func failureRow(f model.FailedAttempt, d model.Deployment) []string {
 	deployment := "-"
 	if f.DeploymentID != 0 {
 		deployment = d.Slug

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -174,21 +174,21 @@ const setupFor = 24 * time.Hour
 // is one already.
 func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error) {
 	d, err := tenant{Deployment: c.Deployment}.find(a.ctx, st)
-	if errors.Is(err, redoubt.ErrUnavailable) {
+	if errors.Is(err, model.ErrUnavailable) {
 		return "", err
 	}
 	if err != nil {
 		return "", nil //nolint:nilerr // the deployment to make at the first start was renamed or deleted since
 	}
-	var members []redoubt.Member
+	var members []model.Member
 	err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
 		members, err = tx.Members(ctx)
 		return err
 	})
-	if err != nil || slices.ContainsFunc(members, func(m redoubt.Member) bool { return m.Role == redoubt.RoleAdmin }) {
+	if err != nil || slices.ContainsFunc(members, func(m model.Member) bool { return m.Role == model.RoleAdmin }) {
 		return "", err
 	}
-	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, setupFor, base)
+	return newLink(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
 // untoldToken is the setting that names the deployment and the first token of a
@@ -204,7 +204,7 @@ const firstTokenName = "first token"
 // could tell it is revoked, and another one made. Else it returns an empty ready.
 func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
 	untold, err := st.StoredSetting(a.ctx, untoldToken)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return ready{}, err
 	}
 	if len(untold) > 0 {
@@ -227,7 +227,7 @@ func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
 // deployment is gone.
 func (c serveCmd) firstTokenAgain(a *app, st *store.Store, deployment string) (ready, error) {
 	d, err := st.Deployment(a.ctx, deployment)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return ready{}, nil
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (c serveCmd) firstTokenAgain(a *app, st *store.Store, deployment string) (r
 // firstTokenTold notes that the first token is somebody's by now.
 func firstTokenTold(a *app, st *store.Store) error {
 	untold, err := st.StoredSetting(a.ctx, untoldToken)
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && len(untold) == 0 {
+	if errors.Is(err, model.ErrNotFound) || err == nil && len(untold) == 0 {
 		return nil
 	}
 	if err != nil {
@@ -250,7 +250,7 @@ func firstTokenTold(a *app, st *store.Store) error {
 
 // newToken makes a token that opens everything there is to a client, in place of
 // the one of that name, which is revoked.
-func newToken(a *app, st *store.Store, d redoubt.Deployment, name string) (r ready, err error) {
+func newToken(a *app, st *store.Store, d model.Deployment, name string) (r ready, err error) {
 	err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, t := range tokens {
@@ -268,8 +268,8 @@ func newToken(a *app, st *store.Store, d redoubt.Deployment, name string) (r rea
 
 func mintFor(ctx context.Context, tx *store.Tx, name string) (ready, error) {
 	d := tx.Deployment()
-	token, _, err := mint(ctx, tx, redoubt.Token{
-		Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, Dialect: redoubt.DialectContract,
+	token, _, err := mint(ctx, tx, model.Token{
+		Name: name, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, Dialect: model.DialectContract,
 	})
 	return ready{DeploymentID: fmt.Sprint(d.ID), DeploymentSlug: d.Slug, Token: token}, err
 }

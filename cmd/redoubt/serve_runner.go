@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/runner"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -110,7 +110,7 @@ func (o *ownRunners) run(ctx, work context.Context) {
 func (o *ownRunners) update(ctx context.Context) int {
 	deployments, err := o.store.Deployments(ctx)
 	if err != nil {
-		o.logFailure(ctx, redoubt.Deployment{}, "listing the deployments for the built-in runner", err)
+		o.logFailure(ctx, model.Deployment{}, "listing the deployments for the built-in runner", err)
 		return 0
 	}
 	o.forget(deployments)
@@ -125,7 +125,7 @@ func (o *ownRunners) update(ctx context.Context) int {
 }
 
 // runner returns the runner of a deployment, and creates it if necessary. It logs each error once.
-func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunner, error) {
+func (o *ownRunners) runner(ctx context.Context, d model.Deployment) (*ownRunner, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if r := o.of[d.ID]; r != nil {
@@ -150,15 +150,15 @@ func (o *ownRunners) runner(ctx context.Context, d redoubt.Deployment) (*ownRunn
 }
 
 // work is the queue.Work of store.RunJob: it executes one queued run, if any, and adds the next job.
-func (o *ownRunners) work(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+func (o *ownRunners) work(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 	o.working.Add(1)
 	defer o.working.Done()
-	d := redoubt.Deployment{}
+	d := model.Deployment{}
 	err = o.store.View(ctx, j.DeploymentID, func(_ context.Context, tx *store.Tx) error {
 		d = tx.Deployment()
 		return nil
 	})
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil, "", nil
 	}
 	if err != nil {
@@ -203,7 +203,7 @@ func (o *ownRunners) closeRunner(id int64) {
 
 // forget closes the runners of deleted deployments and removes their folders with all repositories,
 // also for deployments deleted while no server ran.
-func (o *ownRunners) forget(deployments []redoubt.Deployment) {
+func (o *ownRunners) forget(deployments []model.Deployment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	there := map[int64]bool{}
@@ -252,7 +252,7 @@ func ownRunnerDir(at config.Storage, deploymentID int64) string {
 // ownRunner is the runner of a deployment that this server has inside.
 type ownRunner struct {
 	*service
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	runner     *runner.Runner
 	client     *api.Client // the runner's
 	name       string      // of its token: another server's has another
@@ -261,7 +261,7 @@ type ownRunner struct {
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
-func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, transport http.RoundTripper) (*ownRunner, error) {
+func (s *service) ownRunner(ctx context.Context, a *app, d model.Deployment, transport http.RoundTripper) (*ownRunner, error) {
 	base, err := url.Parse(s.baseURL())
 	if err != nil {
 		return nil, err
@@ -309,7 +309,7 @@ func ownID(file string) (string, error) {
 		text = []byte(rand.Text()[:10])
 		err = os.WriteFile(file, text, 0o600)
 	}
-	return redoubt.Line(strings.TrimSpace(string(text))), err
+	return model.Line(strings.TrimSpace(string(text))), err
 }
 
 // ownTokenLasts is for how long the token of a runner in a server is in force: another is
@@ -344,7 +344,7 @@ func (r *ownRunner) runOne(ctx context.Context) (worked bool, err error) {
 }
 
 // ownRunnerActor is the audit actor of built-in runners.
-var ownRunnerActor = redoubt.Actor{Kind: "system", Name: ownRunnerName}
+var ownRunnerActor = model.Actor{Kind: "system", Name: ownRunnerName}
 
 // register creates a token, revokes the previous one of this server, and updates the last-seen time.
 func (r *ownRunner) register(ctx context.Context) error {
@@ -358,14 +358,14 @@ func (r *ownRunner) register(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		token, made, err := mint(ctx, tx, redoubt.Token{
-			Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
+		token, made, err := mint(ctx, tx, model.Token{
+			Name: r.name, Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
 		})
 		if err != nil {
 			return err
 		}
 		r.client.Token, r.tokenID = token, made.ID
-		_, err = tx.SeeRunner(ctx, redoubt.Runner{
+		_, err = tx.SeeRunner(ctx, model.Runner{
 			Name: r.runner.Name, TokenID: made.ID, Version: r.runner.Version, Isolation: r.runner.IsolatedBy(),
 		})
 		return err
@@ -374,11 +374,11 @@ func (r *ownRunner) register(ctx context.Context) error {
 
 // cloneSource tells a runner where a project's repository is, with the credential of its
 // connection.
-func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
-	return func(ctx context.Context, tx *store.Tx, p redoubt.Project) (out redoubt.CloneSource, err error) {
+func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
+	return func(ctx context.Context, tx *store.Tx, p model.Project) (out model.CloneSource, err error) {
 		repository, err := tx.Repository(ctx, p.ID)
 		if err == nil && !repository.Scannable() {
-			err = redoubt.ErrNotFound
+			err = model.ErrNotFound
 		}
 		if err != nil {
 			return out, err
@@ -396,11 +396,11 @@ func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.C
 			return out, err
 		}
 		switch credential.Kind {
-		case redoubt.CredentialToken, redoubt.CredentialPassword:
+		case model.CredentialToken, model.CredentialPassword:
 			out.Username, out.Password = credential.Basic(connection.Kind)
-		case redoubt.CredentialSSHKey:
+		case model.CredentialSSHKey:
 			out.SSHKey, out.KnownHosts = credential.Secret, credential.KnownHosts
-		case redoubt.CredentialApp:
+		case model.CredentialApp:
 			out.Username = "x-access-token"
 			out.Make = func(ctx context.Context) (string, error) {
 				return hosts.CloneToken(ctx, connection, credential, repository)

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/runner"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -83,7 +83,7 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	if o.update(t.Context()); o.of[one.ID] == nil {
 		t.Errorf("begun are then %v\n%s", o.of, log)
 	}
-	for _, d := range []redoubt.Deployment{one, two} { // people see that they are there
+	for _, d := range []model.Deployment{one, two} { // people see that they are there
 		err := o.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Runners(ctx)
 			if len(list) != 1 || !list[0].Present(storetest.Epoch) {

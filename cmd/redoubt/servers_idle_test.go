@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -130,9 +130,9 @@ func (s *idleServers) scanFails() {
 	err := (tenant{Storage: s.on, Deployment: "acme"}).update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, err := tx.ProjectByName(ctx, "acme/api")
 		if err == nil {
-			_, err = tx.AddScan(ctx, redoubt.Scan{
+			_, err = tx.AddScan(ctx, model.Scan{
 				ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(),
-				Status: redoubt.ScanError, Error: "out of memory",
+				Status: model.ScanError, Error: "out of memory",
 			})
 		}
 		return "", err

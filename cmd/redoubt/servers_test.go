@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -343,7 +343,7 @@ func (s *several) exportsOnce() {
 	s.holds(func(ctx context.Context, tx *store.Tx) error {
 		jobs, err := tx.Jobs(ctx, "sbom", 100)
 		for _, j := range jobs {
-			if j.State != redoubt.JobDone || j.Claim != 1 || j.Attempt != 1 {
+			if j.State != model.JobDone || j.Claim != 1 || j.Attempt != 1 {
 				s.t.Errorf("an export is in state %v after %d claims and %d attempts", j.State, j.Claim, j.Attempt)
 			}
 		}

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -29,6 +28,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/queue"
@@ -249,7 +249,7 @@ func (s *service) run(a *app, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	requests, end := context.WithCancelCause(context.WithoutCancel(a.ctx))
-	giveUp := func() { end(redoubt.ErrUnavailable) } // which tells them from requests whose client is gone
+	giveUp := func() { end(model.ErrUnavailable) } // which tells them from requests whose client is gone
 	defer giveUp()
 	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
 	failed := make(chan error, 2)

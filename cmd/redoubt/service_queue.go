@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/server"
@@ -68,8 +68,8 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 }
 
 // ensureJobs adds missing periodic jobs of a deployment, for example after an upgrade.
-func (s *service) ensureJobs(ctx context.Context, d redoubt.Deployment) error {
-	by := redoubt.Actor{Kind: "system", Name: "managed scans"}
+func (s *service) ensureJobs(ctx context.Context, d model.Deployment) error {
+	by := model.Actor{Kind: "system", Name: "managed scans"}
 	err := s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error { return tx.EnsureScheduled(ctx) })
 	return errors.Join(err, s.keeper.EnsureFollowed(ctx, d.ID))
 }
@@ -81,7 +81,7 @@ func (s *service) ensureServerJobs(ctx context.Context) error {
 		err = s.store.QueueMatching(ctx)
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		err = errors.Join(err, s.store.EnsureServerJob(ctx, redoubt.Job{Kind: s.advisoriesJob(), Subject: "load"}))
+		err = errors.Join(err, s.store.EnsureServerJob(ctx, model.Job{Kind: s.advisoriesJob(), Subject: "load"}))
 	}
 	return err
 }

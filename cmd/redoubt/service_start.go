@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // startAgain is how long a start waits before it tries a step again that the
@@ -28,10 +28,10 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 		return ready()
 	}
 	err := steps()
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, redoubt.ErrUnavailable)) {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, model.ErrUnavailable)) {
 		return nil
 	}
-	if !errors.Is(err, redoubt.ErrUnavailable) {
+	if !errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
 	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again until it does", "error", err)
@@ -46,7 +46,7 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 				s.log.Info("the start is finished")
 				return
 			}
-			if ctx.Err() == nil && !errors.Is(err, redoubt.ErrUnavailable) {
+			if ctx.Err() == nil && !errors.Is(err, model.ErrUnavailable) {
 				s.log.Error("the start cannot be finished; the next one will try again", "error", err)
 				return
 			}
@@ -72,7 +72,7 @@ func (s *service) checkFile(ctx context.Context) {
 		defer cancel()
 		err := s.store.CheckFile(ctx)
 		switch {
-		case errors.Is(err, redoubt.ErrDamaged):
+		case errors.Is(err, model.ErrDamaged):
 			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that", "looked_for", fileLookMost)

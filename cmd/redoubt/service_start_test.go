@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -54,7 +54,7 @@ func (h *heard) wait(t *testing.T, word string) {
 // TestAnUploadThatOutlivesTheGrace is still being sent when the server ends.
 func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 200 * time.Millisecond})
-	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
 		t.Fatal(err)
 	}

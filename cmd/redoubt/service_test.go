@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -186,7 +186,7 @@ func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 // than a stop does.
 func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 500 * time.Millisecond})
-	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	}
 	held, answered, stopped, wrote := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		wrote <- s.store.Update(context.Background(), d.ID, redoubt.Actor{Kind: "cli"}, func(context.Context, *store.Tx) error {
+		wrote <- s.store.Update(context.Background(), d.ID, model.Actor{Kind: "cli"}, func(context.Context, *store.Tx) error {
 			close(held)
 			<-answered
 			return nil
@@ -238,7 +238,7 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 func TestTidyExpiresRefs(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second, RefRetention: 24 * time.Hour})
 	defer stop()
-	by := redoubt.Actor{Kind: "cli"}
+	by := model.Actor{Kind: "cli"}
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", by)
 	if err != nil {
 		t.Fatal(err)
@@ -248,11 +248,11 @@ func TestTidyExpiresRefs(t *testing.T) {
 		t.Helper()
 		var sum ingest.Summary
 		err := s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) (err error) {
-			rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+			rule := &model.Rule{Name: "eqeq", IssueType: model.SAST, Severity: model.SeverityHigh}
 			sum, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
-				Project: redoubt.Project{Name: "acme/app"}, Ref: "feature", Full: true, At: at,
-				Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{{
-					Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh,
+				Project: model.Project{Name: "acme/app"}, Ref: "feature", Full: true, At: at,
+				Report: &model.Report{Tool: "semgrep", Rules: []*model.Rule{rule}, Results: []model.Result{{
+					Rule: rule, Path: "a.py", Location: model.Location{Line: 1}, Code: "x == x", Severity: model.SeverityHigh,
 				}}},
 			})
 			return err
@@ -265,8 +265,8 @@ func TestTidyExpiresRefs(t *testing.T) {
 	// Another branch is fully scanned first, so that it is the default one.
 	err = s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, At: now.Add(-72 * time.Hour),
-			Report: &redoubt.Report{Tool: "semgrep"},
+			Project: model.Project{Name: "acme/app"}, Ref: "main", Full: true, At: now.Add(-72 * time.Hour),
+			Report: &model.Report{Tool: "semgrep"},
 		})
 		return err
 	})
@@ -289,12 +289,12 @@ func TestTidyExpiresRefs(t *testing.T) {
 func TestTidyForgetsAnswers(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
-	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.store.Update(t.Context(), d.ID, redoubt.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
-		return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: "k", Request: []byte("asked"), Answer: []byte("told")})
+	err = s.store.Update(t.Context(), d.ID, model.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
+		return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "k", Request: []byte("asked"), Answer: []byte("told")})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -305,12 +305,12 @@ func TestTidyForgetsAnswers(t *testing.T) {
 			return err
 		})
 	}
-	s.cleanDeployments(t.Context(), time.Now().Add(redoubt.AnswerKept-time.Hour))
+	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerKept-time.Hour))
 	if err := kept(); err != nil {
 		t.Errorf("before its day was over: %v", err)
 	}
-	s.cleanDeployments(t.Context(), time.Now().Add(redoubt.AnswerKept+time.Hour))
-	if err := kept(); !errors.Is(err, redoubt.ErrNotFound) {
+	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerKept+time.Hour))
+	if err := kept(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after its day: %v", err)
 	}
 }
@@ -319,12 +319,12 @@ func TestTidyForgetsAnswers(t *testing.T) {
 func TestTidyForgetsGrants(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
-	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.store.Update(t.Context(), d.ID, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: []byte("code"), ClientHash: []byte("client")}); err != nil {
+	err = s.store.Update(t.Context(), d.ID, model.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.AddOAuthGrant(ctx, model.OAuthGrant{CodeHash: []byte("code"), ClientHash: []byte("client")}); err != nil {
 			return err
 		}
 		g, err := tx.OAuthGrantByCode(ctx, []byte("code"))
@@ -345,7 +345,7 @@ func TestTidyForgetsGrants(t *testing.T) {
 		t.Errorf("before it is over: %v", err)
 	}
 	s.cleanDeployments(t.Context(), time.Now().Add(25*time.Hour))
-	if err := kept(); !errors.Is(err, redoubt.ErrNotFound) {
+	if err := kept(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after it is over: %v", err)
 	}
 }
@@ -353,7 +353,7 @@ func TestTidyForgetsGrants(t *testing.T) {
 // TestTokenStatus: one that has expired and can be renewed is not over.
 func TestTokenStatus(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for want, token := range map[string]redoubt.Token{
+	for want, token := range map[string]model.Token{
 		"active":                              {},
 		"revoked":                             {RevokedAt: now, RenewableUntil: now.Add(time.Hour)},
 		"expired":                             {ExpiresAt: now, RenewableUntil: now},

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -33,7 +33,7 @@ type tokenCreateCmd struct {
 
 // Run creates the token; its text alone goes to standard output.
 func (c tokenCreateCmd) Run(a *app) error {
-	var made redoubt.Token
+	var made model.Token
 	err := c.update(a, func(ctx context.Context, tx *store.Tx) (text string, err error) {
 		token, err := c.token(tx.Now())
 		if err != nil {
@@ -56,12 +56,12 @@ func (c tokenCreateCmd) Run(a *app) error {
 }
 
 // token checks what the flags ask for.
-func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
-	token := redoubt.Token{Name: redoubt.Line(c.Name), ProjectGlobs: c.Project, Dialect: redoubt.Dialect(c.Dialect)}
+func (c tokenCreateCmd) token(now time.Time) (model.Token, error) {
+	token := model.Token{Name: model.Line(c.Name), ProjectGlobs: c.Project, Dialect: model.Dialect(c.Dialect)}
 	for _, scope := range c.Scope {
-		token.Scopes = append(token.Scopes, redoubt.Scope(scope))
+		token.Scopes = append(token.Scopes, model.Scope(scope))
 	}
-	if token.Has(redoubt.ScopeReadOnly) && !token.Has(redoubt.ScopeWebAPI) {
+	if token.Has(model.ScopeReadOnly) && !token.Has(model.ScopeWebAPI) {
 		return token, errors.New("read_only narrows web_api: give both, as --scope web_api,read_only")
 	}
 	if c.Expires < 0 {
@@ -74,7 +74,7 @@ func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
 }
 
 // mint makes a token of the transaction's deployment and returns its text.
-func mint(ctx context.Context, tx *store.Tx, token redoubt.Token) (string, redoubt.Token, error) {
+func mint(ctx context.Context, tx *store.Tx, token model.Token) (string, model.Token, error) {
 	secret := auth.NewSecret(tx.Deployment().ID)
 	token.PublicID = secret.PublicID
 	made, err := tx.CreateToken(ctx, token, secret.Hash)
@@ -98,7 +98,7 @@ func (c tokenListCmd) Run(a *app) error {
 	})
 }
 
-func scopes(t redoubt.Token) string {
+func scopes(t model.Token) string {
 	words := make([]string, len(t.Scopes))
 	for i, s := range t.Scopes {
 		words[i] = string(s)
@@ -106,14 +106,14 @@ func scopes(t redoubt.Token) string {
 	return strings.Join(words, ",")
 }
 
-func globs(t redoubt.Token) string {
+func globs(t model.Token) string {
 	if len(t.ProjectGlobs) == 0 {
 		return "all"
 	}
 	return strings.Join(t.ProjectGlobs, ",")
 }
 
-func tokenStatus(t redoubt.Token, now time.Time) string {
+func tokenStatus(t model.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"
@@ -136,7 +136,7 @@ type tokenRevokeCmd struct {
 func (c tokenRevokeCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		token, err := tx.Token(ctx, c.Token)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			return "", fmt.Errorf("there is no token %q; redoubt token list shows what there is", c.Token)
 		}
 		if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,7 +34,7 @@ type linkFlags struct {
 const defaultAddress = "http://127.0.0.1:8080"
 
 // print makes a link and prints it.
-func (f linkFlags) print(a *app, st *store.Store, l redoubt.UserLink) error {
+func (f linkFlags) print(a *app, st *store.Store, l model.UserLink) error {
 	if f.LinkFor <= 0 {
 		return errors.New("--link-for must be positive")
 	}
@@ -57,21 +57,21 @@ func (f linkFlags) base(a *app, st *store.Store) (string, error) {
 		return f.PublicURL, nil
 	}
 	address, err := st.StoredSetting(a.ctx, addressSetting)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return defaultAddress, nil
 	}
 	return string(address), err
 }
 
 // newLink stores a one-time link and returns its address.
-func newLink(a *app, st *store.Store, l redoubt.UserLink, lasts time.Duration, base string) (string, error) {
+func newLink(a *app, st *store.Store, l model.UserLink, lasts time.Duration, base string) (string, error) {
 	code, hash := auth.NewCode()
 	l.ExpiresAt = a.clock().Add(lasts)
 	if err := st.CreateLink(a.ctx, l, hash, a.actor()); err != nil {
 		return "", err
 	}
 	path := "/setup/"
-	if l.Kind == redoubt.LinkSignIn {
+	if l.Kind == model.LinkSignIn {
 		path = "/sign-in/"
 	}
 	return strings.TrimSuffix(base, "/") + path + code, nil
@@ -96,9 +96,9 @@ func (c userCreateCmd) Run(a *app) error {
 	return errors.Join(c.create(a, st, d), st.Close())
 }
 
-func (c userCreateCmd) create(a *app, st *store.Store, d redoubt.Deployment) error {
-	u := redoubt.User{Name: redoubt.NormalUserName(c.Name), DisplayName: c.DisplayName}
-	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
+func (c userCreateCmd) create(a *app, st *store.Store, d model.Deployment) error {
+	u := model.User{Name: model.NormalUserName(c.Name), DisplayName: c.DisplayName}
+	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return err
 	}
 	if _, err := st.User(a.ctx, u.Name); err == nil {
@@ -110,7 +110,7 @@ func (c userCreateCmd) create(a *app, st *store.Store, d redoubt.Deployment) err
 			return err
 		}
 	}
-	role, _ := redoubt.ParseRole(c.Role)
+	role, _ := model.ParseRole(c.Role)
 	err := st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
 		u, err = tx.CreateUser(ctx, u, role)
 		return err
@@ -122,7 +122,7 @@ func (c userCreateCmd) create(a *app, st *store.Store, d redoubt.Deployment) err
 	if !c.Link {
 		return nil
 	}
-	return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
+	return c.print(a, st, model.UserLink{Kind: model.LinkReset, UserID: u.ID})
 }
 
 type userListCmd struct{ config.Storage }
@@ -171,9 +171,9 @@ type userArg struct {
 	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
 }
 
-func (e userArg) loadUser(a *app, st *store.Store) (redoubt.User, error) {
+func (e userArg) loadUser(a *app, st *store.Store) (model.User, error) {
 	u, err := st.User(a.ctx, e.Name)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return u, fmt.Errorf("there is no user %q; redoubt user list shows who there is", e.Name)
 	}
 	return u, err
@@ -193,7 +193,7 @@ func (c userRoleCmd) Run(a *app) error {
 	}
 	u, err := c.loadUser(a, st)
 	if err == nil {
-		role, _ := redoubt.ParseRole(c.Role)
+		role, _ := model.ParseRole(c.Role)
 		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 	}
 	if err == nil {
@@ -203,7 +203,7 @@ func (c userRoleCmd) Run(a *app) error {
 }
 
 // onUser runs fn on a user of the server.
-func (e userArg) onUser(a *app, c config.Storage, fn func(*store.Store, redoubt.User) error) error {
+func (e userArg) onUser(a *app, c config.Storage, fn func(*store.Store, model.User) error) error {
 	st, err := a.open(c)
 	if err != nil {
 		return err
@@ -225,18 +225,18 @@ type userResetCmd struct {
 
 // Run sets the password. All sessions of the user end.
 func (c userResetCmd) Run(a *app) error {
-	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
 		if c.Link {
 			if c.RevokeTokens {
 				return errors.New("--revoke-tokens does not go with --link: who opens the link is asked there")
 			}
-			return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
+			return c.print(a, st, model.UserLink{Kind: model.LinkReset, UserID: u.ID})
 		}
 		roles, err := st.Memberships(a.ctx, u.ID)
 		if err != nil {
 			return err
 		}
-		hash, err := askPassword(a, u.Name, append(redoubt.NamesOf(roles), u.DisplayName)...)
+		hash, err := askPassword(a, u.Name, append(model.NamesOf(roles), u.DisplayName)...)
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ type userResetFactorCmd struct {
 
 // Run removes the second factor.
 func (c userResetFactorCmd) Run(a *app) error {
-	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
 		if err := st.ResetSecondFactor(a.ctx, u.ID, nil, a.actor()); err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ type userDisableCmd struct {
 
 // Run disables the user.
 func (c userDisableCmd) Run(a *app) error {
-	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
 		if err := st.DisableUser(a.ctx, u.ID, a.actor()); err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ type userEnableCmd struct {
 
 // Run enables the user.
 func (c userEnableCmd) Run(a *app) error {
-	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
 		if err := st.EnableUser(a.ctx, u.ID, a.actor()); err != nil {
 			return err
 		}
@@ -307,5 +307,5 @@ func (c userSetupLinkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}), st.Close())
+	return errors.Join(c.print(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}), st.Close())
 }

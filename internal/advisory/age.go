@@ -3,7 +3,7 @@ package advisory
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // StaleAfter is the age at which what was loaded is warned about.
@@ -15,7 +15,7 @@ const staleScores = 7 * 24 * time.Hour
 
 // Age says when a source was last found to be up to date, and whether that, or
 // what it holds, is so long ago that people should be warned.
-func Age(now time.Time, s redoubt.AdvisorySource) (at time.Time, stale bool) {
+func Age(now time.Time, s model.AdvisorySource) (at time.Time, stale bool) {
 	at = s.CheckedAt
 	if s.LoadedAt.After(at) {
 		at = s.LoadedAt

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -25,9 +25,9 @@ func (o leavingOrder) Scale(versions []string) func(string) (int, bool) {
 }
 
 func TestMatchEndsWithItsContext(t *testing.T) {
-	s := &shelf{version: 1, holdings: []redoubt.Holding{{Lockfile: "l"}}}
+	s := &shelf{version: 1, holdings: []model.Holding{{Lockfile: "l"}}}
 	for i := range 50 {
-		s.groups = append(s.groups, redoubt.AdvisoryGroup{ID: int64(i + 1), Records: []redoubt.Advisory{stored(t, int64(i+1), fmt.Sprintf(
+		s.groups = append(s.groups, model.AdvisoryGroup{ID: int64(i + 1), Records: []model.Advisory{stored(t, int64(i+1), fmt.Sprintf(
 			`{"id":"OSV-%d","affected":[{"package":{"ecosystem":"npm","name":"a%[1]d"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`, i))}})
 		s.holdings[0].Dependencies = append(s.holdings[0].Dependencies, dep("npm", fmt.Sprint("a", i), "1.0.0"), dep("npm", fmt.Sprint("a", i), "1.0.1"))
 	}

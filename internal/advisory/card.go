@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // CVSS returns the score and vector that a database gives, of the newest version
@@ -21,8 +21,8 @@ func (v *Vulnerability) CVSS() (score float64, vector string) {
 }
 
 // Card is what lists show of it.
-func (v *Vulnerability) Card() redoubt.AdvisoryCard {
-	c := redoubt.AdvisoryCard{
+func (v *Vulnerability) Card() model.AdvisoryCard {
+	c := model.AdvisoryCard{
 		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
 	}
 	if v.Rated("") {
@@ -46,15 +46,15 @@ func (v *Vulnerability) Card() redoubt.AdvisoryCard {
 // CardStore is what making cards needs.
 type CardStore interface {
 	// GroupsWithoutCard reads groups after an id that have no card, by id.
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// PutAdvisoryCards stores cards.
-	PutAdvisoryCards(ctx context.Context, cards []redoubt.AdvisoryCard) error
+	PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) error
 }
 
 // FillCards makes the cards that are missing, batch by batch, and returns how
 // many. One that broke off is gone on with by the next.
 func FillCards(ctx context.Context, s CardStore) (made int, err error) {
-	err = missingCards(ctx, s, func(cards []redoubt.AdvisoryCard) error {
+	err = missingCards(ctx, s, func(cards []model.AdvisoryCard) error {
 		made += len(cards)
 		return s.PutAdvisoryCards(ctx, cards)
 	})
@@ -63,15 +63,15 @@ func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 
 // missingCards hands over the cards of groups that have none.
 func missingCards(ctx context.Context, s interface {
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
-}, take func([]redoubt.AdvisoryCard) error,
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
+}, take func([]model.AdvisoryCard) error,
 ) error {
 	for after := int64(0); ; {
 		groups, err := s.GroupsWithoutCard(ctx, after, batchRecords)
 		if err != nil || len(groups) == 0 {
 			return err
 		}
-		cards := make([]redoubt.AdvisoryCard, len(groups))
+		cards := make([]model.AdvisoryCard, len(groups))
 		for i, g := range groups {
 			v, err := NewVulnerability(g)
 			if err != nil {
@@ -88,10 +88,10 @@ func missingCards(ctx context.Context, s interface {
 
 // Cards reads the cards of groups, and makes those that are missing.
 func Cards(ctx context.Context, s interface {
-	AdvisoryCards(ctx context.Context, groups []int64) (map[int64]redoubt.AdvisoryCard, error)
-	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error)
+	AdvisoryCards(ctx context.Context, groups []int64) (map[int64]model.AdvisoryCard, error)
+	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error)
 }, groups []int64,
-) (map[int64]redoubt.AdvisoryCard, error) {
+) (map[int64]model.AdvisoryCard, error) {
 	cards, err := s.AdvisoryCards(ctx, groups)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Catalogue has all vulnerabilities in memory, packed, to search them: some
@@ -25,7 +25,7 @@ type entry struct {
 	modified   int64 // microseconds since 1970
 	from, to   uint32
 	ecosystems uint64 // bit set of Catalogue.ecosystems
-	severity   redoubt.Severity
+	severity   model.Severity
 	exploited  bool
 	malicious  bool
 }
@@ -33,9 +33,9 @@ type entry struct {
 // CatalogueStore is what a catalogue is made of.
 type CatalogueStore interface {
 	// EachAdvisoryCard hands over all cards.
-	EachAdvisoryCard(ctx context.Context, take func(redoubt.AdvisoryCard)) error
+	EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)) error
 	// GroupsWithoutCard reads groups after an id that have no card, by id.
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// ExploitedNames lists the CVEs that are known to be exploited.
 	ExploitedNames(ctx context.Context) ([]string, error)
 }
@@ -52,10 +52,10 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 		exploited[name] = true
 	}
 	c := &Catalogue{}
-	if err := s.EachAdvisoryCard(ctx, func(card redoubt.AdvisoryCard) { c.add(card, exploited) }); err != nil {
+	if err := s.EachAdvisoryCard(ctx, func(card model.AdvisoryCard) { c.add(card, exploited) }); err != nil {
 		return nil, err
 	}
-	err = missingCards(ctx, s, func(cards []redoubt.AdvisoryCard) error {
+	err = missingCards(ctx, s, func(cards []model.AdvisoryCard) error {
 		for _, card := range cards {
 			c.add(card, exploited)
 		}
@@ -67,7 +67,7 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 	return c, err
 }
 
-func (c *Catalogue) add(card redoubt.AdvisoryCard, exploited map[string]bool) {
+func (c *Catalogue) add(card model.AdvisoryCard, exploited map[string]bool) {
 	e := entry{
 		group: card.Group, from: uint32(len(c.text)), severity: card.Severity, malicious: card.Malicious,
 		exploited: slices.ContainsFunc(card.Names, func(name string) bool { return exploited[name] }),
@@ -125,7 +125,7 @@ func (p Presence) Here() bool { return p.Findings+p.Elsewhere > 0 }
 type Search struct {
 	Text      string // words, all of which a name, package or summary holds, in any case
 	Ecosystem string // as Ecosystem spells it
-	Severity  redoubt.Severity
+	Severity  model.Severity
 	Unrated   bool // only what no database rates
 	Exploited bool
 	Malicious bool
@@ -140,8 +140,8 @@ type Search struct {
 // other filters.
 type SearchResult struct {
 	Total      int
-	Groups     []int64                  // of the page
-	Severities map[redoubt.Severity]int // 0 has those that no database rates
+	Groups     []int64                // of the page
+	Severities map[model.Severity]int // 0 has those that no database rates
 	Ecosystems map[string]int
 	Exploited  int
 	Malicious  int
@@ -160,7 +160,7 @@ const (
 // Search looks through all: what is here first, the worst first, then the
 // others, the newest first.
 func (c *Catalogue) Search(s Search) SearchResult {
-	out := SearchResult{Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
+	out := SearchResult{Severities: map[model.Severity]int{}, Ecosystems: map[string]int{}}
 	var words [][]byte
 	for word := range strings.FieldsSeq(strings.ToLower(s.Text)) {
 		words = append(words, []byte(word))
@@ -253,7 +253,7 @@ func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
 		}
 		return 0
 	}
-	severity := func(e *entry) redoubt.Severity { return Rating{Severity: e.severity}.Or() } // as their findings count
+	severity := func(e *entry) model.Severity { return Rating{Severity: e.severity}.Or() } // as their findings count
 	return cmp.Or(cmp.Compare(severity(y), severity(x)), cmp.Compare(exploited(y), exploited(x)),
 		cmp.Compare(here[y.group].Projects, here[x.group].Projects), cmp.Compare(here[y.group].Findings, here[x.group].Findings))
 }

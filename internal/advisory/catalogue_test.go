@@ -12,24 +12,24 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // stall holds cards in memory.
 type stall struct {
-	cards     []redoubt.AdvisoryCard
+	cards     []model.AdvisoryCard
 	exploited []string
 }
 
-func (s stall) EachAdvisoryCard(_ context.Context, take func(redoubt.AdvisoryCard)) error {
+func (s stall) EachAdvisoryCard(_ context.Context, take func(model.AdvisoryCard)) error {
 	for _, c := range s.cards {
 		take(c)
 	}
 	return nil
 }
 
-func (s stall) GroupsWithoutCard(context.Context, int64, int) ([]redoubt.AdvisoryGroup, error) {
+func (s stall) GroupsWithoutCard(context.Context, int64, int) ([]model.AdvisoryGroup, error) {
 	return nil, nil
 }
 
@@ -37,8 +37,8 @@ func (s stall) ExploitedNames(context.Context) ([]string, error) { return s.expl
 
 func someCards(t *rapid.T) (s stall) {
 	for i := range rapid.IntRange(0, 12).Draw(t, "cards") {
-		c := redoubt.AdvisoryCard{
-			Group: int64(i + 1), Names: []string{fmt.Sprintf("CVE-2021-%04d", i)}, Severity: redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
+		c := model.AdvisoryCard{
+			Group: int64(i + 1), Names: []string{fmt.Sprintf("CVE-2021-%04d", i)}, Severity: model.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
 			Malicious: rapid.Bool().Draw(t, "malicious"), Summary: rapid.SampledFrom([]string{"", "Remote code", "ReDoS in a Parser"}).Draw(t, "summary"),
 			Packages: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"npm/lodash", "npm/qs", "pypi/jinja2", "gomod/x/text"}), 0, 3, func(s string) string { return s }).Draw(t, "packages"),
 		}
@@ -54,7 +54,7 @@ func someCards(t *rapid.T) (s stall) {
 }
 
 // fits says of a card whether a search selects it, in the plainest form.
-func (s stall) fits(q advisory.Search, c redoubt.AdvisoryCard) bool {
+func (s stall) fits(q advisory.Search, c model.AdvisoryCard) bool {
 	text := strings.ToLower(strings.Join(append(append(slices.Clone(c.Names), c.Packages...), c.Summary), "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
 		if !strings.Contains(text, word) {
@@ -66,7 +66,7 @@ func (s stall) fits(q advisory.Search, c redoubt.AdvisoryCard) bool {
 		(!q.Exploited || slices.Contains(s.exploited, c.Names[0])) && (!q.Affecting || q.Here[c.Group].Findings > 0)
 }
 
-func (s stall) matching(q advisory.Search) (out []redoubt.AdvisoryCard) {
+func (s stall) matching(q advisory.Search) (out []model.AdvisoryCard) {
 	for _, c := range s.cards {
 		if s.fits(q, c) {
 			out = append(out, c)
@@ -76,25 +76,25 @@ func (s stall) matching(q advisory.Search) (out []redoubt.AdvisoryCard) {
 }
 
 // order is that of lists: what is here first, the worst first; then the newest.
-func (s stall) order(q advisory.Search) func(a, b redoubt.AdvisoryCard) int {
+func (s stall) order(q advisory.Search) func(a, b model.AdvisoryCard) int {
 	flag := func(b bool) int {
 		if b {
 			return 1
 		}
 		return 0
 	}
-	micros := func(c redoubt.AdvisoryCard) int64 {
+	micros := func(c model.AdvisoryCard) int64 {
 		if c.Modified.IsZero() {
 			return 0
 		}
 		return c.Modified.UnixMicro()
 	}
-	return func(a, b redoubt.AdvisoryCard) int {
+	return func(a, b model.AdvisoryCard) int {
 		x, y := q.Here[a.Group], q.Here[b.Group]
 		by := cmp.Compare(flag(y.Findings > 0), flag(x.Findings > 0))
 		if by == 0 && x.Findings > 0 {
-			known := func(c redoubt.AdvisoryCard) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
-			severity := func(c redoubt.AdvisoryCard) redoubt.Severity { return cmp.Or(c.Severity, redoubt.SeverityMedium) }
+			known := func(c model.AdvisoryCard) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
+			severity := func(c model.AdvisoryCard) model.Severity { return cmp.Or(c.Severity, model.SeverityMedium) }
 			by = cmp.Or(cmp.Compare(severity(b), severity(a)), cmp.Compare(known(b), known(a)), cmp.Compare(y.Projects, x.Projects), cmp.Compare(y.Findings, x.Findings))
 		}
 		return cmp.Or(by, cmp.Compare(micros(b), micros(a)), cmp.Compare(b.Group, a.Group))
@@ -113,7 +113,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 		q := advisory.Search{
 			Text:      rapid.SampledFrom([]string{"", "cve-2021-0001", "LODASH", "redos parser", "npm/", "code cve", "none"}).Draw(t, "text"),
 			Ecosystem: rapid.SampledFrom([]string{"", "", "npm", "pypi", "cargo"}).Draw(t, "ecosystem"),
-			Severity:  redoubt.Severity(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "by severity")),
+			Severity:  model.Severity(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "by severity")),
 			Unrated:   rapid.Bool().Draw(t, "by unrated"),
 			Exploited: rapid.Bool().Draw(t, "by exploited"), Malicious: rapid.Bool().Draw(t, "by malicious"), Affecting: rapid.Bool().Draw(t, "affecting"),
 			Here: map[int64]advisory.Presence{}, Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: rapid.IntRange(1, 5).Draw(t, "size"),
@@ -125,7 +125,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 		}
 		want := s.matching(q)
 		slices.SortFunc(want, s.order(q))
-		found := advisory.SearchResult{Total: len(want), Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
+		found := advisory.SearchResult{Total: len(want), Severities: map[model.Severity]int{}, Ecosystems: map[string]int{}}
 		for _, card := range want[min(q.Skip, len(want)):min(q.Skip+q.Size, len(want))] {
 			found.Groups = append(found.Groups, card.Group)
 		}
@@ -137,7 +137,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 }
 
 func (s stall) counts(q advisory.Search, out *advisory.SearchResult) {
-	for severity := redoubt.Severity(0); severity <= redoubt.SeverityCritical; severity++ {
+	for severity := model.Severity(0); severity <= model.SeverityCritical; severity++ {
 		q := q
 		q.Severity, q.Unrated = severity, severity == 0
 		if n := len(s.matching(q)); n > 0 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // EPSSFile says what a file of EPSS scores is.
@@ -34,7 +34,7 @@ var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
 // ReadEPSS reads the file that FIRST gives out, as CSV or gzip of it, and hands
 // over score by score. Broken lines are counted and skipped; a file without the
 // columns cve, epss and percentile is an error.
-func ReadEPSS(r io.Reader, take func(redoubt.EPSSScore) error) (f EPSSFile, err error) {
+func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err error) {
 	plain, err := gunzip(r)
 	if err != nil {
 		return f, err
@@ -114,7 +114,7 @@ func epssColumns(line string) (map[string]int, error) {
 	return columns, nil
 }
 
-func epssLine(line string, columns map[string]int) (redoubt.EPSSScore, bool) {
+func epssLine(line string, columns map[string]int) (model.EPSSScore, bool) {
 	fields := strings.Split(line, ",")
 	field := func(name string) string {
 		if columns[name] >= len(fields) {
@@ -122,7 +122,7 @@ func epssLine(line string, columns map[string]int) (redoubt.EPSSScore, bool) {
 		}
 		return strings.Trim(fields[columns[name]], ` "`)
 	}
-	score := redoubt.EPSSScore{CVE: strings.ToUpper(field("cve"))}
+	score := model.EPSSScore{CVE: strings.ToUpper(field("cve"))}
 	var okScore, okPercentile bool
 	score.Score, okScore = parseProbability(field("epss"))
 	score.Percentile, okPercentile = parseProbability(field("percentile"))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Regroup joins records that share a name, through others too, to one group
@@ -17,8 +17,8 @@ import (
 //
 // All records that share a name with one of the list, or its group, must be in
 // it: nothing is known of the others.
-func Regroup(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error) {
-	members = slices.SortedFunc(slices.Values(members), func(a, b redoubt.AdvisoryMember) int { return cmp.Compare(a.ID, b.ID) })
+func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error) {
+	members = slices.SortedFunc(slices.Values(members), func(a, b model.AdvisoryMember) int { return cmp.Compare(a.ID, b.ID) })
 	parts := components(members)
 	groups, merged = map[int64]int64{}, map[int64]int64{}
 	taken := map[int64]bool{}
@@ -54,7 +54,7 @@ func Regroup(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (gro
 }
 
 // components splits records by shared names, those with the oldest first.
-func components(members []redoubt.AdvisoryMember) (parts [][]redoubt.AdvisoryMember) {
+func components(members []model.AdvisoryMember) (parts [][]model.AdvisoryMember) {
 	parent := make([]int, len(members))
 	root := func(i int) int {
 		for parent[i] != i {
@@ -76,7 +76,7 @@ func components(members []redoubt.AdvisoryMember) (parts [][]redoubt.AdvisoryMem
 			parent[max(a, b)] = min(a, b)
 		}
 	}
-	by := map[int][]redoubt.AdvisoryMember{}
+	by := map[int][]model.AdvisoryMember{}
 	for i, m := range members {
 		by[root(i)] = append(by[root(i)], m)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func counter(from int64) func() (int64, error) {
@@ -17,27 +17,27 @@ func counter(from int64) func() (int64, error) {
 }
 
 func TestRegroup(t *testing.T) {
-	member := func(id, group int64, names ...string) redoubt.AdvisoryMember {
-		return redoubt.AdvisoryMember{ID: id, Group: group, Names: names}
+	member := func(id, group int64, names ...string) model.AdvisoryMember {
+		return model.AdvisoryMember{ID: id, Group: group, Names: names}
 	}
 	for _, c := range []struct {
 		what           string
-		members        []redoubt.AdvisoryMember
+		members        []model.AdvisoryMember
 		groups, merged map[int64]int64
 	}{
-		{"alone", []redoubt.AdvisoryMember{member(1, 0, "A"), member(2, 0, "B")}, map[int64]int64{1: 101, 2: 102}, map[int64]int64{}},
-		{"joined by a third", []redoubt.AdvisoryMember{member(1, 0, "A"), member(2, 0, "B"), member(3, 0, "C", "A", "B")}, map[int64]int64{1: 101, 2: 101, 3: 101}, map[int64]int64{}},
-		{"a new one joins", []redoubt.AdvisoryMember{member(1, 7, "A"), member(3, 0, "C", "A")}, map[int64]int64{1: 7, 3: 7}, map[int64]int64{}},
-		{"two become one", []redoubt.AdvisoryMember{member(1, 9, "A"), member(2, 7, "B", "A")}, map[int64]int64{1: 7, 2: 7}, map[int64]int64{9: 7}},
-		{"one falls apart", []redoubt.AdvisoryMember{member(1, 7, "A"), member(2, 7, "B")}, map[int64]int64{1: 7, 2: 101}, map[int64]int64{}},
-		{"a member changes sides", []redoubt.AdvisoryMember{member(1, 7, "A"), member(2, 7, "B", "C"), member(3, 8, "C")}, map[int64]int64{1: 7, 2: 8, 3: 8}, map[int64]int64{}},
+		{"alone", []model.AdvisoryMember{member(1, 0, "A"), member(2, 0, "B")}, map[int64]int64{1: 101, 2: 102}, map[int64]int64{}},
+		{"joined by a third", []model.AdvisoryMember{member(1, 0, "A"), member(2, 0, "B"), member(3, 0, "C", "A", "B")}, map[int64]int64{1: 101, 2: 101, 3: 101}, map[int64]int64{}},
+		{"a new one joins", []model.AdvisoryMember{member(1, 7, "A"), member(3, 0, "C", "A")}, map[int64]int64{1: 7, 3: 7}, map[int64]int64{}},
+		{"two become one", []model.AdvisoryMember{member(1, 9, "A"), member(2, 7, "B", "A")}, map[int64]int64{1: 7, 2: 7}, map[int64]int64{9: 7}},
+		{"one falls apart", []model.AdvisoryMember{member(1, 7, "A"), member(2, 7, "B")}, map[int64]int64{1: 7, 2: 101}, map[int64]int64{}},
+		{"a member changes sides", []model.AdvisoryMember{member(1, 7, "A"), member(2, 7, "B", "C"), member(3, 8, "C")}, map[int64]int64{1: 7, 2: 8, 3: 8}, map[int64]int64{}},
 	} {
 		groups, merged, err := Regroup(c.members, counter(100))
 		if err != nil || !maps.Equal(groups, c.groups) || !maps.Equal(merged, c.merged) {
 			t.Errorf("%s: %v %v %v", c.what, groups, merged, err)
 		}
 	}
-	if _, _, err := Regroup([]redoubt.AdvisoryMember{member(1, 0, "A")}, func() (int64, error) { return 0, errors.New("full") }); err == nil {
+	if _, _, err := Regroup([]model.AdvisoryMember{member(1, 0, "A")}, func() (int64, error) { return 0, errors.New("full") }); err == nil {
 		t.Error("no id is no error")
 	}
 }
@@ -46,10 +46,10 @@ func TestRegroup(t *testing.T) {
 // order of records means nothing, and doing it again changes nothing.
 func TestRegroupProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var members []redoubt.AdvisoryMember
+		var members []model.AdvisoryMember
 		for id := range rapid.IntRange(1, 8).Draw(t, "records") {
 			names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "D", "E", "F"}), 1, 3, rapid.ID[string]).Draw(t, "names")
-			members = append(members, redoubt.AdvisoryMember{ID: int64(id + 1), Names: names, Group: int64(rapid.IntRange(0, 3).Draw(t, "group"))})
+			members = append(members, model.AdvisoryMember{ID: int64(id + 1), Names: names, Group: int64(rapid.IntRange(0, 3).Draw(t, "group"))})
 		}
 		groups, merged, err := Regroup(members, counter(100))
 		if err != nil {

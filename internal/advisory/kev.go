@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxCatalogue bounds the catalogue of exploited vulnerabilities, in bytes. The
@@ -19,7 +19,7 @@ const maxCatalogue = 64 << 20
 type KEVFile struct {
 	Version  string    // of the catalogue; empty when not told
 	Released time.Time // zero when not told
-	Entries  []redoubt.KEV
+	Entries  []model.KEV
 	Broken   int // entries without a CVE or the day they were added
 }
 
@@ -65,7 +65,7 @@ func ReadKEV(r io.Reader) (f KEVFile, err error) {
 	return f, nil
 }
 
-func kevEntry(raw json.RawMessage) (redoubt.KEV, bool) {
+func kevEntry(raw json.RawMessage) (model.KEV, bool) {
 	var w struct {
 		CVE        string `json:"cveID"`
 		Name       string `json:"vulnerabilityName"`
@@ -75,10 +75,10 @@ func kevEntry(raw json.RawMessage) (redoubt.KEV, bool) {
 		Ransomware string `json:"knownRansomwareCampaignUse"`
 	}
 	if json.Unmarshal(raw, &w) != nil {
-		return redoubt.KEV{}, false
+		return model.KEV{}, false
 	}
 	added, err := time.Parse(time.DateOnly, strings.TrimSpace(w.Added))
-	entry := redoubt.KEV{
+	entry := model.KEV{
 		CVE: strings.ToUpper(strings.TrimSpace(w.CVE)), Added: added, Ransomware: strings.EqualFold(w.Ransomware, "known"),
 		Name: truncate(w.Name, maxSummary), Action: truncate(w.Action, maxURL),
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -17,10 +17,10 @@ func orders(ecosystem string) advisory.Order { return version.OrderOf(ecosystem)
 
 // shelf is an advisory.Store of one lockfile over records, each a group.
 type shelf struct {
-	groups   []redoubt.AdvisoryGroup
-	holdings []redoubt.Holding
-	subjects []redoubt.Subject
-	scores   map[string]redoubt.EPSS
+	groups   []model.AdvisoryGroup
+	holdings []model.Holding
+	subjects []model.Subject
+	scores   map[string]model.EPSS
 	version  int64
 	reads    int
 	scored   []string // the CVEs whose scores were asked for last
@@ -30,9 +30,9 @@ type shelf struct {
 
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
 
-func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
+func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]model.AdvisoryGroup, error) {
 	s.reads, s.wanted = s.reads+1, packages
-	out := map[string][]redoubt.AdvisoryGroup{}
+	out := map[string][]model.AdvisoryGroup{}
 	for _, g := range s.groups {
 		var about []string
 		for _, r := range g.Records {
@@ -48,22 +48,22 @@ func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string
 	return out, nil
 }
 
-func (s *shelf) Scores(_ context.Context, cves []string) (map[string]redoubt.EPSS, error) {
+func (s *shelf) Scores(_ context.Context, cves []string) (map[string]model.EPSS, error) {
 	s.scored = cves
 	return s.scores, nil
 }
 
-func (s *shelf) Holdings(_ context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error) {
+func (s *shelf) Holdings(_ context.Context, refs []model.ProjectRef, packages []int64) ([][]model.Holding, error) {
 	s.packages = packages
-	return slices.Repeat([][]redoubt.Holding{s.holdings}, len(refs)), nil
+	return slices.Repeat([][]model.Holding{s.holdings}, len(refs)), nil
 }
 
-func (s *shelf) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
-	return slices.Repeat([][]redoubt.Subject{s.subjects}, len(refs)), nil
+func (s *shelf) Subjects(_ context.Context, refs []model.ProjectRef) ([][]model.Subject, error) {
+	return slices.Repeat([][]model.Subject{s.subjects}, len(refs)), nil
 }
 
 // stored is a record as a store would have it.
-func stored(t testing.TB, id int64, text string) redoubt.Advisory {
+func stored(t testing.TB, id int64, text string) model.Advisory {
 	t.Helper()
 	r, err := advisory.Read([]byte(text))
 	if err != nil {
@@ -97,7 +97,7 @@ func lines(t testing.TB, file string) (out []string) {
 func known(t testing.TB) *shelf {
 	s := &shelf{version: 1}
 	for i, line := range append(lines(t, "records.jsonl"), lines(t, "own.jsonl")...) {
-		s.groups = append(s.groups, redoubt.AdvisoryGroup{ID: int64(i + 1), Records: []redoubt.Advisory{stored(t, int64(i+1), line)}})
+		s.groups = append(s.groups, model.AdvisoryGroup{ID: int64(i + 1), Records: []model.Advisory{stored(t, int64(i+1), line)}})
 	}
 	return s
 }
@@ -111,7 +111,7 @@ func TestKnownPackages(t *testing.T) {
 	for _, line := range lines(t, "known.tsv") {
 		field := strings.Split(line, "\t")
 		packages[field[1]] = true
-		s.holdings = []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.HeldDependency{{Ecosystem: field[0], Name: field[1], Version: field[2]}}}}
+		s.holdings = []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{{Ecosystem: field[0], Name: field[1], Version: field[2]}}}}
 		advised, err := library.Match(t.Context(), s, 1, "refs/heads/main", nil)
 		if err != nil {
 			t.Fatal(err)

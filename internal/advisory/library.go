@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxEntries bounds the packages that a library remembers, those without
@@ -32,13 +32,13 @@ func NewLibrary(orders Orders) *Library {
 
 // For answers for the uploads of one transaction: see ingest.Upload. Without a
 // library there is nothing to follow.
-func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
+func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error) {
 	if l == nil {
 		return nil
 	}
-	return func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
+	return func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error) {
 		if stated != nil {
-			return first(l.match(ctx, s, []redoubt.ProjectRef{{ProjectID: projectID, Ref: ref}}, nil, [][]redoubt.Holding{stated}))
+			return first(l.match(ctx, s, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, nil, [][]model.Holding{stated}))
 		}
 		return l.Match(ctx, s, projectID, ref, nil)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -45,12 +45,12 @@ func manyRecords(t testing.TB, n int, shared bool) *shelf {
 		if shared {
 			fix = i%10 + 1
 		}
-		s.groups = append(s.groups, redoubt.AdvisoryGroup{ID: int64(i + 1), Records: []redoubt.Advisory{stored(t, int64(i+1), fmt.Sprintf(
+		s.groups = append(s.groups, model.AdvisoryGroup{ID: int64(i + 1), Records: []model.Advisory{stored(t, int64(i+1), fmt.Sprintf(
 			`{"id":"PYSEC-2021-%d","affected":[{"package":{"ecosystem":"PyPI","name":"many"},"versions":["2.3.0","2.2.0","1.0"],
 			"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.1.%[2]d"},{"introduced":"2.2.0"},{"fixed":"2.2.%[2]d"},{"introduced":"2.3.0"},{"fixed":"2.3.%[2]d"}]}]}]}`,
 			i, fix))}})
 	}
-	s.holdings = []redoubt.Holding{{Lockfile: "requirements.txt", Dependencies: []redoubt.HeldDependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
+	s.holdings = []model.Holding{{Lockfile: "requirements.txt", Dependencies: []model.HeldDependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
 	return s
 }
 

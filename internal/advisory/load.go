@@ -13,16 +13,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // LoadStore is what loading needs.
 type LoadStore interface {
 	// AdvisoryDigests returns the digests of those records that are stored.
-	AdvisoryDigests(ctx context.Context, names []string) (map[string]redoubt.Digest, error)
+	AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error)
 	// PutAdvisories stores records, new and changed ones, in one transaction.
-	PutAdvisories(ctx context.Context, list []redoubt.Advisory,
-		regroup func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)) error
+	PutAdvisories(ctx context.Context, list []model.Advisory,
+		regroup func(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)) error
 }
 
 // Entry is a file that should hold one record.
@@ -37,7 +37,7 @@ type LoadResult struct {
 	Changed int // new ones and changed ones
 	Refused int
 	// Refusals say why, of the first of them.
-	Refusals []redoubt.Refusal
+	Refusals []model.Refusal
 	Newest   time.Time // when the newest record was modified
 }
 
@@ -142,7 +142,7 @@ type loader struct {
 func (l *loader) refuse(name string, err error) {
 	l.Refused++
 	if len(l.Refusals) < maxRefusals {
-		l.Refusals = append(l.Refusals, redoubt.Refusal{Item: truncate(name, maxName), Reason: truncate(err.Error(), maxSummary)})
+		l.Refusals = append(l.Refusals, model.Refusal{Item: truncate(name, maxName), Reason: truncate(err.Error(), maxSummary)})
 	}
 }
 
@@ -152,12 +152,12 @@ func (l *loader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	names := redoubt.Map(l.batch, func(r rawRecord) string { return strings.TrimSuffix(path.Base(r.name), ".json") })
+	names := model.Map(l.batch, func(r rawRecord) string { return strings.TrimSuffix(path.Base(r.name), ".json") })
 	known, err := l.store.AdvisoryDigests(ctx, names)
 	if err != nil {
 		return err
 	}
-	var changed []redoubt.Advisory
+	var changed []model.Advisory
 	for i, r := range l.batch {
 		if digest, is := known[names[i]]; is && digest == DigestOf(r.data) {
 			l.Records++

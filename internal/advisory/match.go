@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -16,15 +16,15 @@ type Store interface {
 	AdvisoryVersion(ctx context.Context) (int64, error)
 	// AdvisoryGroups returns the groups of the packages' records, of each all
 	// records with their texts, by package.
-	AdvisoryGroups(ctx context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error)
+	AdvisoryGroups(ctx context.Context, packages []string) (map[string][]model.AdvisoryGroup, error)
 	// Scores returns the EPSS scores of those CVEs that have one.
-	Scores(ctx context.Context, cves []string) (map[string]redoubt.EPSS, error)
+	Scores(ctx context.Context, cves []string) (map[string]model.EPSS, error)
 	// Holdings returns the lockfiles in force on each of the refs; of their
 	// dependencies only those of the packages, by id, unless packages is nil.
-	Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error)
+	Holdings(ctx context.Context, refs []model.ProjectRef, packages []int64) ([][]model.Holding, error)
 	// Subjects returns what the supply-chain findings of each of the refs are about,
 	// oldest first.
-	Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error)
+	Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.Subject, error)
 }
 
 // Scope restricts a match to some packages. Nil is all.
@@ -38,12 +38,12 @@ func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 // Match tells what the advisories say of what the lockfiles of a ref hold. The
 // answer is for ingest.Follow. It breaks off with the context's error when that
 // ends.
-func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
-	return first(l.MatchAll(ctx, s, []redoubt.ProjectRef{{ProjectID: projectID, Ref: ref}}, scope))
+func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (model.Advised, error) {
+	return first(l.MatchAll(ctx, s, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, scope))
 }
 
 // MatchAll is Match of several refs, which are read together.
-func (l *Library) MatchAll(ctx context.Context, s Store, refs []redoubt.ProjectRef, scope *Scope) ([]redoubt.Advised, error) {
+func (l *Library) MatchAll(ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope) ([]model.Advised, error) {
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
@@ -55,15 +55,15 @@ func (l *Library) MatchAll(ctx context.Context, s Store, refs []redoubt.ProjectR
 	return l.match(ctx, s, refs, scope, holdings)
 }
 
-func first(list []redoubt.Advised, err error) (redoubt.Advised, error) {
+func first(list []model.Advised, err error) (model.Advised, error) {
 	if err != nil {
-		return redoubt.Advised{}, err
+		return model.Advised{}, err
 	}
 	return list[0], nil
 }
 
 // match is MatchAll where the refs have these lockfiles.
-func (l *Library) match(ctx context.Context, s Store, refs []redoubt.ProjectRef, scope *Scope, holdings [][]redoubt.Holding) ([]redoubt.Advised, error) {
+func (l *Library) match(ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope, holdings [][]model.Holding) ([]model.Advised, error) {
 	subjects, err := s.Subjects(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (l *Library) match(ctx context.Context, s Store, refs []redoubt.ProjectRef,
 	if err != nil {
 		return nil, fmt.Errorf("read the advisories: %w", err)
 	}
-	list := make([]redoubt.Advised, len(refs))
+	list := make([]model.Advised, len(refs))
 	for i, at := range refs {
 		if list[i], err = view.match(ctx, at, scope, holdings[i], subjects[i]); err != nil {
 			return nil, err
@@ -82,11 +82,11 @@ func (l *Library) match(ctx context.Context, s Store, refs []redoubt.ProjectRef,
 }
 
 // match tells what is known of what a ref holds, but for the scores.
-func (v view) match(ctx context.Context, at redoubt.ProjectRef, scope *Scope, holdings []redoubt.Holding, subjects []redoubt.Subject) (redoubt.Advised, error) {
-	out := redoubt.Advised{ProjectID: at.ProjectID, Ref: at.Ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
+func (v view) match(ctx context.Context, at model.ProjectRef, scope *Scope, holdings []model.Holding, subjects []model.Subject) (model.Advised, error) {
+	out := model.Advised{ProjectID: at.ProjectID, Ref: at.Ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
 	m := matcher{view: v, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
-		if f.Source == redoubt.SourceAdvisories {
+		if f.Source == model.SourceAdvisories {
 			m.held[lockfilePackage{f.Lockfile, purl.Key(f.Ecosystem, f.Package)}] = map[string]bool{}
 		}
 	}
@@ -104,7 +104,7 @@ func (v view) match(ctx context.Context, at redoubt.ProjectRef, scope *Scope, ho
 		out.Twins = append(out.Twins, m.twins(&m.matches[i]))
 	}
 	for _, f := range subjects {
-		if key := purl.Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
+		if key := purl.Key(f.Ecosystem, f.Package); f.Source == model.SourceAdvisories && scope.has(key) {
 			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
 			if p := v[key]; p != nil && p.withdrawn[f.Group] {
 				out.Withdrawn[f.FindingID] = true
@@ -115,7 +115,7 @@ func (v view) match(ctx context.Context, at redoubt.ProjectRef, scope *Scope, ho
 }
 
 // packagesOf lists the packages of lockfiles, each once.
-func packagesOf(holdings [][]redoubt.Holding) []string {
+func packagesOf(holdings [][]model.Holding) []string {
 	seen := map[string]bool{}
 	var out []string
 	for _, h := range slices.Concat(holdings...) {
@@ -132,10 +132,10 @@ func packagesOf(holdings [][]redoubt.Holding) []string {
 // lockfilePackage is a package in a lockfile.
 type lockfilePackage struct{ lockfile, key string }
 
-func byLockfilePackage(subjects []redoubt.Subject) map[lockfilePackage][]redoubt.Subject {
-	out := map[lockfilePackage][]redoubt.Subject{}
+func byLockfilePackage(subjects []model.Subject) map[lockfilePackage][]model.Subject {
+	out := map[lockfilePackage][]model.Subject{}
 	for _, s := range subjects {
-		if s.Source != redoubt.SourceAdvisories && s.Vulnerability != "" {
+		if s.Source != model.SourceAdvisories && s.Vulnerability != "" {
 			at := lockfilePackage{s.Lockfile, purl.Key(s.Ecosystem, s.Package)}
 			out[at] = append(out[at], s)
 		}
@@ -146,15 +146,15 @@ func byLockfilePackage(subjects []redoubt.Subject) map[lockfilePackage][]redoubt
 // matcher goes through the lockfiles of one ref.
 type matcher struct {
 	view     view
-	subjects map[lockfilePackage][]redoubt.Subject // of scanners
-	held     map[lockfilePackage]map[string]bool   // versions, of what the advisories have findings of
-	matches  []redoubt.Match
+	subjects map[lockfilePackage][]model.Subject // of scanners
+	held     map[lockfilePackage]map[string]bool // versions, of what the advisories have findings of
+	matches  []model.Match
 }
 
 // lockfile adds the matches of a lockfile, by package and group. It breaks off
 // when the context ends.
-func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
-	by := map[string][]*redoubt.HeldDependency{}
+func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
+	by := map[string][]*model.HeldDependency{}
 	var keys []string
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
@@ -182,9 +182,9 @@ func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
 
 // pkg adds the matches of a package in a lockfile: of each vulnerability the
 // lowest affected version.
-func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.HeldDependency) {
+func (m *matcher) pkg(h model.Holding, p *packageEntry, versions []*model.HeldDependency) {
 	type hit struct {
-		dependency *redoubt.HeldDependency
+		dependency *model.HeldDependency
 		fix        string
 	}
 	hits := make([]hit, len(p.groups))
@@ -203,13 +203,13 @@ func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.He
 	}
 }
 
-func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.HeldDependency, fix string) redoubt.Match {
-	out := redoubt.Match{
+func newMatch(h model.Holding, p *packageEntry, v *Vulnerability, d *model.HeldDependency, fix string) model.Match {
+	out := model.Match{
 		Group: v.Group, Former: v.Former, IDs: v.Names, Package: p.key, Severity: v.Severity(p.key), Rule: v.Rule(),
 		ScanID: h.ScanID, Commit: h.Commit,
-		Dependency: redoubt.Vulnerable{
+		Dependency: model.Vulnerable{
 			Ecosystem: d.Ecosystem, Package: d.Name, Version: d.Version, Transitivity: d.Transitivity, Lockfile: h.Lockfile, Line: d.Line,
-			Vulnerability: v.Shown, Reachability: redoubt.ReachabilityUnknown, Malicious: v.Malicious, Unrated: !v.Rated(p.key), Group: v.Group,
+			Vulnerability: v.Shown, Reachability: model.ReachabilityUnknown, Malicious: v.Malicious, Unrated: !v.Rated(p.key), Group: v.Group,
 		},
 	}
 	out.Message = fmt.Sprintf("%s %s is affected by %s", d.Name, d.Version, v.Shown)
@@ -217,16 +217,16 @@ func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.H
 		out.Message += ": " + summary
 	}
 	if v.Malicious {
-		out.Dependency.Reachability = redoubt.AlwaysReachable
+		out.Dependency.Reachability = model.AlwaysReachable
 	}
 	if fix != "" {
-		out.Dependency.Fixes = []redoubt.Fix{{Package: d.Name, Version: fix}}
+		out.Dependency.Fixes = []model.Fix{{Package: d.Name, Version: fix}}
 	}
 	return out
 }
 
 // twins are the findings of scanners that say the same.
-func (m *matcher) twins(match *redoubt.Match) (out []redoubt.Subject) {
+func (m *matcher) twins(match *model.Match) (out []model.Subject) {
 	for _, s := range m.subjects[lockfilePackage{match.Dependency.Lockfile, match.Package}] {
 		if slices.Contains(match.IDs, strings.ToUpper(s.Vulnerability)) {
 			out = append(out, s)
@@ -236,8 +236,8 @@ func (m *matcher) twins(match *redoubt.Match) (out []redoubt.Subject) {
 }
 
 // score adds the EPSS scores: of several CVEs the highest.
-func score(ctx context.Context, s Store, list []redoubt.Advised) error {
-	of := map[*redoubt.Match][]string{}
+func score(ctx context.Context, s Store, list []model.Advised) error {
+	of := map[*model.Match][]string{}
 	var all []string
 	for _, advised := range list {
 		for i := range advised.Matches {

@@ -5,26 +5,26 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // advised is a shelf with records about the packages a and b, of two CVEs each.
 func advised(t *testing.T) *shelf {
 	t.Helper()
-	record := func(id int64, name, pkg string, cves string) redoubt.AdvisoryGroup {
-		return redoubt.AdvisoryGroup{ID: id, Records: []redoubt.Advisory{stored(t, id, fmt.Sprintf(
+	record := func(id int64, name, pkg string, cves string) model.AdvisoryGroup {
+		return model.AdvisoryGroup{ID: id, Records: []model.Advisory{stored(t, id, fmt.Sprintf(
 			`{"id":%q,"aliases":[%s],"affected":[{"package":{"ecosystem":"npm","name":%q},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`, name, cves, pkg))}}
 	}
-	return &shelf{version: 1, groups: []redoubt.AdvisoryGroup{
+	return &shelf{version: 1, groups: []model.AdvisoryGroup{
 		record(1, "GHSA-a", "a", `"CVE-2024-0009","CVE-2024-0002"`), record(2, "GHSA-b", "b", `"CVE-2024-0001"`),
-	}, holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.HeldDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []redoubt.HeldDependency{dep("npm", "a", "2.0.0")}}}}
+	}, holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []model.HeldDependency{dep("npm", "a", "2.0.0")}}}}
 }
 
 // What is asked is asked once, and of the packages that are meant.
 func TestMatchAsksForWhatItNeeds(t *testing.T) {
 	s := advised(t)
-	s.scores = map[string]redoubt.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
+	s.scores = map[string]model.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
 	out := match(t, advisory.NewLibrary(orders), s, nil)
 	var told []string
 	for _, m := range out.Matches {
@@ -57,7 +57,7 @@ func TestMatchAsksForWhatItNeeds(t *testing.T) {
 
 // The higher score counts, whichever CVE is told first.
 func TestTheHighestScoreCounts(t *testing.T) {
-	for _, scores := range []map[string]redoubt.EPSS{
+	for _, scores := range []map[string]model.EPSS{
 		{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}},
 		{"CVE-2024-0002": {Score: 0.25}, "CVE-2024-0009": {Score: 0.5}},
 		{"CVE-2024-0002": {Score: 0.5}},
@@ -76,10 +76,10 @@ func TestTheHighestScoreCounts(t *testing.T) {
 // A twin is a scanner's finding, of a vulnerability that it names.
 func TestTwinsAreOfScanners(t *testing.T) {
 	s := advised(t)
-	about := func(id int64, source, vulnerability string) redoubt.Subject {
-		return redoubt.Subject{FindingID: id, Source: source, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "1.0.0", Vulnerability: vulnerability}
+	about := func(id int64, source, vulnerability string) model.Subject {
+		return model.Subject{FindingID: id, Source: source, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "1.0.0", Vulnerability: vulnerability}
 	}
-	s.subjects = []redoubt.Subject{about(1, "semgrep", "CVE-2024-0009"), about(2, redoubt.SourceAdvisories, "CVE-2024-0009"), about(3, "semgrep", ""), about(4, "trivy", "cve-2024-0002")}
+	s.subjects = []model.Subject{about(1, "semgrep", "CVE-2024-0009"), about(2, model.SourceAdvisories, "CVE-2024-0009"), about(3, "semgrep", ""), about(4, "trivy", "cve-2024-0002")}
 	out := match(t, advisory.NewLibrary(orders), s, nil)
 	var ids []int64
 	for _, twin := range out.Twins[0] {

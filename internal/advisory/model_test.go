@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// model judges versions as OSV's page tells it, word for word and slowly: each
+// naive judges versions as OSV's page tells it, word for word and slowly: each
 // version against each event of each record, parsed anew every time.
-type model struct{ order version.Order }
+type naive struct{ order version.Order }
 
-func (m model) affects(a *Affected, v string) bool {
+func (m naive) affects(a *Affected, v string) bool {
 	if slices.Contains(a.Versions, v) {
 		return true
 	}
@@ -29,7 +29,7 @@ func (m model) affects(a *Affected, v string) bool {
 	return len(a.Ranges) == 0 && slices.ContainsFunc(a.Versions, func(l string) bool { return m.order.IsVersion(l) && m.order.Compare(l, v) == 0 })
 }
 
-func (m model) contains(r Range, v string) bool {
+func (m naive) contains(r Range, v string) bool {
 	events, limits, ok := m.sorted(r)
 	if !ok || len(limits) > 0 && !slices.ContainsFunc(limits, func(l string) bool { return l == "*" || m.order.Compare(v, l) < 0 }) {
 		return false
@@ -48,7 +48,7 @@ func (m model) contains(r Range, v string) bool {
 	return inside
 }
 
-func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
+func (m naive) sorted(r Range) (events []Event, limits []string, ok bool) {
 	for _, e := range r.Events {
 		v := e.version()
 		if e.Limit != "" {
@@ -89,7 +89,7 @@ func (m model) sorted(r Range) (events []Event, limits []string, ok bool) {
 	return events, limits, true
 }
 
-func (m model) tied(a, b string) bool {
+func (m naive) tied(a, b string) bool {
 	if a == b || a == "0" || b == "0" {
 		return a == b
 	}
@@ -97,7 +97,7 @@ func (m model) tied(a, b string) bool {
 }
 
 // lowestFix is the lowest fix that all have, else the lowest of the first.
-func (m model) lowestFix(v string, first, all []*Affected) string {
+func (m naive) lowestFix(v string, first, all []*Affected) string {
 	if !m.order.IsVersion(v) {
 		return ""
 	}
@@ -120,7 +120,7 @@ func (m model) lowestFix(v string, first, all []*Affected) string {
 	return ""
 }
 
-func (m model) verdict(groups [][]*Affected, v string) (out versionVerdict) {
+func (m naive) verdict(groups [][]*Affected, v string) (out versionVerdict) {
 	var all []*Affected
 	for i, affected := range groups {
 		if slices.ContainsFunc(affected, func(a *Affected) bool { return m.affects(a, v) }) {
@@ -171,7 +171,7 @@ func someAffected(t *rapid.T) *Affected {
 }
 
 // TestVerdictsAreThoseOfTheModel compares verdicts, asked in any order and again
-// and again, with those of the model.
+// and again, with those of the naive.
 func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ecosystem := rapid.SampledFrom([]string{"npm", "PyPI", "Maven", "Go", "Packagist", "RubyGems", "CRAN", "unknown"}).Draw(t, "ecosystem")
@@ -181,7 +181,7 @@ func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 				groups[i] = append(groups[i], someAffected(t))
 			}
 		}
-		entry, m := entryOf(ecosystem, groups...), model{version.OrderOf(ecosystem)}
+		entry, m := entryOf(ecosystem, groups...), naive{version.OrderOf(ecosystem)}
 		asked := rapid.Permutation(slices.Concat(modelVersions, modelVersions, []string{"0.5", "1.0.1", "1.5.0-x", "99", "", "git+ssh://x"})).Draw(t, "asked")
 		for _, v := range asked {
 			normal := v
@@ -190,7 +190,7 @@ func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 			}
 			want, got := m.verdict(groups, normal), *entry.verdictOn(v)
 			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(versionVerdict{}), emptyIsNil); diff != "" {
-				t.Fatalf("%s %q: -model +verdict\n%s", ecosystem, v, diff)
+				t.Fatalf("%s %q: -naive +verdict\n%s", ecosystem, v, diff)
 			}
 		}
 	})

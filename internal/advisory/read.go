@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -113,7 +113,7 @@ func jsonString(raw json.RawMessage) (s string) {
 // truncate shortens a text to at most n bytes, between characters.
 func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(s, "\x00", "")), "\uFFFD")
-	if short := redoubt.CutBytes(s, n); short != s {
+	if short := model.CutBytes(s, n); short != s {
 		return short + "…"
 	}
 	return s
@@ -198,7 +198,7 @@ func rating(severity, database json.RawMessage) (best Rating, vector string, sco
 	if json.Unmarshal(severity, &list) == nil {
 		for _, one := range list {
 			points, evidence, ok := ReadCVSS(one.Score)
-			next := Rating{evidence, redoubt.SeverityOfScore(points)}
+			next := Rating{evidence, model.SeverityOfScore(points)}
 			if ok && best.better(next) != best {
 				best, vector, score = next, strings.TrimSpace(one.Score), points
 			}

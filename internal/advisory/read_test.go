@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestReadTakesWhatItCan(t *testing.T) {
@@ -41,7 +41,7 @@ func TestReadTakesWhatItCan(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Facts{
-		ID: "GHSA-1", Aliases: []string{"CVE-2024-1"}, Rating: Rating{CVSS3, redoubt.SeverityCritical},
+		ID: "GHSA-1", Aliases: []string{"CVE-2024-1"}, Rating: Rating{CVSS3, model.SeverityCritical},
 		Affected: []Affected{{Package: "npm/lodash", Name: "lodash", Versions: []string{"1.0.0"}, Ranges: []Range{{[]Event{{Introduced: "0"}, {Fixed: "1.0.1"}}}}}},
 	}
 	if diff := cmp.Diff(want, r.Facts); diff != "" {
@@ -61,16 +61,16 @@ func TestSeverity(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		text string
-		want redoubt.Severity
+		want model.Severity
 	}{
-		{"version 4 before 3", `"severity":[{"score":"` + v3 + `"},{"score":"` + v4 + `"}]`, redoubt.SeverityMedium},
-		{"version 3 before the word", `"severity":[{"score":"` + v3 + `"}],"database_specific":{"severity":"LOW"}`, redoubt.SeverityCritical},
-		{"version 3.0", `"severity":[{"score":"CVSS:3.0/AV:N/AC:H/PR:N/UI:N/S:U/C:L/I:N/A:N"}]`, redoubt.SeverityLow},
-		{"version 2 says nothing", `"severity":[{"score":"` + v2 + `"}]`, redoubt.SeverityMedium},
-		{"moderate is medium", `"database_specific":{"severity":"MODERATE"}`, redoubt.SeverityMedium},
-		{"the word", `"database_specific":{"severity":"High"}`, redoubt.SeverityHigh},
-		{"nothing", `"summary":"x"`, redoubt.SeverityMedium},
-		{"of the package", `"database_specific":{"severity":"LOW"},"affected":[{"package":{"ecosystem":"npm","name":"a"},"severity":[{"score":"` + v3 + `"}]}]`, redoubt.SeverityCritical},
+		{"version 4 before 3", `"severity":[{"score":"` + v3 + `"},{"score":"` + v4 + `"}]`, model.SeverityMedium},
+		{"version 3 before the word", `"severity":[{"score":"` + v3 + `"}],"database_specific":{"severity":"LOW"}`, model.SeverityCritical},
+		{"version 3.0", `"severity":[{"score":"CVSS:3.0/AV:N/AC:H/PR:N/UI:N/S:U/C:L/I:N/A:N"}]`, model.SeverityLow},
+		{"version 2 says nothing", `"severity":[{"score":"` + v2 + `"}]`, model.SeverityMedium},
+		{"moderate is medium", `"database_specific":{"severity":"MODERATE"}`, model.SeverityMedium},
+		{"the word", `"database_specific":{"severity":"High"}`, model.SeverityHigh},
+		{"nothing", `"summary":"x"`, model.SeverityMedium},
+		{"of the package", `"database_specific":{"severity":"LOW"},"affected":[{"package":{"ecosystem":"npm","name":"a"},"severity":[{"score":"` + v3 + `"}]}]`, model.SeverityCritical},
 	} {
 		r, err := Read([]byte(`{"id":"X-1",` + c.text + `}`))
 		if err != nil {
@@ -81,7 +81,7 @@ func TestSeverity(t *testing.T) {
 			t.Errorf("%s: %s, not %s", c.what, got, c.want)
 		}
 	}
-	if (&Vulnerability{Malicious: true}).Severity("") != redoubt.SeverityCritical {
+	if (&Vulnerability{Malicious: true}).Severity("") != model.SeverityCritical {
 		t.Error("a malicious package is not critical")
 	}
 }
@@ -100,8 +100,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func readScores(text string) (scores []redoubt.EPSSScore, f EPSSFile, err error) {
-	f, err = ReadEPSS(strings.NewReader(text), func(s redoubt.EPSSScore) error {
+func readScores(text string) (scores []model.EPSSScore, f EPSSFile, err error) {
+	f, err = ReadEPSS(strings.NewReader(text), func(s model.EPSSScore) error {
 		scores = append(scores, s)
 		return nil
 	})
@@ -114,7 +114,7 @@ func TestReadEPSS(t *testing.T) {
 	if err != nil || len(scores) != 2 || f.Broken != 2 || f.Model != "v2025.03.14" || f.Date.IsZero() {
 		t.Fatalf("%v %+v %v", scores, f, err)
 	}
-	if scores[0] != (redoubt.EPSSScore{CVE: "CVE-2021-44228", EPSS: redoubt.EPSS{Score: 0.94358, Percentile: 0.99962}}) || scores[1].CVE != "CVE-2020-0001" {
+	if scores[0] != (model.EPSSScore{CVE: "CVE-2021-44228", EPSS: model.EPSS{Score: 0.94358, Percentile: 0.99962}}) || scores[1].CVE != "CVE-2020-0001" {
 		t.Errorf("%+v", scores)
 	}
 	var packed bytes.Buffer
@@ -170,7 +170,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || again.ID != r.ID {
 			t.Fatalf("%v: stored %+v, read %+v", err, r, again)
 		}
-		v, err := NewVulnerability(redoubt.AdvisoryGroup{ID: 1, Records: []redoubt.Advisory{a}})
+		v, err := NewVulnerability(model.AdvisoryGroup{ID: 1, Records: []model.Advisory{a}})
 		if err != nil || v.Shown == "" || v.Rule().Name == "" {
 			t.Fatalf("%v: %+v", err, v)
 		}
@@ -235,7 +235,7 @@ func TestAnotherRegistryIsTheSameEcosystem(t *testing.T) {
 			continue
 		}
 		sum := sha256.Sum256(data)
-		if once := redoubt.Digest(sum[:len(redoubt.Digest{})]); (DigestOf(data) != once) != strings.Contains(c.ecosystem, "https:") {
+		if once := model.Digest(sum[:len(model.Digest{})]); (DigestOf(data) != once) != strings.Contains(c.ecosystem, "https:") {
 			t.Errorf("%s: the next update reads it anew: %v", c.ecosystem, DigestOf(data) != once)
 		}
 	}

@@ -3,7 +3,7 @@ package advisory
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Record is what is kept of an OSV record: Facts to match by, Text for people.
@@ -70,8 +70,8 @@ const (
 
 // Rating is a severity and what it stands on. The zero Rating is none.
 type Rating struct {
-	Evidence Evidence         `json:"evidence,omitempty"`
-	Severity redoubt.Severity `json:"severity,omitempty"`
+	Evidence Evidence       `json:"evidence,omitempty"`
+	Severity model.Severity `json:"severity,omitempty"`
 }
 
 // better returns the rating on better evidence, of equal ones the worse news.
@@ -83,9 +83,9 @@ func (r Rating) better(other Rating) Rating {
 }
 
 // Or returns the severity, medium where nothing is known.
-func (r Rating) Or() redoubt.Severity {
+func (r Rating) Or() model.Severity {
 	if r.Severity == 0 {
-		return redoubt.SeverityMedium
+		return model.SeverityMedium
 	}
 	return r.Severity
 }

@@ -7,7 +7,7 @@ import (
 	cvss31 "github.com/pandatix/go-cvss/31"
 	cvss40 "github.com/pandatix/go-cvss/40"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxVector bounds a CVSS vector, in bytes; the longest real one has 170.
@@ -38,10 +38,10 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 }
 
 // severityWords are what databases call severities, in lower case.
-var severityWords = map[string]redoubt.Severity{
-	"critical": redoubt.SeverityCritical, "high": redoubt.SeverityHigh, "important": redoubt.SeverityHigh,
-	"moderate": redoubt.SeverityMedium, "medium": redoubt.SeverityMedium,
-	"low": redoubt.SeverityLow, "minor": redoubt.SeverityLow, "negligible": redoubt.SeverityLow, "unimportant": redoubt.SeverityLow,
+var severityWords = map[string]model.Severity{
+	"critical": model.SeverityCritical, "high": model.SeverityHigh, "important": model.SeverityHigh,
+	"moderate": model.SeverityMedium, "medium": model.SeverityMedium,
+	"low": model.SeverityLow, "minor": model.SeverityLow, "negligible": model.SeverityLow, "unimportant": model.SeverityLow,
 }
 
 // ratingOfWord rates by the database's own word, or not at all.

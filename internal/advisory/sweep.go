@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -16,7 +16,7 @@ type SweepStore interface {
 	// AdvisoryVersions returns the version of the advisories and of the scores.
 	AdvisoryVersions(ctx context.Context) (version, scores int64, err error)
 	// ClaimAdvisoryMatch gives a deployment to one worker for a while.
-	ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (redoubt.AdvisoryProgress, bool, error)
+	ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (model.AdvisoryProgress, bool, error)
 }
 
 // SweepTx is what following needs of one transaction of one deployment.
@@ -28,17 +28,17 @@ type SweepTx interface {
 	EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error
 	// HoldingRefs lists the refs with lockfiles in force that hold one of the
 	// packages, or all of them where packages is nil, in order.
-	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
+	HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error)
 	// SaveAdvisoryMatch notes how far the deployment is, and holds it on.
-	SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error
+	SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, lease time.Duration) error
 	// AuditFollowed leaves in the trail that findings of a ref follow a version.
-	AuditFollowed(at redoubt.ProjectRef, version int64, findings int)
+	AuditFollowed(at model.ProjectRef, version int64, findings int)
 	// RefSizes tells of each ref how many rows its findings and dependencies are, or
 	// more; of findings it counts so many.
-	RefSizes(ctx context.Context, refs []redoubt.ProjectRef, some int) ([]int, error)
+	RefSizes(ctx context.Context, refs []model.ProjectRef, some int) ([]int, error)
 	// RefreshScores brings the EPSS scores of findings on the refs up to date, or of all
 	// where refs is nil.
-	RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) error
+	RefreshScores(ctx context.Context, refs []model.ProjectRef) error
 }
 
 // Sweep has deployments follow the advisories: what changed is matched on every
@@ -52,7 +52,7 @@ type Sweep[T SweepTx] struct {
 	// Follow brings findings in line with matches, and tells what became of each. The
 	// first is done; others may wait: behind one of their project that changed, and
 	// behind the one with which most findings changed.
-	Follow func(ctx context.Context, tx T, advised []redoubt.Advised, most int) ([]redoubt.Followed, error)
+	Follow func(ctx context.Context, tx T, advised []model.Advised, most int) ([]model.Followed, error)
 	// Progress hears of every ref that is done. It may be nil.
 	Progress func(done, of int)
 }
@@ -81,7 +81,7 @@ func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, 
 			return done, err
 		}
 		if p.Target == p.Version {
-			p.Target, p.After = version, redoubt.ProjectRef{}
+			p.Target, p.After = version, model.ProjectRef{}
 		}
 		if err := s.run(ctx, id, &p, scores, &done); err != nil {
 			release := func(ctx context.Context, tx T) error { return tx.SaveAdvisoryMatch(ctx, p, 0) }
@@ -94,7 +94,7 @@ func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, 
 }
 
 // run goes to the target.
-func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, scores int64, done *SweepResult) error {
+func (s *Sweep[T]) run(ctx context.Context, id int64, p *model.AdvisoryProgress, scores int64, done *SweepResult) error {
 	if p.Target > p.Version {
 		scope, refs, err := s.plan(ctx, id, *p)
 		if err != nil {
@@ -105,7 +105,7 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 		}
 	}
 	stale := p.Scores != scores
-	p.Version, p.After, p.Scores = p.Target, redoubt.ProjectRef{}, scores
+	p.Version, p.After, p.Scores = p.Target, model.ProjectRef{}, scores
 	return s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		if stale {
 			if err := tx.RefreshScores(ctx, nil); err != nil {
@@ -118,7 +118,7 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 
 // all matches the refs, some in a transaction: as many as the one before tells that are to
 // be done. Where that fails they are read one by one, to keep those before the one that fails.
-func (s *Sweep[T]) all(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, done *SweepResult) error {
+func (s *Sweep[T]) all(ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, done *SweepResult) error {
 	fit := sweepRefs
 	for left := refs; len(left) > 0; {
 		n, changed, err := s.some(ctx, id, p, left[:min(fit, len(left))], scope, fit)
@@ -145,7 +145,7 @@ func (s *Sweep[T]) all(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 // some matches the first of refs in one transaction, so many together at most, and returns
 // how many these were and how many findings changed. With an error nothing is kept, and n
 // is the place of the ref that failed, or of the first of those that were read with it.
-func (s *Sweep[T]) some(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, together int) (n, changed int, err error) {
+func (s *Sweep[T]) some(ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, together int) (n, changed int, err error) {
 	next, matched := *p, false
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		t, err := newTurn(ctx, tx, refs)
@@ -169,7 +169,7 @@ func (s *Sweep[T]) some(ctx context.Context, id int64, p *redoubt.AdvisoryProgre
 // plan finds the packages that changed since the version that was followed, and
 // the refs that hold them and are not done. A deployment that never followed
 // takes all.
-func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgress) (scope *Scope, refs []redoubt.ProjectRef, err error) {
+func (s *Sweep[T]) plan(ctx context.Context, id int64, p model.AdvisoryProgress) (scope *Scope, refs []model.ProjectRef, err error) {
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		var ids []int64
 		if p.Version > 0 {
@@ -192,7 +192,7 @@ func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgres
 			ids = scope.IDs
 		}
 		refs, err = tx.HoldingRefs(ctx, ids)
-		refs = slices.DeleteFunc(refs, func(r redoubt.ProjectRef) bool { return r.Compare(p.After) <= 0 })
+		refs = slices.DeleteFunc(refs, func(r model.ProjectRef) bool { return r.Compare(p.After) <= 0 })
 		return err
 	})
 	return scope, refs, err

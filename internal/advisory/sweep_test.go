@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // swept is a deployment with refs that hold nothing, and what its sweep does.
 type swept struct {
 	refs     int
-	each     int                      // refs of a project, 0 for one
-	size     int                      // rows of a ref
-	progress redoubt.AdvisoryProgress // as kept
+	each     int                    // refs of a project, 0 for one
+	size     int                    // rows of a ref
+	progress model.AdvisoryProgress // as kept
 	lease    time.Duration
 	followed []int64 // projects, as kept
 	sizes    []int   // of the transactions that matched refs, as kept
@@ -29,7 +29,7 @@ func (s *swept) AdvisoryVersions(context.Context) (version, scores int64, err er
 	return 1, 1, nil
 }
 
-func (s *swept) ClaimAdvisoryMatch(context.Context, int64, time.Duration) (redoubt.AdvisoryProgress, bool, error) {
+func (s *swept) ClaimAdvisoryMatch(context.Context, int64, time.Duration) (model.AdvisoryProgress, bool, error) {
 	return s.progress, true, nil
 }
 
@@ -39,34 +39,34 @@ type sweptTx struct {
 	of       *swept
 	followed []int64
 	audited  int
-	saved    *redoubt.AdvisoryProgress
+	saved    *model.AdvisoryProgress
 	lease    time.Duration
 }
 
-func (t *sweptTx) HoldingRefs(context.Context, []int64) (refs []redoubt.ProjectRef, err error) {
+func (t *sweptTx) HoldingRefs(context.Context, []int64) (refs []model.ProjectRef, err error) {
 	each := max(t.of.each, 1)
 	for i := range t.of.refs {
-		refs = append(refs, redoubt.ProjectRef{ProjectID: int64(i/each + 1), Ref: []string{"refs/heads/main", "refs/heads/next", "refs/heads/third"}[i%each]})
+		refs = append(refs, model.ProjectRef{ProjectID: int64(i/each + 1), Ref: []string{"refs/heads/main", "refs/heads/next", "refs/heads/third"}[i%each]})
 	}
 	return refs, nil
 }
 
-func (t *sweptTx) RefSizes(_ context.Context, refs []redoubt.ProjectRef, _ int) ([]int, error) {
+func (t *sweptTx) RefSizes(_ context.Context, refs []model.ProjectRef, _ int) ([]int, error) {
 	return slices.Repeat([]int{t.of.size}, len(refs)), nil
 }
 
-func (t *sweptTx) Holdings(_ context.Context, refs []redoubt.ProjectRef, _ []int64) ([][]redoubt.Holding, error) {
-	return make([][]redoubt.Holding, len(refs)), nil
+func (t *sweptTx) Holdings(_ context.Context, refs []model.ProjectRef, _ []int64) ([][]model.Holding, error) {
+	return make([][]model.Holding, len(refs)), nil
 }
 
-func (t *sweptTx) Subjects(_ context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
-	return make([][]redoubt.Subject, len(refs)), nil
+func (t *sweptTx) Subjects(_ context.Context, refs []model.ProjectRef) ([][]model.Subject, error) {
+	return make([][]model.Subject, len(refs)), nil
 }
-func (t *sweptTx) AdvisoryVersion(context.Context) (int64, error)            { return 1, nil }
-func (t *sweptTx) RefreshScores(context.Context, []redoubt.ProjectRef) error { return nil }
-func (t *sweptTx) AuditFollowed(_ redoubt.ProjectRef, _ int64, changed int)  { t.audited += changed }
+func (t *sweptTx) AdvisoryVersion(context.Context) (int64, error)          { return 1, nil }
+func (t *sweptTx) RefreshScores(context.Context, []model.ProjectRef) error { return nil }
+func (t *sweptTx) AuditFollowed(_ model.ProjectRef, _ int64, changed int)  { t.audited += changed }
 
-func (t *sweptTx) SaveAdvisoryMatch(_ context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error {
+func (t *sweptTx) SaveAdvisoryMatch(_ context.Context, p model.AdvisoryProgress, lease time.Duration) error {
 	t.saved, t.lease = &p, lease
 	return nil
 }
@@ -96,7 +96,7 @@ func (s *swept) run(changes int, fails func(project int64) bool, commit func() e
 			}
 			return nil
 		},
-		Follow: func(_ context.Context, tx *sweptTx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+		Follow: func(_ context.Context, tx *sweptTx, advised []model.Advised, most int) ([]model.Followed, error) {
 			return s.follow(tx, advised, most, changes, fails)
 		},
 	}
@@ -105,8 +105,8 @@ func (s *swept) run(changes int, fails func(project int64) bool, commit func() e
 
 // follow is what FollowAll of ingest does: refs of a project wait behind one that changes,
 // and all behind the one with which most findings changed.
-func (s *swept) follow(tx *sweptTx, advised []redoubt.Advised, most, changes int, fails func(project int64) bool) ([]redoubt.Followed, error) {
-	out := make([]redoubt.Followed, len(advised))
+func (s *swept) follow(tx *sweptTx, advised []model.Advised, most, changes int, fails func(project int64) bool) ([]model.Followed, error) {
+	out := make([]model.Followed, len(advised))
 	moved, total := map[int64]bool{}, 0
 	s.together = append(s.together, len(advised))
 	for i, a := range advised {
@@ -122,7 +122,7 @@ func (s *swept) follow(tx *sweptTx, advised []redoubt.Advised, most, changes int
 		}
 		moved[a.ProjectID] = changes > 0
 		tx.followed = append(tx.followed, a.ProjectID)
-		out[i] = redoubt.Followed{Done: true, Changed: changes}
+		out[i] = model.Followed{Done: true, Changed: changes}
 	}
 	return out, nil
 }
@@ -137,7 +137,7 @@ func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
 		if err != nil || done.Refs != 40 || done.Changed != 40*changes || s.audited != 40*changes {
 			t.Errorf("%d changes a ref: %+v %v, %d audited", changes, done, err, s.audited)
 		}
-		if !slices.Equal(s.sizes, want) || s.progress != (redoubt.AdvisoryProgress{Version: 1, Target: 1, Scores: 1}) || s.lease != 0 {
+		if !slices.Equal(s.sizes, want) || s.progress != (model.AdvisoryProgress{Version: 1, Target: 1, Scores: 1}) || s.lease != 0 {
 			t.Errorf("%d changes a ref: transactions of %v, want %v; kept %+v for %v", changes, s.sizes, want, s.progress, s.lease)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What one transaction does is bounded, for the deployment's other writers wait for it: it
@@ -21,14 +21,14 @@ const sweepRows = 50_000
 
 // turn is what one transaction does.
 type turn struct {
-	refs    []redoubt.ProjectRef // that it may do
-	sizes   []int                // how many rows each has at most
+	refs    []model.ProjectRef // that it may do
+	sizes   []int              // how many rows each has at most
 	done    []bool
 	moved   map[int64]bool // projects of which a ref changed
 	changed int            // findings
 }
 
-func newTurn(ctx context.Context, tx SweepTx, refs []redoubt.ProjectRef) (*turn, error) {
+func newTurn(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*turn, error) {
 	sizes, err := tx.RefSizes(ctx, refs, sweepRows)
 	return &turn{refs: refs, sizes: sizes, done: make([]bool, len(refs)), moved: map[int64]bool{}}, err
 }
@@ -78,7 +78,7 @@ func (t *turn) through() int {
 
 // round has the refs at some places follow a version of the advisories.
 func (s *Sweep[T]) round(ctx context.Context, tx T, t *turn, places []int, scope *Scope, version int64) error {
-	refs := redoubt.Map(places, func(place int) redoubt.ProjectRef { return t.refs[place] })
+	refs := model.Map(places, func(place int) model.ProjectRef { return t.refs[place] })
 	advised, err := s.Library.MatchAll(ctx, tx, refs, scope)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -225,8 +225,8 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 
 // lowestFirst returns the dependencies whose version is affected, the lowest
 // version first; what is not a version comes before all that are.
-func (p *packageEntry) lowestFirst(dependencies []*redoubt.HeldDependency) []*redoubt.HeldDependency {
-	dependencies = slices.DeleteFunc(dependencies, func(d *redoubt.HeldDependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
+func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*model.HeldDependency {
+	dependencies = slices.DeleteFunc(dependencies, func(d *model.HeldDependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
 	if len(dependencies) < 2 {
 		return dependencies
 	}
@@ -235,7 +235,7 @@ func (p *packageEntry) lowestFirst(dependencies []*redoubt.HeldDependency) []*re
 		versions[i] = purl.Version(p.key, d.Version)
 	}
 	place := p.order.Scale(versions)
-	slices.SortFunc(dependencies, func(a, b *redoubt.HeldDependency) int {
+	slices.SortFunc(dependencies, func(a, b *model.HeldDependency) int {
 		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
 		left, isLeft := place(x)
 		right, isRight := place(y)

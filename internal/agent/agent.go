@@ -2,7 +2,7 @@
 // `semgrep ci` does: it tells them what to look for, takes in what they found
 // and answers whether the build may pass.
 //
-// Its border: wire on one side, redoubt.Report on the other. What a finding's
+// Its border: wire on one side, model.Report on the other. What a finding's
 // life is, ingest decides; what fails a build, policy. Who calls, how errors
 // look and what is logged is the server's, which mounts the routes.
 //
@@ -20,11 +20,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -49,8 +49,8 @@ type Config struct {
 	// scanner is asked to come back; 0 does not wait.
 	Wait time.Duration
 	// CloneSource tells where a project's repository is, for the runner that it is given
-	// to; redoubt.ErrNotFound where nobody knows. Nil knows of none.
-	CloneSource func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error)
+	// to; model.ErrNotFound where nobody knows. Nil knows of none.
+	CloneSource func(context.Context, *store.Tx, model.Project) (model.CloneSource, error)
 }
 
 // Agent answers scanners.
@@ -77,8 +77,8 @@ func (a *Agent) Routes() []edge.Mounted {
 	const (
 		get, post       = http.MethodGet, http.MethodPost
 		anyone, ci      = edge.Anyone, edge.Upload
-		nobody          = redoubt.RoleNone
-		viewer, triager = redoubt.RoleViewer, redoubt.RoleTriager
+		nobody          = model.RoleNone
+		viewer, triager = model.RoleViewer, model.RoleTriager
 		reads, writes   = edge.Reads, edge.Writes
 
 		byName, byProject, unbound = edge.ByName, edge.ByProject, edge.Unbound
@@ -121,19 +121,19 @@ func decode(r *http.Request, v any) error {
 	var oversize *http.MaxBytesError
 	var wrong *json.UnmarshalTypeError
 	switch {
-	case err == nil, errors.As(err, &oversize), errors.Is(err, redoubt.ErrTooLarge), errors.Is(err, redoubt.ErrUnavailable):
+	case err == nil, errors.As(err, &oversize), errors.Is(err, model.ErrTooLarge), errors.Is(err, model.ErrUnavailable):
 		return err
 	case errors.As(err, &wrong):
-		return redoubt.Invalid("body."+wrong.Field, "is a %s, which does not fit", wrong.Value)
+		return model.Invalid("body."+wrong.Field, "is a %s, which does not fit", wrong.Value)
 	}
-	return redoubt.Invalid("body", "malformed JSON: %v", err)
+	return model.Invalid("body", "malformed JSON: %v", err)
 }
 
 // scanID reads the number in the path; what is not a number is not there.
 func scanID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("scanId"), 10, 64)
 	if err != nil || id <= 0 {
-		return 0, redoubt.ErrNotFound
+		return 0, model.ErrNotFound
 	}
 	return id, nil
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -29,7 +29,7 @@ func each(t *testing.T, test func(w *world)) {
 // of a branch, and a full scan after a fix and a move.
 func TestRecordedRuns(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeBlock)
+		w.rules(model.ModeBlock)
 		w.same("the first scan of the primary branch", `{"success":true}`, w.replay("full"))
 		before, ids := w.code("main")
 		w.same("findings of main", map[string]string{
@@ -120,7 +120,7 @@ func (w *world) scanRows() {
 // scanner's own ids and hashes of the line that holds the secret.
 func TestSecretLeavesNoUnkeyedTrace(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.rules(redoubt.ModeMonitor)
+	w.rules(model.ModeMonitor)
 	path := w.begin("full")
 	w.ok("POST", path+"results", w.recorded("full/3-results.json"))
 	w.grep("while the results wait")
@@ -159,7 +159,7 @@ func (w *world) grep(when string) {
 
 func TestErrorAndFailureAreKeptWithTheirCause(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		path := w.begin("error")
 		w.same("a running scan", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
 		for range 2 {
@@ -188,7 +188,7 @@ func TestErrorAndFailureAreKeptWithTheirCause(t *testing.T) {
 // own, the inert one, and ids of what people ignore.
 func TestConfiguration(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.rules(redoubt.ModeBlock)
+	w.rules(model.ModeBlock)
 	w.replay("full")
 	_, ids := w.code("main")
 	if _, err := w.client().TriageFindings(w.Context(), "acme", api.TriageRequest{
@@ -271,9 +271,9 @@ func TestDryRunLeavesNoScan(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	path := w.begin("full")
-	ci := w.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-	bound := w.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"other/*"}})
-	reader := w.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	ci := w.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
+	bound := w.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"other/*"}})
+	reader := w.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	scans, results, complete := w.recorded("full/1-scans.json"), w.recorded("full/3-results.json"), w.recorded("full/4-complete.json")
 	const config = "/api/cli/v2/scans/307e5059-799d-47ee-9776-4d7e93de5352/config"
 	for _, c := range []struct {

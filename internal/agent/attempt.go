@@ -15,9 +15,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,7 +34,7 @@ const (
 // attempts takes down what scanners could not do. Requests do not wait for it.
 type attempts struct {
 	known, one, all *auth.Limiter
-	queue           chan redoubt.FailedAttempt
+	queue           chan model.FailedAttempt
 	failed          *prometheus.CounterVec
 	dropped         prometheus.Counter
 }
@@ -42,7 +42,7 @@ type attempts struct {
 func newAttempts(clock func() time.Time) *attempts {
 	return &attempts{
 		known: auth.NewLimiter(knownPerSecond, knownAtOnce, clock), one: auth.NewLimiter(onePerSecond, oneAtOnce, clock),
-		all: auth.NewLimiter(allPerSecond, allAtOnce, clock), queue: make(chan redoubt.FailedAttempt, attemptsWaiting),
+		all: auth.NewLimiter(allPerSecond, allAtOnce, clock), queue: make(chan model.FailedAttempt, attemptsWaiting),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redoubt_scanner_failures_total", Help: "Steps that failed in runs of scanners, by how.",
 		}, []string{"step"}),
@@ -77,7 +77,7 @@ func (a *Agent) Background(ctx context.Context) {
 	}
 }
 
-func (a *Agent) keep(ctx context.Context, attempt redoubt.FailedAttempt) {
+func (a *Agent) keep(ctx context.Context, attempt model.FailedAttempt) {
 	if err := a.Store.AddFailedAttempt(context.WithoutCancel(ctx), attempt); err != nil {
 		a.Logger.WarnContext(ctx, "a failed attempt was not kept", "name", attempt.Name, "error", err)
 	}
@@ -85,7 +85,7 @@ func (a *Agent) keep(ctx context.Context, attempt redoubt.FailedAttempt) {
 
 // enqueue takes down a failed attempt. Its deployment is 0 where the caller is not
 // known; allow is asked first, for what is looked up costs more than a refusal.
-func (a *Agent) enqueue(attempt redoubt.FailedAttempt) {
+func (a *Agent) enqueue(attempt model.FailedAttempt) {
 	if !isUniqueID(attempt.Name) {
 		attempt.Name = "run_" + strings.ToLower(rand.Text())
 	}
@@ -97,13 +97,13 @@ func (a *Agent) enqueue(attempt redoubt.FailedAttempt) {
 }
 
 // allow counts a failed step and reports whether it is kept.
-func (t *attempts) allow(step redoubt.FailedStep, known int64, address string) bool {
+func (t *attempts) allow(step model.FailedStep, known int64, address string) bool {
 	t.failed.WithLabelValues(string(step)).Inc()
 	var ok bool
 	if known != 0 {
 		ok = t.known.Allow(fmt.Sprint(known)).OK
 	} else {
-		ok = t.one.Allow(redoubt.Network(address)).OK && t.all.Allow("").OK
+		ok = t.one.Allow(model.Network(address)).OK && t.all.Allow("").OK
 	}
 	if !ok {
 		t.dropped.Inc()
@@ -114,9 +114,9 @@ func (t *attempts) allow(step redoubt.FailedStep, known int64, address string) b
 // refused takes down a caller who is not known, or may not do what was asked,
 // with what the request tells of the run. The token itself is never kept.
 func (a *Agent) refused(r *http.Request, cause error, status int) {
-	step := redoubt.FailedSignIn
+	step := model.FailedSignIn
 	if status == http.StatusForbidden {
-		step = redoubt.FailedScope
+		step = model.FailedScope
 	}
 	if !a.attempts.allow(step, 0, edge.OriginOf(r).Address) {
 		return
@@ -124,7 +124,7 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 	attempt := a.attemptOf(r, step)
 	var why string
 	attempt.DeploymentID, attempt.TokenID, why = a.presented(r.Context(), r)
-	if step == redoubt.FailedScope {
+	if step == model.FailedScope {
 		why = brief(cause.Error(), maxCause)
 	}
 	attempt.Cause = r.Method + " " + brief(r.URL.Path, maxAgent) + ": " + why
@@ -133,8 +133,8 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 }
 
 // attemptOf is what every request tells.
-func (a *Agent) attemptOf(r *http.Request, step redoubt.FailedStep) redoubt.FailedAttempt {
-	return redoubt.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: edge.OriginOf(r).Address}
+func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAttempt {
+	return model.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: edge.OriginOf(r).Address}
 }
 
 // presented looks up the token of a request that was refused: whose it is, where
@@ -151,7 +151,7 @@ func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int6
 	}
 	t, err := a.Store.TokenByHash(ctx, id, hash)
 	switch now := a.Clock(); {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return 0, "", "the token is not known here: its deployment may be on another server, or gone"
 	case err != nil:
 		return 0, "", "the token could not be looked up"
@@ -190,7 +190,7 @@ func (a *Agent) beginning(r *http.Request) (repository, ref string) {
 }
 
 // scanFailed is an attempt whose scan is known.
-func scanFailed(ctx context.Context, tx *store.Tx, attempt *redoubt.FailedAttempt, scan redoubt.Scan) error {
+func scanFailed(ctx context.Context, tx *store.Tx, attempt *model.FailedAttempt, scan model.Scan) error {
 	attempt.ScanID, attempt.Ref = scan.ID, scan.Ref
 	project, err := tx.Project(ctx, scan.ProjectID)
 	attempt.Repository = project.Name

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -21,7 +21,7 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 // attempts are the failed attempts of the deployment, and of nobody, that were
 // told of so far.
-func (w *world) attempts() (own, stray []redoubt.FailedAttempt) {
+func (w *world) attempts() (own, stray []model.FailedAttempt) {
 	w.Helper()
 	w.stop()
 	w.run()
@@ -64,9 +64,9 @@ func (w *world) sendAs(run, method, path, token string, body []byte) int {
 func TestRefusedRunsAreKept(t *testing.T) {
 	each(t, func(w *world) {
 		body := w.recorded("full/1-scans.json")
-		revoked := w.newToken(redoubt.Token{Name: "revoked", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-		expired := w.newToken(redoubt.Token{Name: "expired", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ExpiresAt: w.clock.Now().Add(time.Hour)})
-		reader := w.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+		revoked := w.newToken(model.Token{Name: "revoked", Scopes: []model.Scope{model.ScopeCI}})
+		expired := w.newToken(model.Token{Name: "expired", Scopes: []model.Scope{model.ScopeCI}, ExpiresAt: w.clock.Now().Add(time.Hour)})
+		reader := w.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 		unknown := auth.NewSecret(w.deployment.ID).Text
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			token, err := tx.Token(ctx, "revoked")
@@ -124,7 +124,7 @@ func TestRefusedRunsAreKept(t *testing.T) {
 // TestFailedScanIsOneAttempt joins what its scanner says in several steps.
 func TestFailedScanIsOneAttempt(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		path := w.begin("error")
 		for range 2 {
 			w.ok("POST", path+"error", w.recorded("error/3-error.json"))
@@ -135,7 +135,7 @@ func TestFailedScanIsOneAttempt(t *testing.T) {
 			w.Fatalf("%d attempts: %+v", len(own), own)
 		}
 		a, scan := own[0], w.scans()[0]
-		w.same("the attempt", []any{redoubt.FailedScan, 7, fmt.Sprint(a.ScanID), "refs/heads/main", true},
+		w.same("the attempt", []any{model.FailedScan, 7, fmt.Sprint(a.ScanID), "refs/heads/main", true},
 			[]any{a.Step, a.ExitCode, scan.ID, a.Ref, strings.HasPrefix(a.TokenID, "tok_")})
 		for _, want := range []string{"exit code 7", "Rule parse error in rule bad"} {
 			if strings.Count(a.Cause, want) != 1 {

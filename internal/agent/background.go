@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -26,8 +26,8 @@ const Attempts = 5
 
 // scanJob is the scan to apply, and who reported it.
 type scanJob struct {
-	UniqueID string        `json:"unique_id"`
-	By       redoubt.Actor `json:"by"`
+	UniqueID string      `json:"unique_id"`
+	By       model.Actor `json:"by"`
 }
 
 // jobToken names the job of a scan, so that a completion that comes twice makes
@@ -49,14 +49,14 @@ func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *r
 		case err != nil, known.Answer != nil, known.Done != nil:
 			return err
 		case known.Report == nil:
-			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w", id, redoubt.ErrConflict)
+			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w", id, model.ErrConflict)
 		}
 		input, err := json.Marshal(scanJob{known.UniqueID, caller.Actor()})
 		if err != nil {
 			return err
 		}
 		queued = true
-		return tx.QueueAgentScan(ctx, known.UniqueID, kept, redoubt.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
+		return tx.QueueAgentScan(ctx, known.UniqueID, kept, model.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
 	})
 	return uniqueID, answer, queued, err
 }
@@ -96,8 +96,8 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 			return err
 		}
 		j, err := tx.Job(ctx, jobToken(uniqueID))
-		if err == nil && j.State == redoubt.JobFailed {
-			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w", j.Error, redoubt.ErrConflict)
+		if err == nil && j.State == model.JobFailed {
+			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w", j.Error, model.ErrConflict)
 		}
 		return err
 	})
@@ -106,7 +106,7 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 
 // Apply applies a scan: once, however often it is tried
 // and whoever else tries.
-func (a *Agent) Apply(ctx context.Context, j redoubt.Job, in scanJob) error {
+func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	defer a.applied.notifyAll()
 	err := a.apply(ctx, j.DeploymentID, in)
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
@@ -118,7 +118,7 @@ func (a *Agent) Apply(ctx context.Context, j redoubt.Job, in scanJob) error {
 
 // Abandoned is that of queue.Kind: it ends a scan whose last attempt to be
 // applied was cut off, so that its scanner is told, and people see it as failed.
-func (a *Agent) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
+func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error {
 	var in scanJob
 	if err := json.Unmarshal(j.Input, &in); err != nil {
 		return nil // as Apply: its job cannot be read, and ends all the same
@@ -130,13 +130,13 @@ func (a *Agent) Abandoned(ctx context.Context, j redoubt.Job, reason string) err
 
 // permanentReason says why another try mends nothing; it is empty where one may.
 func permanentReason(err error, attempt int) string {
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &invalid):
 		return invalid.Error()
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return "the scan, its project or its deployment was deleted meanwhile"
 	case queue.Outage(err): // the next try has the same number
 	case attempt >= Attempts:
@@ -154,7 +154,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	var known redoubt.AgentScan
+	var known model.AgentScan
 	var secret func(tool, rule string) bool
 	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
 		if known, err = tx.AgentScan(ctx, in.UniqueID); err != nil || known.Answer != nil {
@@ -199,11 +199,11 @@ func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason
 			return err
 		}
 		scan, err := tx.Scan(ctx, known.ScanID)
-		if err != nil || scan.Status != redoubt.ScanRunning {
+		if err != nil || scan.Status != model.ScanRunning {
 			return err
 		}
-		attempt := redoubt.FailedAttempt{
-			DeploymentID: deployment, Name: in.UniqueID, Step: redoubt.FailedStorage, TokenID: in.By.ID,
+		attempt := model.FailedAttempt{
+			DeploymentID: deployment, Name: in.UniqueID, Step: model.FailedStorage, TokenID: in.By.ID,
 			ExitCode: failedToStore, Cause: "the results could not be stored: " + reason,
 		}
 		if err := scanFailed(ctx, tx, &attempt, scan); err != nil {
@@ -219,7 +219,7 @@ func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason
 
 // ignoreMissing lets pass that something is not there (any more).
 func ignoreMissing(err error) error {
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	return err

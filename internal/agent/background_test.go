@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -20,14 +20,14 @@ import (
 // results begins the recorded full run and hands its results in.
 func (w *world) results() (path string) {
 	w.Helper()
-	w.rules(redoubt.ModeBlock)
+	w.rules(model.ModeBlock)
 	path = w.begin("full")
 	w.ok("POST", path+"results", w.recorded("full/3-results.json"))
 	return path
 }
 
 // claim takes the scan's job as a worker does that then dies.
-func (w *world) claim() redoubt.Job {
+func (w *world) claim() model.Job {
 	w.Helper()
 	j, err := storetest.Claim(w.Context(), w.store, time.Minute, agent.ScanJob)
 	if err != nil || j == nil {
@@ -58,7 +58,7 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		w.agent.Wait = time.Minute
 		w.run()
 		w.same("the gate's answer", `{"success":true}`, w.ok("POST", path+"complete", completion))
-		if err := w.store.FinishJob(w.Context(), dead, nil, ""); !errors.Is(err, redoubt.ErrConflict) {
+		if err := w.store.FinishJob(w.Context(), dead, nil, ""); !errors.Is(err, model.ErrConflict) {
 			w.Errorf("the dead worker's lease still holds: %v", err)
 		}
 		if _, _, err := queue.Do(w.agent.Apply)(w.Context(), dead); err != nil {

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
@@ -62,16 +62,16 @@ const (
 
 // begun is what is remembered of it.
 type begun struct {
-	Project redoubt.Project `json:"project"`
+	Project model.Project `json:"project"`
 	// Globs bind the token that began it: what it says of its repository counts
 	// among their projects (semantics §12).
-	Globs     redoubt.ProjectGlobs `json:"globs,omitempty"`
-	Ref       string               `json:"ref"`
-	Commit    string               `json:"commit"`
-	Full      bool                 `json:"full"`
-	Products  []string             `json:"products"`
-	OnlyRules []string             `json:"only_rules"`
-	Run       string               `json:"run,omitempty"` // see runName
+	Globs     model.ProjectGlobs `json:"globs,omitempty"`
+	Ref       string             `json:"ref"`
+	Commit    string             `json:"commit"`
+	Full      bool               `json:"full"`
+	Products  []string           `json:"products"`
+	OnlyRules []string           `json:"only_rules"`
+	Run       string             `json:"run,omitempty"` // see runName
 }
 
 // runName is how `redoubt ci` has the scanner name the run that it is part of,
@@ -91,23 +91,23 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 	p := &b.Project
 	redact.Finder{Key: key}.Names(&p.DisplayName, &p.Repository, &p.URL, &p.Branch, &p.Commit, &p.RepoID)
 	out := begun{
-		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: weblink.URL(p.URL)},
+		Project: model.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: weblink.URL(p.URL)},
 		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
 	}
 	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are wanted, of no known project
 		out.Project.Name = "local_scan/" + cmp.Or(out.Project.Name, "dry-run")
 	}
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	fault := func(location, text string) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: location, Message: text})
 	}
 	if !isUniqueID(b.Scan.UniqueID) {
 		fault("scan_metadata.unique_id", "must have 1 to 128 letters, digits, dots, underscores and hyphens")
 	}
-	if err := redoubt.CheckProjectName(out.Project.Name); err != nil {
+	if err := model.CheckProjectName(out.Project.Name); err != nil {
 		fault("project_metadata.repo_display_name", err.Error()+"; set SEMGREP_REPO_DISPLAY_NAME or SEMGREP_REPO_NAME")
 	}
-	if err := redoubt.CheckProjectURL(p.URL); err != nil {
+	if err := model.CheckProjectURL(p.URL); err != nil {
 		fault("project_metadata.repo_url", err.Error())
 	}
 	for _, list := range []struct {
@@ -118,12 +118,12 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 			fault("scan_metadata."+list.name, fmt.Sprintf("must have at most %d entries", maxBeginList))
 		}
 	}
-	tags, err := redoubt.NormalTags(b.Config.Tags)
+	tags, err := model.NormalTags(b.Config.Tags)
 	if err != nil {
 		fault("project_config.tags", err.Error())
 	}
 	for _, member := range []struct{ name, value string }{{"branch", out.Ref}, {"commit", out.Commit}, {"repo_id", p.RepoID}} {
-		err := redoubt.CheckRef(member.value)
+		err := model.CheckRef(member.value)
 		if err == nil && strings.ContainsRune(member.value, utf8.RuneError) { // what decoding makes of other bytes
 			err = errors.New("must be UTF-8")
 		}
@@ -144,7 +144,7 @@ func ref(environment, branch string) string {
 	if environment == "jenkins" {
 		branch = strings.TrimPrefix(branch, "origin/")
 	}
-	return redoubt.FullRef(branch)
+	return model.FullRef(branch)
 }
 
 // repoID qualifies a repository's numeric id with the code host that issued it:
@@ -152,7 +152,7 @@ func ref(environment, branch string) string {
 // Two code hosts on one host name have different repositories with the same id.
 // It is empty for a part of a repository that is a project of its own: such parts
 // share the id of their repository.
-func repoID(id string, p redoubt.Project, repository string) string {
+func repoID(id string, p model.Project, repository string) string {
 	u, err := url.Parse(p.URL)
 	if id == "" || p.Name != repository || err != nil || u.Hostname() == "" {
 		return ""
@@ -201,7 +201,7 @@ func (a *Agent) beginAtOnce(w http.ResponseWriter, r *http.Request, caller auth.
 	}{beginResponse{info}, config})
 }
 
-func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known redoubt.AgentScan, err error) {
+func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known model.AgentScan, err error) {
 	var request beginRequest
 	if err := decode(r, &request); err != nil {
 		return info, known, err
@@ -224,7 +224,7 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 			return err
 		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			known, err = add(ctx, tx, known.UniqueID, b, request.Scan.DryRun)
 		}
 		return err
@@ -238,25 +238,25 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 // has the name to store it under, also where there is none: the name of a run
 // that the caller may not see is as free as any, so its own run of that name has
 // another in the store.
-func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) (redoubt.AgentScan, error) {
+func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) (model.AgentScan, error) {
 	globs := caller.Globs()
 	known, err := tx.AgentScan(ctx, name)
 	if err == nil && len(globs) > 0 {
-		if _, _, err = projectOfRun(ctx, tx, caller, known); errors.Is(err, redoubt.ErrNotFound) {
+		if _, _, err = projectOfRun(ctx, tx, caller, known); errors.Is(err, model.ErrNotFound) {
 			sum := sha256.Sum256([]byte(globs.Claim(name)))
 			name = "run_" + hex.EncodeToString(sum[:16])
 			known, err = tx.AgentScan(ctx, name)
 		}
 	}
-	if errors.Is(err, redoubt.ErrNotFound) {
-		known = redoubt.AgentScan{UniqueID: name}
+	if errors.Is(err, model.ErrNotFound) {
+		known = model.AgentScan{UniqueID: name}
 	}
 	return known, err
 }
 
 // projectOfRun is the project that a run is of, and what was said as it began.
 // That of a dry run is what a scan would be of: one without an id would be made.
-func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known redoubt.AgentScan) (project redoubt.Project, b begun, err error) {
+func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known model.AgentScan) (project model.Project, b begun, err error) {
 	if err := json.Unmarshal(known.Begun, &b); err != nil {
 		return project, b, err
 	}
@@ -273,30 +273,30 @@ func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known r
 		return project, b, err
 	}
 	project, err = tx.FindProjectForScan(ctx, caller.Globs(), b.Project)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return b.Project, b, nil
 	}
 	return project, b, err
 }
 
 // add makes the scan, running from now on; a dry run leaves none.
-func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (redoubt.AgentScan, error) {
-	known := redoubt.AgentScan{UniqueID: id}
+func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (model.AgentScan, error) {
+	known := model.AgentScan{UniqueID: id}
 	var err error
 	if known.Begun, err = json.Marshal(b); err != nil {
 		return known, err
 	}
 	if len(known.Begun) > maxBegun {
-		return known, fmt.Errorf("what begins the scan is %w: send at most %d bytes", redoubt.ErrTooLarge, maxBegun)
+		return known, fmt.Errorf("what begins the scan is %w: send at most %d bytes", model.ErrTooLarge, maxBegun)
 	}
 	if !dry {
 		project, err := tx.ProjectForScan(ctx, b.Globs, b.Project)
 		if err != nil {
 			return known, err
 		}
-		known.ScanID, err = tx.AddScan(ctx, redoubt.Scan{
+		known.ScanID, err = tx.AddScan(ctx, model.Scan{
 			ProjectID: project.ID, Ref: b.Ref, Commit: b.Commit, Source: source, StartedAt: tx.Now(), Full: b.Full,
-			Status: redoubt.ScanRunning, TotalTime: -1,
+			Status: model.ScanRunning, TotalTime: -1,
 		})
 		if err == nil {
 			err = tx.QueueTelling(ctx, project.ID, b.Commit)
@@ -313,13 +313,13 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (redou
 func enabled(requested []string) []string {
 	wanted := policy.Products(requested)
 	out := []string{}
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA} {
+	for _, t := range []model.IssueType{model.SAST, model.SCA} {
 		if wanted.Has(t) {
 			out = append(out, t.String())
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, redoubt.SAST.String())
+		out = append(out, model.SAST.String())
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -50,7 +50,7 @@ func TestBeginningsAreChecked(t *testing.T) {
 // there for nobody who may not see that.
 func TestADryRunIsOfItsProject(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeBlock)
+		w.rules(model.ModeBlock)
 		w.scanAs(w.token, claim{name: "secret/old", id: "7"})
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			p, err := tx.ProjectByName(ctx, "secret/old")
@@ -60,14 +60,14 @@ func TestADryRunIsOfItsProject(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			only, err := tx.CreatePolicy(ctx, redoubt.Policy{
-				Name: "Shop", Slug: "shop", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/shop"}},
+			only, err := tx.CreatePolicy(ctx, model.Policy{
+				Name: "Shop", Slug: "shop", Product: model.SAST, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"secret/shop"}},
 			})
 			if err != nil {
 				return err
 			}
 			_, err = tx.ServeRule(ctx, store.Serving{
-				Rule: redoubt.Rule{Name: "of-the-shop", Message: "m", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}, PolicyID: only.ID, Mode: redoubt.ModeMonitor,
+				Rule: model.Rule{Name: "of-the-shop", Message: "m", IssueType: model.SAST, Severity: model.SeverityHigh}, PolicyID: only.ID, Mode: model.ModeMonitor,
 				Text: []byte(`{"id":"of-the-shop","message":"m","severity":"ERROR","languages":["python"],"pattern":"shop()"}`),
 			})
 			return err

@@ -5,25 +5,25 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // hostedAs has a project be a repository that its host calls by another name: one that a
 // token may be bound to which does not see the project. Tickets are made by its connection,
 // which is not the only one.
-func hostedAs(ctx context.Context, tx *store.Tx, c redoubt.Connection, name string, project redoubt.Project) error {
-	second, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "second-host", BaseURL: "https://second.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string, project model.Project) error {
+	second, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "second-host", BaseURL: "https://second.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 	if err != nil {
 		return err
 	}
-	if _, err := tx.SaveRepositories(ctx, second.ID, []redoubt.Repository{{HostID: "1", FullName: name}}, true); err != nil {
+	if _, err := tx.SaveRepositories(ctx, second.ID, []model.Repository{{HostID: "1", FullName: name}}, true); err != nil {
 		return err
 	}
 	if _, err := tx.RenameProject(ctx, project.ID, name); err != nil {
 		return err
 	}
-	told, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: name, Private: true}}, true)
+	told, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: name, Private: true}}, true)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func hostedAs(ctx context.Context, tx *store.Tx, c redoubt.Connection, name stri
 	if _, err := tx.RenameProject(ctx, project.ID, project.Name); err != nil {
 		return err
 	}
-	return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID})
+	return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID})
 }
 
 // TestARunStaysWithItsProject, whatever becomes of the project before its end.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -206,7 +206,7 @@ var boundAsks = map[string][]asked{
 // see, beside those to name one that nobody has.
 func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.Helper()
-	w.rules(redoubt.ModeBlock)
+	w.rules(model.ModeBlock)
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
@@ -214,20 +214,20 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
 	theirFinding, _ := strconv.ParseInt(finding[0], 10, 64)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.CreatePolicy(ctx, redoubt.Policy{
-			Name: "Secret", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/*"}},
-			Conditions: []redoubt.PolicyCondition{{ID: 1, Mode: redoubt.ModeBlock, Malicious: true}}, LastCondition: 1,
+		p, err := tx.CreatePolicy(ctx, model.Policy{
+			Name: "Secret", Slug: "secret", Product: model.SCA, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"secret/*"}},
+			Conditions: []model.PolicyCondition{{ID: 1, Mode: model.ModeBlock, Malicious: true}}, LastCondition: 1,
 		})
 		policyID, ruleless = p.ID, p.ID+1000
 		if err != nil {
 			return err
 		}
-		made, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: redoubt.AcceptableRisk})
+		made, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: model.AcceptableRisk})
 		exceptionID = made.ID
 		if err != nil {
 			return err
 		}
-		documentID, err = tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:theirs", ProjectID: shop.ID, Proposed: true, ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed}}}, redoubt.VEXDocument{})
+		documentID, err = tx.SaveVEX(ctx, model.VEXDocument{Name: "urn:theirs", ProjectID: shop.ID, Proposed: true, ReceivedAt: tx.Now(), Statements: []model.VEXStatement{{Names: []string{"CVE-1"}, Status: model.VEXFixed}}}, model.VEXDocument{})
 		if err != nil {
 			return err
 		}
@@ -240,17 +240,17 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: shop.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+		run, err := tx.QueueRun(ctx, model.Run{ProjectID: shop.ID, Kind: model.RunFull, Cause: model.RunByHand})
 		runID = run.ID
 		if err != nil {
 			return err
 		}
-		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "theirs", TokenID: 4711})
+		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "theirs", TokenID: 4711})
 		runnerID = runner.ID
 		if err != nil {
 			return err
 		}
-		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		connectionID = c.ID
 		if err != nil {
 			return err
@@ -258,22 +258,22 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err := hostedAs(ctx, tx, c, "platform/shop", shop); err != nil {
 			return err
 		}
-		rule, err := tx.AddNotificationRule(ctx, redoubt.NotificationRule{Name: "theirs", Channel: redoubt.ChannelSlack}, func(int64) ([]byte, error) { return nil, nil })
+		rule, err := tx.AddNotificationRule(ctx, model.NotificationRule{Name: "theirs", Channel: model.ChannelSlack}, func(int64) ([]byte, error) { return nil, nil })
 		ruleID = rule.ID
 		if err != nil {
 			return err
 		}
-		v, err := tx.AddSavedView(ctx, redoubt.SavedView{Name: "theirs", IssueType: redoubt.SAST, Query: "repo=secret%2Fshop"})
+		v, err := tx.AddSavedView(ctx, model.SavedView{Name: "theirs", IssueType: model.SAST, Query: "repo=secret%2Fshop"})
 		viewID = v.ID
 		if err != nil {
 			return err
 		}
-		asked, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionRequested, ProjectID: shop.ID, Reason: "theirs", TriageReason: redoubt.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
+		asked, err := tx.AddException(ctx, model.Exception{State: model.ExceptionRequested, ProjectID: shop.ID, Reason: "theirs", TriageReason: model.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
 		requestID = asked.ID
 		if err != nil {
 			return err
 		}
-		comment, err := tx.AddFindingComment(ctx, redoubt.FindingComment{LineageID: found[0].LineageID, Text: "theirs"})
+		comment, err := tx.AddFindingComment(ctx, model.FindingComment{LineageID: found[0].LineageID, Text: "theirs"})
 		commentID = comment.ID
 		return err
 	})
@@ -447,22 +447,22 @@ func (w *world) read(query string) (list []string) {
 // is elsewhere stands in them, be it of a project, a tag or a rule.
 func TestABoundTokenReadsPoliciesOfItsProjects(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		token := w.bound("platform/**")
 		w.scanAs(token, claim{name: "platform/own"})
 		report := `{"results":[{"check_id":"%s","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":2},"extra":{"message":"m","severity":"ERROR","lines":"x"}}],"errors":[],"paths":{"scanned":["a.py"]}}`
 		w.ok("POST", "/api/v1/deployments/acme/imports?ref=main&project=secret/shop", []byte(fmt.Sprintf(report, "their-rule")))
 		w.ok("POST", "/api/v1/deployments/acme/imports?ref=main&project=platform/own", []byte(fmt.Sprintf(report, "own-rule")))
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			scoped := func(projects, tags []string) redoubt.PolicyCondition {
-				return redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Malicious: true, Scope: redoubt.PolicyScope{Projects: projects, Tags: tags}}
+			scoped := func(projects, tags []string) model.PolicyCondition {
+				return model.PolicyCondition{Mode: model.ModeBlock, Malicious: true, Scope: model.PolicyScope{Projects: projects, Tags: tags}}
 			}
-			_, err := tx.CreatePolicy(ctx, redoubt.Policy{
-				Name: "Mixed", Slug: "mixed", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: []string{"secret/*", "platform/*"}},
-				Conditions: []redoubt.PolicyCondition{scoped([]string{"secret/shop", "platform/own"}, nil), scoped([]string{"secret/merger"}, nil), scoped(nil, []string{"secret-tag"})},
+			_, err := tx.CreatePolicy(ctx, model.Policy{
+				Name: "Mixed", Slug: "mixed", Product: model.SCA, Scope: model.PolicyScope{Projects: []string{"secret/*", "platform/*"}},
+				Conditions: []model.PolicyCondition{scoped([]string{"secret/shop", "platform/own"}, nil), scoped([]string{"secret/merger"}, nil), scoped(nil, []string{"secret-tag"})},
 			})
 			if err == nil {
-				_, err = tx.CreatePolicy(ctx, redoubt.Policy{Name: "Other", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: []string{"secret/*"}}})
+				_, err = tx.CreatePolicy(ctx, model.Policy{Name: "Other", Slug: "secret", Product: model.SCA, Scope: model.PolicyScope{Projects: []string{"secret/*"}}})
 			}
 			return err
 		})

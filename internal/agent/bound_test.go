@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -24,8 +24,8 @@ const repoURL = "https://github.com/acme/gateway"
 
 // bound makes a token that is bound to projects.
 func (w *world) bound(globs ...string) string {
-	return w.newToken(redoubt.Token{
-		Name: fmt.Sprint(globs), Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, ProjectGlobs: globs,
+	return w.newToken(model.Token{
+		Name: fmt.Sprint(globs), Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, ProjectGlobs: globs,
 	})
 }
 
@@ -99,7 +99,7 @@ func (w *world) seenBy(token string) map[string]int {
 }
 
 // named reads a project as it is stored.
-func (w *world) named(name string) (p redoubt.Project) {
+func (w *world) named(name string) (p model.Project) {
 	w.Helper()
 	err := w.store.View(w.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = tx.ProjectByName(ctx, name)

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -77,7 +77,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// Nobody will ask again, and to pass would be a guess.
-		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, redoubt.ErrConflict)
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
 }
@@ -85,22 +85,22 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 // completion is the end of a scan, on its way into the store.
 type completion struct {
 	tx            *store.Tx
-	scan          redoubt.Scan
+	scan          model.Scan
 	done          report.CICompletion
 	begun         begun
 	given         policy.EffectivePolicy
 	listed        map[string]bool // rules of its policies
 	judge         *policy.Judge
 	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
-	rep           *redoubt.Report
+	rep           *model.Report
 	read          *report.Cleaned // the results
 	// advised is that of ingest.Upload.
-	advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)
+	advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)
 }
 
 // unpack takes apart what was kept of the scan's steps. Secret tells which rules of a
 // tool look for secrets by now.
-func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte, secret func(tool, rule string) bool) error {
+func (c *completion) unpack(known model.AgentScan, secretKey []byte, secret func(tool, rule string) bool) error {
 	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
 		return fmt.Errorf("the start of the scan that was kept: %w", err)
 	}
@@ -161,7 +161,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 
 // look shows the gate what stands before the scan is applied. Rules that nobody knew before
 // are known by now, and policies may block on them.
-func (c *completion) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+func (c *completion) look(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
 	if slices.ContainsFunc(seen, func(s ingest.Sighting) bool { return !c.listed[s.Finding.RuleName] }) {
 		if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
 			return err
@@ -183,14 +183,14 @@ func responseOf(v policy.Verdict) completeResponse {
 
 // notRun lists the rules of the policies that the scanner did not run, as it does
 // not with some of its flags.
-func (c *completion) notRun() (gaps []redoubt.ScanGap) {
+func (c *completion) notRun() (gaps []model.ScanGap) {
 	ran := make(map[string]bool, len(c.rep.RulesRun))
 	for _, name := range c.rep.RulesRun {
 		ran[name] = true
 	}
 	for i := range c.given.Rules {
 		if name := c.given.Rules[i].Rule.Name; !ran[name] {
-			gaps = append(gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: name, Why: "in a policy of the project, and not run"})
+			gaps = append(gaps, model.ScanGap{Kind: model.GapRule, What: name, Why: "in a policy of the project, and not run"})
 		}
 	}
 	return gaps
@@ -200,7 +200,7 @@ func (c *completion) notRun() (gaps []redoubt.ScanGap) {
 // the rules that ran look as they were written, which products they are of, and
 // what the lockfiles hold.
 func (c *completion) finish() {
-	rep, rules, binds := c.rep, map[string]*redoubt.Rule{}, map[string]bool{}
+	rep, rules, binds := c.rep, map[string]*model.Rule{}, map[string]bool{}
 	for i := range c.given.Rules {
 		name := c.given.Rules[i].Rule.Name
 		rules[name], binds[name] = &c.given.Rules[i].Rule, policy.HasMetavariables(c.given.Rules[i].Text)
@@ -210,11 +210,11 @@ func (c *completion) finish() {
 			rep.Products = rep.Products.With(rule.IssueType)
 		}
 		if name == policy.InertID {
-			rep.Products = rep.Products.With(redoubt.SCA)
+			rep.Products = rep.Products.With(model.SCA)
 		}
 	}
 	// A scan that began before a path was excluded may still report it.
-	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
+	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
 	written := asWritten(rules)
 	for i := range rep.Results {
 		res := &rep.Results[i]
@@ -224,11 +224,11 @@ func (c *completion) finish() {
 		}
 	}
 	rep.Rules = nil // those of the results are enough: policies have the others
-	if rep.Products.Has(redoubt.SCA) {
+	if rep.Products.Has(model.SCA) {
 		// Older scanners tell of dependencies with their results.
 		told := c.done.Inventories
 		for _, older := range rep.Inventories {
-			if !slices.ContainsFunc(c.done.Inventories, func(i redoubt.Inventory) bool { return i.Lockfile == older.Lockfile }) {
+			if !slices.ContainsFunc(c.done.Inventories, func(i model.Inventory) bool { return i.Lockfile == older.Lockfile }) {
 				told = append(told, older)
 			}
 		}
@@ -244,13 +244,13 @@ func (c *completion) finish() {
 
 // asWritten returns rules as they were written, where they are as the policies have
 // them, each version once. What was served, and not what is by now, is what ran.
-func asWritten(rules map[string]*redoubt.Rule) func(*redoubt.Rule) *redoubt.Rule {
+func asWritten(rules map[string]*model.Rule) func(*model.Rule) *model.Rule {
 	type version struct {
 		name string
 		n    int
 	}
-	versions := map[version]*redoubt.Rule{}
-	return func(ran *redoubt.Rule) *redoubt.Rule {
+	versions := map[version]*model.Rule{}
+	return func(ran *model.Rule) *model.Rule {
 		rule := rules[ran.Name]
 		if rule == nil || rule.IssueType != ran.IssueType {
 			return ran

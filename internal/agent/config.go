@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -35,7 +35,7 @@ type scanConfig struct {
 // config answers what a scan that has begun is to look for. It is there at
 // once, so nobody has to ask twice.
 func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
-	var known redoubt.AgentScan
+	var known model.AgentScan
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		known, err = findRun(ctx, tx, caller, r.PathValue("uniqueId"))
 		return err
@@ -53,7 +53,7 @@ func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Calle
 	}{"success", config})
 }
 
-func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.AgentScan) (c configuration, err error) {
+func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known model.AgentScan) (c configuration, err error) {
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		project, b, err := projectOfRun(ctx, tx, caller, known)
 		if err != nil {
@@ -80,7 +80,7 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 // ignore tells the scanner what people ignore, by ids that cannot hide other code:
 // syntactic ids, which the code is part of, and a match_based_id only where
 // metavariables bind it to code and nothing else is in its formula group.
-func (c *scanConfig) ignore(list []store.IgnoredMatch, rules []redoubt.ServedRule) {
+func (c *scanConfig) ignore(list []store.IgnoredMatch, rules []model.ServedRule) {
 	c.IgnoredMatchIDs, c.IgnoredSyntacticIDs = []string{}, []string{}
 	binds := map[string]bool{}
 	for i := range rules {
@@ -106,7 +106,7 @@ func (a *Agent) lints(w http.ResponseWriter, _ *http.Request, _ auth.Caller) err
 // `semgrep scan --config p/NAME`.
 func (a *Agent) policy(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := r.PathValue("policy")
-	return a.rules(w, r, caller, func(s redoubt.ServedRule, p redoubt.Policy) bool {
+	return a.rules(w, r, caller, func(s model.ServedRule, p model.Policy) bool {
 		return s.PolicyID == p.ID && (p.Slug == name || strconv.FormatInt(p.ID, 10) == name)
 	})
 }
@@ -114,13 +114,13 @@ func (a *Agent) policy(w http.ResponseWriter, r *http.Request, caller auth.Calle
 // rule answers one rule, for `semgrep scan --config r/NAME`.
 func (a *Agent) rule(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := r.PathValue("rule")
-	return a.rules(w, r, caller, func(s redoubt.ServedRule, p redoubt.Policy) bool {
+	return a.rules(w, r, caller, func(s model.ServedRule, p model.Policy) bool {
 		return s.PolicyID == p.ID && s.Rule.Name == name
 	})
 }
 
 // rules answers the served rules that keep holds, or that there are none.
-func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(redoubt.ServedRule, redoubt.Policy) bool) error {
+func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(model.ServedRule, model.Policy) bool) error {
 	var text json.RawMessage
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		policies, err := edge.SeenPolicies(ctx, tx, caller.Globs())
@@ -131,15 +131,15 @@ func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller
 		if err != nil {
 			return err
 		}
-		var kept []redoubt.ServedRule
+		var kept []model.ServedRule
 		var names []string
 		for _, s := range rules {
-			if slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return keep(s, p) }) && !slices.Contains(names, s.Rule.Name) {
+			if slices.ContainsFunc(policies, func(p model.Policy) bool { return keep(s, p) }) && !slices.Contains(names, s.Rule.Name) {
 				kept, names = append(kept, s), append(names, s.Rule.Name)
 			}
 		}
 		if names == nil {
-			return redoubt.ErrNotFound
+			return model.ErrNotFound
 		}
 		text, err = policy.Document(kept, policies, policy.Products(nil), names)
 		return err

@@ -12,20 +12,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // callsIn is what a rule without metavariables matches in files, given as their
 // calls by path, as the scanner numbers them in each.
-func callsIn(files map[string][]string) (out []redoubt.Result) {
+func callsIn(files map[string][]string) (out []model.Result) {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		count := map[string]int{}
 		for i, r := range evalCalls(files[path]...) {
 			count[r.CodeHash]++
-			r.Rule = &redoubt.Rule{Name: r.Rule.Name, IssueType: redoubt.SAST}
+			r.Rule = &model.Rule{Name: r.Rule.Name, IssueType: model.SAST}
 			r.Path, r.MatchBasedID, r.CodeNumber = path, fmt.Sprintf("%s_%d", hexOf("eval "+path), i), count[r.CodeHash]
 			out = append(out, r)
 		}
@@ -34,8 +34,8 @@ func callsIn(files map[string][]string) (out []redoubt.Result) {
 }
 
 // callsReport is what the scanner says of files.
-func callsReport(files map[string][]string) *redoubt.Report {
-	return &redoubt.Report{Tool: "semgrep", RulesRun: []string{"eval"}, Searched: slices.Sorted(maps.Keys(files)), Results: callsIn(files)}
+func callsReport(files map[string][]string) *model.Report {
+	return &model.Report{Tool: "semgrep", RulesRun: []string{"eval"}, Searched: slices.Sorted(maps.Keys(files)), Results: callsIn(files)}
 }
 
 // filesScan reports the calls of files; a full scan searches all of them.
@@ -94,8 +94,8 @@ func TestOtherCodeAroundTheSameCallIsNew(t *testing.T) {
 
 func (w *wire) blockEval() {
 	w.change(func(ctx context.Context, tx *store.Tx) error {
-		rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-		_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+		rule := model.Rule{Name: "eval", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+		_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: model.ModeBlock})
 		return err
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -16,7 +16,7 @@ import (
 // a proxy that ends TLS too.
 func TestLinksOfABlockedBuild(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *server.Config) { c.TrustedProxies = loopback })
-	w.rules(redoubt.ModeBlock)
+	w.rules(model.ModeBlock)
 	w.replay("full")
 	path := w.begin("diff")
 	w.ok("POST", path+"results", w.recorded("diff/3-results.json"))
@@ -77,16 +77,16 @@ func TestTriedTokensAreSlowed(t *testing.T) {
 func TestOldNamesOpenNothing(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/old", RepoID: "github.com:7"})
+		p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/old", RepoID: "github.com:7"})
 		if err == nil {
-			p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "secret/new", RepoID: "github.com:7"})
+			p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, model.Project{Name: "secret/new", RepoID: "github.com:7"})
 		}
 		if err == nil && p.Name != "secret/new" {
 			t.Errorf("the project is %s", p.Name)
 		}
 		return err
 	})
-	bound := w.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/*"}})
+	bound := w.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"acme/*"}})
 	const editor = "/api/agent/deployments/scans/config?repo_name="
 	w.same("another name", http.StatusOK, w.sendAs("run", "GET", editor+"acme/other", bound, nil))
 	w.same("its old name", http.StatusOK, w.sendAs("run", "GET", editor+"acme/old", bound, nil))

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // editorConfig is what editors that run the scanner want: the rules as one text,
@@ -29,14 +29,14 @@ type editorConfig struct {
 // editor answers an editor. A project that it does not name is a new one.
 func (a *Agent) editor(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := cmp.Or(r.URL.Query().Get("repo_name"), "local_scan/editor")
-	if err := redoubt.CheckProjectName(name); err != nil {
-		return redoubt.Invalid("repo_name", "%v", err)
+	if err := model.CheckProjectName(name); err != nil {
+		return model.Invalid("repo_name", "%v", err)
 	}
-	b, err := json.Marshal(begun{Project: redoubt.Project{Name: name}, Products: []string{redoubt.SAST.String()}})
+	b, err := json.Marshal(begun{Project: model.Project{Name: name}, Products: []string{model.SAST.String()}})
 	if err != nil {
 		return err
 	}
-	c, err := a.configOf(r.Context(), caller, redoubt.AgentScan{Begun: b})
+	c, err := a.configOf(r.Context(), caller, model.AgentScan{Begun: b})
 	if err != nil {
 		return err
 	}

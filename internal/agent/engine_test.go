@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,12 +28,12 @@ func TestARefusedEngineEndsItsScan(t *testing.T) {
 		const download = "/api/agent/deployments/deepbinary/manylinux-x86?version=1.180.0"
 		_, refused, _ := w.beginAs(w.token, claim{name: "acme/one", run: "run-one"})
 		_, other, _ := w.beginAs(w.token, claim{name: "acme/two", run: "run-two"})
-		reader := w.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeCI, redoubt.ScopeReadOnly}})
+		reader := w.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeCI, model.ScopeReadOnly}})
 		for _, c := range []struct{ what, run, token string }{
 			{"a run that never began", "run-none", w.token}, {"no run", "", w.token}, {"a token that may only read", "run-one", reader},
 		} {
 			w.sendAs(c.run, "GET", download, c.token, nil)
-			if status, _ := w.scanStatus(refused); status != redoubt.ScanRunning.String() {
+			if status, _ := w.scanStatus(refused); status != model.ScanRunning.String() {
 				w.Errorf("%s: the scan is %s", c.what, status)
 			}
 		}
@@ -41,14 +41,14 @@ func TestARefusedEngineEndsItsScan(t *testing.T) {
 			w.Errorf("the download is answered %d", code)
 		}
 		status, exitCode := w.scanStatus(refused)
-		w.same("the refused scan", redoubt.ScanError.String()+" 2", fmt.Sprint(status, " ", exitCode))
-		if status, _ := w.scanStatus(other); status != redoubt.ScanRunning.String() {
+		w.same("the refused scan", model.ScanError.String()+" 2", fmt.Sprint(status, " ", exitCode))
+		if status, _ := w.scanStatus(other); status != model.ScanRunning.String() {
 			w.Errorf("the other scan is %s", status)
 		}
 		if results, complete := w.finishAs(w.token, other); results != http.StatusOK || complete != http.StatusOK {
 			w.Errorf("the other scan is answered %d and %d", results, complete)
 		}
 		status, _ = w.scanStatus(other)
-		w.same("the other scan", redoubt.ScanCompleted.String(), status)
+		w.same("the other scan", model.ScanCompleted.String(), status)
 	})
 }

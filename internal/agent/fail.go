@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
@@ -32,7 +32,7 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 	if err := decode(r, &request); err != nil {
 		return err
 	}
-	attempt := a.attemptOf(r, redoubt.FailedScan)
+	attempt := a.attemptOf(r, model.FailedScan)
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, scan, err := find(ctx, tx, caller, id)
 		if err != nil {
@@ -42,7 +42,7 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 		if attempt.Cause, err = a.causeOf(ctx, tx, id, request.ExitCode); err != nil {
 			return err
 		}
-		if err := scanFailed(ctx, tx, &attempt, scan); err != nil || scan.Status != redoubt.ScanRunning || known.Done != nil {
+		if err := scanFailed(ctx, tx, &attempt, scan); err != nil || scan.Status != model.ScanRunning || known.Done != nil {
 			return err // it ended already, or is being applied
 		}
 		return end(ctx, tx, scan, request.ExitCode, attempt.Cause)
@@ -87,8 +87,8 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 	return cause + ": it could not parse a rule; not checked by semgrep --validate: " + strings.Join(suspects, ", "), nil
 }
 
-func end(ctx context.Context, tx *store.Tx, scan redoubt.Scan, exitCode int, cause string) error {
-	scan.Status, scan.ExitCode, scan.CompletedAt, scan.Error = redoubt.ScanError, exitCode, tx.Now(), cause
+func end(ctx context.Context, tx *store.Tx, scan model.Scan, exitCode int, cause string) error {
+	scan.Status, scan.ExitCode, scan.CompletedAt, scan.Error = model.ScanError, exitCode, tx.Now(), cause
 	return tx.FinishScan(ctx, scan)
 }
 
@@ -106,7 +106,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if err := decode(r, &request); err != nil {
 		return err
 	}
-	attempt := a.attemptOf(r, redoubt.FailedOpen)
+	attempt := a.attemptOf(r, model.FailedOpen)
 	if isUniqueID(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
@@ -140,7 +140,7 @@ func orNever(s string) string {
 
 // tellScan gives a scan the cause of its failure, unless it was completed, and
 // the attempt what the scan knows. A run of no scan is none to tell.
-func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *redoubt.FailedAttempt) error {
+func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *model.FailedAttempt) error {
 	return a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, err := findRun(ctx, tx, caller, attempt.Name)
 		if err != nil || known.ScanID == 0 {
@@ -154,7 +154,7 @@ func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *redou
 			return err
 		}
 		told := strings.Contains(scan.Error, attempt.Cause) || len(scan.Error) >= maxCause
-		if scan.Status == redoubt.ScanCompleted || known.Done != nil || told {
+		if scan.Status == model.ScanCompleted || known.Done != nil || told {
 			return nil
 		}
 		return end(ctx, tx, scan, attempt.ExitCode, strings.TrimPrefix(scan.Error+"; "+attempt.Cause, "; "))

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
 // TestFinish: what a report is told at its end by the completion and the policies.
 func TestFinish(t *testing.T) {
-	served := func(name string, product redoubt.IssueType, message string) redoubt.ServedRule {
-		s := redoubt.ServedRule{}
-		s.Rule = redoubt.Rule{Name: name, IssueType: product, Message: message}
+	served := func(name string, product model.IssueType, message string) model.ServedRule {
+		s := model.ServedRule{}
+		s.Rule = model.Rule{Name: name, IssueType: product, Message: message}
 		return s
 	}
 	for name, c := range map[string]struct {
@@ -25,22 +25,22 @@ func TestFinish(t *testing.T) {
 		"the inert rule":   {[]string{"code", policy.InertID}, "true true [go.sum:1 yarn.lock:0]", "[sca key]"},
 		"a rule for these": {[]string{"sca"}, "false true [go.sum:1 yarn.lock:0]", "[code key]"},
 	} {
-		ran := &redoubt.Rule{Name: "key", IssueType: redoubt.Secrets, Version: 3}
-		own := &redoubt.Rule{Name: "own", IssueType: redoubt.Secrets}
-		rep := &redoubt.Report{
-			RulesRun: c.ran, Rules: []*redoubt.Rule{ran}, Unresolved: []string{"a"},
-			Inventories: []redoubt.Inventory{{Lockfile: "go.sum"}, {Lockfile: "yarn.lock"}},
-			Results: []redoubt.Result{
-				{Rule: ran, Path: "a", Message: "told", Secret: &redoubt.SecretMatch{}},
+		ran := &model.Rule{Name: "key", IssueType: model.Secrets, Version: 3}
+		own := &model.Rule{Name: "own", IssueType: model.Secrets}
+		rep := &model.Report{
+			RulesRun: c.ran, Rules: []*model.Rule{ran}, Unresolved: []string{"a"},
+			Inventories: []model.Inventory{{Lockfile: "go.sum"}, {Lockfile: "yarn.lock"}},
+			Results: []model.Result{
+				{Rule: ran, Path: "a", Message: "told", Secret: &model.SecretMatch{}},
 				{Rule: ran, Path: "b", Message: "told"},
-				{Rule: own, Path: "c", Message: "told", Secret: &redoubt.SecretMatch{}},
+				{Rule: own, Path: "c", Message: "told", Secret: &model.SecretMatch{}},
 			},
 		}
-		key := served("key", redoubt.Secrets, "a $KEY")
+		key := served("key", model.Secrets, "a $KEY")
 		f := completion{
 			rep:   rep,
-			given: policy.EffectivePolicy{Rules: []redoubt.ServedRule{served("code", redoubt.SAST, "m"), served("sca", redoubt.SCA, "m"), key}},
-			done:  report.CICompletion{ExitCode: 2, Seconds: 1.5, Inventories: []redoubt.Inventory{{Lockfile: "go.sum", Dependencies: make([]redoubt.Dependency, 1)}}, Unresolved: []string{"b"}},
+			given: policy.EffectivePolicy{Rules: []model.ServedRule{served("code", model.SAST, "m"), served("sca", model.SCA, "m"), key}},
+			done:  report.CICompletion{ExitCode: 2, Seconds: 1.5, Inventories: []model.Inventory{{Lockfile: "go.sum", Dependencies: make([]model.Dependency, 1)}}, Unresolved: []string{"b"}},
 		}
 		f.finish()
 		var locks, gaps []string
@@ -50,7 +50,7 @@ func TestFinish(t *testing.T) {
 		for _, g := range rep.Gaps {
 			gaps = append(gaps, g.What)
 		}
-		products := fmt.Sprint(rep.Products.Has(redoubt.SAST), rep.Products.Has(redoubt.SCA), locks)
+		products := fmt.Sprint(rep.Products.Has(model.SAST), rep.Products.Has(model.SCA), locks)
 		if products != c.products || fmt.Sprint(gaps) != c.notRun {
 			t.Errorf("%s: %s, not run %v; want %s, not run %s", name, products, gaps, c.products, c.notRun)
 		}
@@ -68,7 +68,7 @@ func TestFinish(t *testing.T) {
 // know of, and with more where it could not do its work.
 func TestWhichScansFailed(t *testing.T) {
 	for code, failed := range map[int]bool{0: false, 1: false, 2: true, 7: true} {
-		c := completion{rep: &redoubt.Report{}, done: report.CICompletion{ExitCode: code}}
+		c := completion{rep: &model.Report{}, done: report.CICompletion{ExitCode: code}}
 		if c.finish(); c.rep.Failed != failed {
 			t.Errorf("a scan that ends with %d is failed: %v", code, c.rep.Failed)
 		}
@@ -78,8 +78,8 @@ func TestWhichScansFailed(t *testing.T) {
 // TestARuleOfAnotherProductIsNotAsWritten: a rule of the same name may be one of another
 // product by now, and what ran was not that.
 func TestARuleOfAnotherProductIsNotAsWritten(t *testing.T) {
-	ran := &redoubt.Rule{Name: "key", IssueType: redoubt.Secrets}
-	written := asWritten(map[string]*redoubt.Rule{"key": {Name: "key", IssueType: redoubt.SAST}})
+	ran := &model.Rule{Name: "key", IssueType: model.Secrets}
+	written := asWritten(map[string]*model.Rule{"key": {Name: "key", IssueType: model.SAST}})
 	if got := written(ran); got != ran {
 		t.Errorf("the rule that ran is %+v", got)
 	}

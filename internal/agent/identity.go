@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -54,9 +54,9 @@ type userInfo struct {
 }
 
 // currentUser answers whose the token is. One that no user made is nobody's, and
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (a *Agent) currentUser(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
-	var me redoubt.Member
+	var me model.Member
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		me, err = tx.MemberByID(ctx, caller.Token.UserID)
 		return err
@@ -70,8 +70,8 @@ func (a *Agent) currentUser(w http.ResponseWriter, r *http.Request, caller auth.
 }
 
 // rolesOf are the scopes of a token by the names of the hosted service's roles.
-func rolesOf(t redoubt.Token) (roles []string) {
-	names := map[redoubt.Scope]string{redoubt.ScopeWebAPI: "webapi", redoubt.ScopeCI: "ci", redoubt.ScopeReadOnly: "read_only"}
+func rolesOf(t model.Token) (roles []string) {
+	names := map[model.Scope]string{model.ScopeWebAPI: "webapi", model.ScopeCI: "ci", model.ScopeReadOnly: "read_only"}
 	for _, s := range t.Scopes {
 		roles = append(roles, names[s])
 	}

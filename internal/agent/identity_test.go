@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // evalCalls is what a rule without metavariables matches in a file, as the
 // scanner numbers it: by order alone.
-func evalCalls(calls ...string) (out []redoubt.Result) {
+func evalCalls(calls ...string) (out []model.Result) {
 	for i, call := range calls {
-		out = append(out, redoubt.Result{
-			Rule: &redoubt.Rule{Name: "eval"}, Path: "a.js", Message: "eval", Location: redoubt.Location{Line: 10 + 2*i, Column: 1, EndLine: 10 + 2*i, EndColumn: 9},
+		out = append(out, model.Result{
+			Rule: &model.Rule{Name: "eval"}, Path: "a.js", Message: "eval", Location: model.Location{Line: 10 + 2*i, Column: 1, EndLine: 10 + 2*i, EndColumn: 9},
 			MatchBasedID: fmt.Sprintf("%s_%d", hexOf("eval a.js"), i), CodeHash: hexOf(call), PatternHash: hexOf("eval(...)"),
 		})
 	}
@@ -25,9 +25,9 @@ func evalCalls(calls ...string) (out []redoubt.Result) {
 }
 
 // evalScan reports some of the calls of a file, as a diff scan does.
-func (w *wire) evalScan(ref, unique string, full bool, results []redoubt.Result) (blocked bool) {
+func (w *wire) evalScan(ref, unique string, full bool, results []model.Result) (blocked bool) {
 	w.clock.Advance(1e9)
-	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
+	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &model.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
 	path, _ := w.start(u, unique)
 	w.post(path+"results", resultsBody(u))
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
@@ -39,8 +39,8 @@ func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/eval", first: "acme/eval", number: 11}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
-			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			rule := model.Rule{Name: "eval", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: model.ModeBlock})
 			return err
 		})
 		main := []string{"eval(a)", "eval(b)", "eval(c)"}
@@ -88,8 +88,8 @@ func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/twice", first: "acme/twice", number: 12}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
-			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			rule := model.Rule{Name: "eval", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: model.ModeBlock})
 			return err
 		})
 		h.evalScan("main", "m1", true, evalCalls("eval(a)"))
@@ -106,8 +106,8 @@ func TestUnmutedOnABranchIsJudged(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/muted", first: "acme/muted", number: 13}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
-			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			rule := model.Rule{Name: "eval", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: model.ModeBlock})
 			return err
 		})
 		muted := evalCalls("eval(a)", "eval(b)")
@@ -149,7 +149,7 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 		}
 		h.view(func(ctx context.Context, tx *store.Tx) error {
 			past, err := tx.History(ctx, edited["open10"])
-			if err == nil && (len(past) != 1 || past[0].Kind != redoubt.EventPrecedent || !strings.Contains(past[0].Detail, fmt.Sprintf(`"finding_id":%d,"state":"ignored","reason":"false_positive"`, decided))) {
+			if err == nil && (len(past) != 1 || past[0].Kind != model.EventPrecedent || !strings.Contains(past[0].Detail, fmt.Sprintf(`"finding_id":%d,"state":"ignored","reason":"false_positive"`, decided))) {
 				t.Errorf("the history of the edited line is %+v, want that %d was ignored", past, decided)
 			}
 			return err
@@ -169,11 +169,11 @@ func TestCodeBeforeAnEditIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/within", first: "acme/within", number: 15}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
-			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			rule := model.Rule{Name: "eval", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: model.ModeBlock})
 			return err
 		})
-		long := func(calls ...string) []redoubt.Result {
+		long := func(calls ...string) []model.Result {
 			out := evalCalls(calls...)
 			for i := range out {
 				out[i].Location.Line, out[i].Location.EndLine = 10+10*i, 14+10*i

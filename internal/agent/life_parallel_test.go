@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,12 +28,12 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 				{"r1", "a.py", "x == x", 1, false}, {"r2", "b.py", "y == y", i + 1, i%2 == 0}, {wireRules[i%3], wirePaths[i%3], "x == x", 9, false},
 			}}
 			u := wireUpload{Ref: "main", Commit: fmt.Sprint("c", i), Full: i%3 != 1}
-			u.Report = &redoubt.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
+			u.Report = &model.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
 			uploads[i] = u
 			paths[i], ids[i] = p.start(u, fmt.Sprint("busy", i))
 		}
 		w.clock.Advance(time.Second)
-		other := wireUpload{Ref: "main", Full: true, DeclaredFull: true, Report: &redoubt.Report{Tool: "bandit"}}
+		other := wireUpload{Ref: "main", Full: true, DeclaredFull: true, Report: &model.Report{Tool: "bandit"}}
 		other.Report.Results = (&wireTree{items: []wireItem{{"r1", "a.py", "x == x", 1, false}}}).results(false, false)
 		for i := range other.Report.Results {
 			other.Report.Results[i].Code = "x == x"
@@ -67,7 +67,7 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 // serial has the uploads end one after the other in another project, in the order in which
 // they did, and compares.
 func (w *wire) serial(uploads []wireUpload, ids []int64, other wireUpload) {
-	ended := make([]redoubt.Scan, len(ids))
+	ended := make([]model.Scan, len(ids))
 	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		for i, id := range ids {
 			if ended[i], err = tx.Scan(ctx, id); err != nil {

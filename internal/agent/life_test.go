@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -64,10 +64,10 @@ type wireHistory struct {
 	trees   map[string]*wireTree // by ref
 	pending []*wireScan
 	scans   int
-	rows    map[int64]redoubt.Finding // as they were stored last
-	refs    map[string]bool           // that scans counted of
-	based   bool                      // the primary branch was scanned in full: what comes after blocks
-	removed bool                      // r3 is in no policy
+	rows    map[int64]model.Finding // as they were stored last
+	refs    map[string]bool         // that scans counted of
+	based   bool                    // the primary branch was scanned in full: what comes after blocks
+	removed bool                    // r3 is in no policy
 }
 
 // wireScan is a scan that has begun.
@@ -82,7 +82,7 @@ var wireRules = []string{"r1", "r2", "r3"}
 func newWireHistory(t *rapid.T, w *world, number int) *wireHistory {
 	h := &wireHistory{
 		wire: &wire{world: w, t: t, name: fmt.Sprintf("acme/p%d", number), number: number}, t: t,
-		rows: map[int64]redoubt.Finding{}, refs: map[string]bool{}, trees: map[string]*wireTree{},
+		rows: map[int64]model.Finding{}, refs: map[string]bool{}, trees: map[string]*wireTree{},
 	}
 	h.first = h.name
 	for _, ref := range wireRefs {
@@ -132,7 +132,7 @@ func (h *wireHistory) tree() (string, *wireTree) {
 func (h *wireHistory) begin() {
 	ref, tree := h.tree()
 	h.scans++
-	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &redoubt.Report{Tool: "semgrep"}}
+	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &model.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3", fmt.Sprint("c", h.scans)}).Draw(h.t, "commit")
 	served := slices.DeleteFunc(slices.Clone(wireRules), func(r string) bool { return h.removed && r == "r3" })
 	u.Report.RulesRun = some(h.t, served, "rule")
@@ -168,7 +168,7 @@ func (h *wireHistory) finish(i int) {
 	}
 	before, based := h.rows, h.based
 	h.applied(s.upload, s.scan)
-	if h.outcome(s.scan) == redoubt.ScanApplied {
+	if h.outcome(s.scan) == model.ScanApplied {
 		h.gate(s, before, based, strings.Contains(first, `"app_block_override":true`))
 	}
 	if rapid.Bool().Draw(h.t, "completed twice") {
@@ -181,17 +181,17 @@ func (h *wireHistory) finish(i int) {
 
 // gate holds that a scan fails its build where what blocks is told, and open, and that a
 // finding of the blocking rule that is new to the project does.
-func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, based, blocked bool) {
+func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, blocked bool) {
 	known, lineages := map[int64]bool{}, h.lineages()
 	for _, f := range before {
 		known[f.LineageID] = true
 	}
-	var account redoubt.ScanAccount
+	var account model.ScanAccount
 	h.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		account, err = tx.ScanAccount(ctx, s.scan)
 		return err
 	})
-	var blocks []redoubt.Blocked
+	var blocks []model.Blocked
 	if account.Gate != nil {
 		blocks = account.Gate.Blocking
 	}
@@ -204,11 +204,11 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, based,
 	}
 	open := map[string]bool{}
 	for id, f := range h.rows {
-		if f.Ref != redoubt.FullRef(s.upload.Ref) || f.Source != "semgrep" || f.RuleName != blocking || f.State != redoubt.Unresolved {
+		if f.Ref != model.FullRef(s.upload.Ref) || f.Source != "semgrep" || f.RuleName != blocking || f.State != model.Unresolved {
 			continue
 		}
 		place := fmt.Sprint(f.Path, ":", f.Line)
-		open[place] = open[place] || lineages[f.LineageID].Triage.State != redoubt.TriageIgnored
+		open[place] = open[place] || lineages[f.LineageID].Triage.State != model.TriageIgnored
 		if before[id].ID == 0 && !known[f.LineageID] && !at[place] && based && !s.upload.Report.Failed {
 			h.t.Fatalf("%+v is new, and passes", f)
 		}
@@ -223,7 +223,7 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]redoubt.Finding, based,
 // imports hands in plain JSON of the tree, or what another tool says.
 func (h *wireHistory) imports() {
 	ref, tree := h.tree()
-	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &redoubt.Report{Tool: "semgrep"}}
+	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &model.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3"}).Draw(h.t, "commit")
 	u.DeclaredFull = u.Full && rapid.IntRange(0, 3).Draw(h.t, "declared") == 0
 	var body []byte
@@ -248,7 +248,7 @@ func (h *wireHistory) imports() {
 	h.scans++
 	done := h.imported(u, body)
 	h.applied(u, done.scan)
-	if h.outcome(done.scan) == redoubt.ScanApplied && rapid.Bool().Draw(h.t, "imported twice") {
+	if h.outcome(done.scan) == model.ScanApplied && rapid.Bool().Draw(h.t, "imported twice") {
 		h.imported(u, body)
 		h.unchanged("the import again")
 	}
@@ -256,12 +256,12 @@ func (h *wireHistory) imports() {
 
 // applied holds what an upload does to findings.
 func (h *wireHistory) applied(u wireUpload, scan int64) {
-	if h.outcome(scan) != redoubt.ScanApplied {
+	if h.outcome(scan) != model.ScanApplied {
 		h.unchanged("a scan that counts not")
 		return
 	}
-	h.refs[redoubt.FullRef(u.Ref)] = true
-	if p, _ := h.project(); u.Full && !u.Report.Failed && u.Report.Tool == "semgrep" && p.Primary() == redoubt.FullRef(u.Ref) {
+	h.refs[model.FullRef(u.Ref)] = true
+	if p, _ := h.project(); u.Full && !u.Report.Failed && u.Report.Tool == "semgrep" && p.Primary() == model.FullRef(u.Ref) {
 		h.based = true
 	}
 	h.rows = h.stored()
@@ -273,8 +273,8 @@ func (h *wireHistory) applied(u wireUpload, scan int64) {
 		told[place(r.Rule.Name, r.Path, r.Location.Line, r.Muted)] = true
 	}
 	for _, f := range h.rows {
-		if live := f.State == redoubt.Unresolved || f.State == redoubt.Muted; live && f.Ref == redoubt.FullRef(u.Ref) && f.Source == u.Report.Tool {
-			shown[place(f.RuleName, f.Path, f.Line, f.State == redoubt.Muted)] = true
+		if live := f.State == model.Unresolved || f.State == model.Muted; live && f.Ref == model.FullRef(u.Ref) && f.Source == u.Report.Tool {
+			shown[place(f.RuleName, f.Path, f.Line, f.State == model.Muted)] = true
 		}
 	}
 	for p := range told {
@@ -302,7 +302,7 @@ func (h *wireHistory) unchanged(what string) {
 func (h *wireHistory) triage() {
 	var listed []int64
 	for _, id := range slices.Sorted(maps.Keys(h.rows)) {
-		if h.rows[id].State != redoubt.StateRemoved {
+		if h.rows[id].State != model.StateRemoved {
 			listed = append(listed, id)
 		}
 	}
@@ -310,7 +310,7 @@ func (h *wireHistory) triage() {
 		return
 	}
 	id := rapid.SampledFrom(listed).Draw(h.t, "finding")
-	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(h.t, "state")
+	state := rapid.SampledFrom([]model.TriageState{model.TriageIgnored, model.TriageReviewing, model.TriageFixing, model.TriageReopened}).Draw(h.t, "state")
 	r := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: state.String()}
 	if _, err := h.client().TriageFindings(h.t.Context(), "acme", r); err != nil {
 		h.t.Fatal(err)
@@ -339,14 +339,14 @@ func (h *wireHistory) policy() {
 
 // deleteRef deletes a branch, unless it is the primary one or nobody scanned it.
 func (h *wireHistory) deleteRef() {
-	ref := redoubt.FullRef(rapid.SampledFrom([]string{"dev", "refs/pull/7/merge"}).Draw(h.t, "deleted"))
+	ref := model.FullRef(rapid.SampledFrom([]string{"dev", "refs/pull/7/merge"}).Draw(h.t, "deleted"))
 	project, known := h.project()
 	if !known || project.Primary() == ref || !h.refs[ref] {
 		return
 	}
 	h.change(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, ref) })
 	for id, f := range h.stored() {
-		if f.Ref == ref && f.State != redoubt.StateRemoved || f.Ref != ref && f.State != h.rows[id].State {
+		if f.Ref == ref && f.State != model.StateRemoved || f.Ref != ref && f.State != h.rows[id].State {
 			h.t.Fatalf("%s is deleted: %+v", ref, f)
 		}
 	}

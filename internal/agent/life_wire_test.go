@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -23,7 +23,7 @@ import (
 type wireUpload struct {
 	Ref, Commit        string
 	Full, DeclaredFull bool
-	Report             *redoubt.Report
+	Report             *model.Report
 }
 
 // wireTree is what a checkout holds, and the text of the rules.
@@ -76,15 +76,15 @@ func (tr *wireTree) edit(t *rapid.T) {
 }
 
 // results is what a scanner reports of the tree.
-func (tr *wireTree) results(patterns, code bool) (out []redoubt.Result) {
+func (tr *wireTree) results(patterns, code bool) (out []model.Result) {
 	count := map[string]int{}
 	items := slices.Clone(tr.items)
 	slices.SortStableFunc(items, func(a, b wireItem) int { return cmp.Or(a.line-b.line, strings.Compare(a.code, b.code)) }) // as the scanner counts
 	for _, it := range items {
 		column := 1 + 4*int(it.code[0]-'x')
-		r := redoubt.Result{
-			Rule: &redoubt.Rule{Name: it.rule}, Path: it.path, Message: "m " + it.code, Muted: it.muted,
-			Location: redoubt.Location{Line: it.line, Column: column, EndLine: it.line, EndColumn: column + 6},
+		r := model.Result{
+			Rule: &model.Rule{Name: it.rule}, Path: it.path, Message: "m " + it.code, Muted: it.muted,
+			Location: model.Location{Line: it.line, Column: column, EndLine: it.line, EndColumn: column + 6},
 		}
 		if code {
 			key := hexOf(it.rule + it.path + it.code + tr.pattern)
@@ -241,10 +241,10 @@ func (w *wire) imported(u wireUpload, body []byte) wireImport {
 func (w *wire) serve() {
 	w.change(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range wireRules {
-			rule := redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
-			mode := redoubt.ModeMonitor
+			rule := model.Rule{Name: name, IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceMedium}
+			mode := model.ModeMonitor
 			if name == blocking {
-				mode = redoubt.ModeBlock
+				mode = model.ModeBlock
 			}
 			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Checked: true, Mode: mode}); err != nil {
 				return err
@@ -266,7 +266,7 @@ func (w *wire) read(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-func (w *wire) project() (p redoubt.Project, known bool) {
+func (w *wire) project() (p model.Project, known bool) {
 	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = tx.ProjectByName(ctx, w.first)
 		known = err == nil
@@ -276,7 +276,7 @@ func (w *wire) project() (p redoubt.Project, known bool) {
 }
 
 // outcome is how a scan counts.
-func (w *wire) outcome(id int64) (out redoubt.ScanOutcome) {
+func (w *wire) outcome(id int64) (out model.ScanOutcome) {
 	w.read(func(ctx context.Context, tx *store.Tx) error {
 		scan, err := tx.Scan(ctx, id)
 		out = scan.Outcome
@@ -288,8 +288,8 @@ func (w *wire) outcome(id int64) (out redoubt.ScanOutcome) {
 var wireRefs = []string{"main", "dev", "refs/pull/7/merge"}
 
 // stored reads the findings of the project, by their ids.
-func (w *wire) stored() map[int64]redoubt.Finding {
-	out := map[int64]redoubt.Finding{}
+func (w *wire) stored() map[int64]model.Finding {
+	out := map[int64]model.Finding{}
 	project, known := w.project()
 	if !known {
 		return out
@@ -297,7 +297,7 @@ func (w *wire) stored() map[int64]redoubt.Finding {
 	w.read(func(ctx context.Context, tx *store.Tx) error {
 		for _, ref := range wireRefs {
 			for _, source := range []string{"semgrep", "bandit"} {
-				rows, err := tx.Findings(ctx, project.ID, redoubt.FullRef(ref), source)
+				rows, err := tx.Findings(ctx, project.ID, model.FullRef(ref), source)
 				if err != nil {
 					return err
 				}
@@ -311,7 +311,7 @@ func (w *wire) stored() map[int64]redoubt.Finding {
 	return out
 }
 
-func (h *wireHistory) lineages() (out map[int64]redoubt.Lineage) {
+func (h *wireHistory) lineages() (out map[int64]model.Lineage) {
 	var ids []int64
 	for _, f := range h.rows {
 		ids = append(ids, f.LineageID)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -43,7 +43,7 @@ type loginResponse struct {
 // until it is fetched there is none. Nobody knows the caller, so how many may
 // wait, how long and how often they ask is bounded.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-	if g := a.logins.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+	if g := a.logins.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
 		return edge.Busy(g, "This address asks for tokens too often.")
 	}
 	var request loginRequest
@@ -51,21 +51,21 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 		return err
 	}
 	if !loginKey.MatchString(request.Key) {
-		return redoubt.Invalid("token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has")
+		return model.Invalid("token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has")
 	}
 	sum := sha256.Sum256([]byte(request.Key))
 	waiting, err := a.Store.LoginByKey(r.Context(), sum[:])
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		kept, err := a.Store.AddLogin(r.Context(), redoubt.LoginRequest{
+	case errors.Is(err, model.ErrNotFound):
+		kept, err := a.Store.AddLogin(r.Context(), model.LoginRequest{
 			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key), Address: edge.OriginOf(r).Address, Agent: userAgent(r),
 		})
 		if err == nil && !kept {
 			return &edge.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in some minutes, or ask for a token that is made by hand."}
 		}
-		return errors.Join(err, redoubt.ErrNotFound)
+		return errors.Join(err, model.ErrNotFound)
 	case err == nil && !waiting.Approved():
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	case err != nil:
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 // hand makes the token of an approved request, for the first who asks. Where the
 // person who approved it has as many tokens as there may be by now, the request waits
 // on, until there is room for one or it expires.
-func (a *Agent) hand(ctx context.Context, waiting redoubt.LoginRequest) (made loginResponse, err error) {
+func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
 		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
 		if err != nil {
@@ -89,8 +89,8 @@ func (a *Agent) hand(ctx context.Context, waiting redoubt.LoginRequest) (made lo
 		taken.Token.PublicID = secret.PublicID
 		made = loginResponse{secret.Text, taken.Token.Name}
 		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
-		if _, full := errors.AsType[*redoubt.InvalidError](err); full {
-			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they revoke one, under Settings, Tokens, within %s of your request; then ask again: %w", redoubt.LoginFor, redoubt.ErrConflict)
+		if _, full := errors.AsType[*model.InvalidError](err); full {
+			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they revoke one, under Settings, Tokens, within %s of your request; then ask again: %w", model.LoginFor, model.ErrConflict)
 		}
 		return err
 	})
@@ -130,14 +130,14 @@ var loginPolicy = func() string {
 func (a *Agent) loginPage(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 	key := r.URL.Query().Get("cli-token")
 	if !loginKey.MatchString(key) {
-		return redoubt.Invalid("cli-token", "is not what semgrep login sends; start semgrep login again")
+		return model.Invalid("cli-token", "is not what semgrep login sends; start semgrep login again")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", loginPolicy)
 	return loginTemplate.Execute(w, struct {
 		Code    string
 		Minutes int
-	}{auth.LoginCode(a.SecretKey, key), int(redoubt.LoginFor.Minutes())})
+	}{auth.LoginCode(a.SecretKey, key), int(model.LoginFor.Minutes())})
 }
 
 // maxAgent bounds what is kept of a client's name for itself, in bytes.
@@ -148,5 +148,5 @@ func userAgent(r *http.Request) string { return brief(r.UserAgent(), maxAgent) }
 // brief is text of a client on one line, without secrets, its beginning only.
 func brief(s string, limit int) string {
 	s = printable(s)
-	return strings.ToValidUTF8(redoubt.CutBytes(s, limit), "")
+	return strings.ToValidUTF8(model.CutBytes(s, limit), "")
 }

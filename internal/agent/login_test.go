@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -66,7 +66,7 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+			return tx.ApproveLogin(ctx, waiting, model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}})
 		})
 		tokens := w.tokens()
 		w.same("tokens while nobody has fetched it", 1, tokens)
@@ -181,19 +181,19 @@ func TestLoginWaitsForRoom(t *testing.T) {
 		const poll = "/api/agent/tokens/requests"
 		w.send("POST", poll, "", askFor(requestKey))
 		code := w.codeOf(requestKey)
-		var made []redoubt.Token
+		var made []model.Token
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			waiting, err := tx.WaitingLogin(ctx, code)
 			if err != nil {
 				return err
 			}
-			ada, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleAdmin)
+			ada, err := tx.CreateUser(ctx, model.User{Name: "ada"}, model.RoleAdmin)
 			if err == nil {
-				err = tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, UserID: ada.ID})
+				err = tx.ApproveLogin(ctx, waiting, model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}, UserID: ada.ID})
 			}
 			for i := 0; i < 100 && err == nil; i++ {
-				var one redoubt.Token
-				one, err = tx.CreateToken(ctx, redoubt.Token{PublicID: fmt.Sprint("full", i), Name: "full", UserID: ada.ID}, storetest.TokenHash(fmt.Sprint("full", i)))
+				var one model.Token
+				one, err = tx.CreateToken(ctx, model.Token{PublicID: fmt.Sprint("full", i), Name: "full", UserID: ada.ID}, storetest.TokenHash(fmt.Sprint("full", i)))
 				made = append(made, one)
 			}
 			return err

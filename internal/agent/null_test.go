@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // memberNames are those that requests of scanners have, and some they do not.
@@ -36,7 +36,7 @@ func anyJSON(depth int) *rapid.Generator[any] {
 // the answers. Nor does any request make the server fail.
 func TestNoAnswerHoldsANull(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.rules(redoubt.ModeBlock)
+	w.rules(model.ModeBlock)
 	scan := strings.Trim(strings.TrimPrefix(w.results(), "/api/agent/scans"), "/")
 	places := strings.NewReplacer("{uniqueId}", "307e5059-799d-47ee-9776-4d7e93de5352", "{scanId}", scan, "{policy}", "code", "{rule}", "eqeq",
 		"{deployment}", "acme", "{platform}", "manylinux")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestOlderScanner plays a run as scanners of 2024 and before sent it: all in
@@ -14,7 +14,7 @@ import (
 // the dependencies with the results.
 func TestOlderScanner(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		var start map[string]json.RawMessage
 		w.decode(w.recorded("full/1-scans.json"), &start)
 		older := fmt.Appendf(nil, `{"meta":%s,"scan_metadata":{"cli_version":"1.45.0","dry_run":false}}`, start["project_metadata"])
@@ -61,7 +61,7 @@ func (w *world) encode(v any) []byte {
 // what to do instead where it cannot be had.
 func TestSideRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.rules(redoubt.ModeMonitor)
+	w.rules(model.ModeMonitor)
 	for request, want := range map[string]string{
 		"GET /api/agent/deployments/deepbinary/manylinux?version=1.180.0": `403 run the scanner with --oss-only`,
 		"POST /api/cli/tr_cache/lookup":                                   `200 {"cached":[]}`,
@@ -83,7 +83,7 @@ func TestSideRequests(t *testing.T) {
 		}
 	}
 	own, _ := w.attempts()
-	if len(own) != 1 || own[0].Step != redoubt.FailedScope || !strings.Contains(own[0].Cause, "--oss-only") {
+	if len(own) != 1 || own[0].Step != model.FailedScope || !strings.Contains(own[0].Cause, "--oss-only") {
 		t.Errorf("a scan that wants another engine is kept as %+v", own)
 	}
 	var config struct {
@@ -113,7 +113,7 @@ func TestScanOfNothing(t *testing.T) {
 func TestZombieScan(t *testing.T) {
 	each(t, func(w *world) {
 		path := w.results()
-		w.clock.Advance(redoubt.ScanTimeout + 1e9)
+		w.clock.Advance(model.ScanTimeout + 1e9)
 		w.same("after an hour", "SCAN_STATUS_NEVER_FINISHED", w.scans()[0].Status)
 		w.same("the answer", `{"success":true}`, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
 		w.same("the scan", "SCAN_STATUS_COMPLETED", w.scans()[0].Status)

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // How fast an address may read rules without a token.
@@ -24,7 +24,7 @@ type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) er
 func (a *Agent) ruleRoutes() (routes []edge.Mounted) {
 	for _, prefix := range []string{"/c", ""} {
 		add := func(place string, serve handler) {
-			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Filtered)
+			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, model.RoleNone, edge.Reads, edge.Filtered)
 			routes = append(routes, edge.Mounted{Route: row, Basic: true, Handle: a.readable(serve)})
 		}
 		add("/p/{policy}", a.policy)
@@ -44,13 +44,13 @@ func (a *Agent) readable(serve handler) handler {
 		if caller.CanUpload() && (named == "" || caller.Is(named)) {
 			return serve(w, r, caller)
 		}
-		if g := a.readers.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+		if g := a.readers.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
 			return edge.Busy(g, "This address reads rules too often without a token.")
 		}
 		d, err := a.openDeployment(r.Context(), named)
 		switch {
 		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
-			return redoubt.ErrNotFound // another tenant's is not there (semantics §1)
+			return model.ErrNotFound // another tenant's is not there (semantics §1)
 		case err != nil:
 			return err
 		}
@@ -60,11 +60,11 @@ func (a *Agent) readable(serve handler) handler {
 
 // openDeployment is the one whose rules need no token, by its id or slug. One
 // that is not open and one that is not there are the same to a stranger.
-func (a *Agent) openDeployment(ctx context.Context, named string) (d redoubt.Deployment, err error) {
+func (a *Agent) openDeployment(ctx context.Context, named string) (d model.Deployment, err error) {
 	if named != "" {
 		d, err = a.Store.Deployment(ctx, named)
 	} else {
-		var all []redoubt.Deployment
+		var all []model.Deployment
 		if all, err = a.Store.Deployments(ctx); len(all) == 1 {
 			d, err = a.Store.Deployment(ctx, strconv.FormatInt(all[0].ID, 10))
 		}

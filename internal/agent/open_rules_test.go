@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -38,7 +38,7 @@ func (w *world) openRules(open bool) {
 // TestRulesNeedATokenUnlessTheyAreOpen tries every way to ask for rules.
 func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		bare := []string{"/c/p/code", "/p/code", "/c/r/eqeq", "/r/eqeq"}
 		named := []string{"/c/p/acme/code", "/p/acme/code", "/c/r/acme/eqeq", "/r/acme/eqeq"}
 		check := func(when string, paths []string, want int, ask func(path string) int) {
@@ -89,7 +89,7 @@ func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 // where nothing is open; who shows a token is not.
 func TestStrangersAreCountedBeforeTheLookup(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.rules(redoubt.ModeMonitor)
+	w.rules(model.ModeMonitor)
 	count := map[int]int{}
 	for range 110 {
 		status, _ := w.send("GET", "/c/p/acme/code", "", nil)

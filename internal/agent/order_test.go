@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -24,7 +24,7 @@ func newRacer(w *world) *racer {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
-			if _, setting := tx.SetRuleMode(ctx, p.ID, "r1", redoubt.ModeBlock); setting != nil && p.Product == redoubt.SAST {
+			if _, setting := tx.SetRuleMode(ctx, p.ID, "r1", model.ModeBlock); setting != nil && p.Product == model.SAST {
 				err = setting
 			}
 		}
@@ -47,7 +47,7 @@ func (r *racer) run(ref, commit string, full bool, codes ...string) raced {
 	for i, code := range codes {
 		tree.items = append(tree.items, wireItem{"r1", "a.py", code, i + 1, false})
 	}
-	u.Report = &redoubt.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
+	u.Report = &model.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
 	path, _ := r.start(u, fmt.Sprint("race", r.n))
 	return raced{path, u}
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -26,9 +26,9 @@ type outcomeResponse struct {
 func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	q := r.URL.Query()
 	names := redact.Finder{Key: a.SecretKey}
-	name, branch := names.Name(q.Get("project")), redoubt.FullRef(names.Name(q.Get("ref")))
+	name, branch := names.Name(q.Get("project")), model.FullRef(names.Name(q.Get("ref")))
 	if name == "" {
-		return redoubt.Invalid("query.project", "is needed: the project that was scanned")
+		return model.Invalid("query.project", "is needed: the project that was scanned")
 	}
 	var out outcomeResponse
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -61,16 +61,16 @@ const newestScans = 50
 
 // scanOfRun finds the scan that a run began, else the latest of the ref that was
 // applied; the zero scan where there is none, or an import was the latest.
-func scanOfRun(ctx context.Context, tx *store.Tx, projectID int64, ref, run string) (scan redoubt.Scan, known redoubt.AgentScan, err error) {
-	var scans []redoubt.Scan
+func scanOfRun(ctx context.Context, tx *store.Tx, projectID int64, ref, run string) (scan model.Scan, known model.AgentScan, err error) {
+	var scans []model.Scan
 	if run != "" {
-		if scans, _, err = tx.Scans(ctx, redoubt.ScanFilter{ProjectID: projectID, Ref: ref}, store.ScanCursor{}, newestScans); err != nil {
+		if scans, _, err = tx.Scans(ctx, model.ScanFilter{ProjectID: projectID, Ref: ref}, store.ScanCursor{}, newestScans); err != nil {
 			return scan, known, err
 		}
 	}
 	for _, s := range scans {
 		known, err := tx.AgentScanOf(ctx, s.ID)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			continue
 		}
 		var b begun
@@ -86,7 +86,7 @@ func scanOfRun(ctx context.Context, tx *store.Tx, projectID int64, ref, run stri
 		return scan, known, err
 	}
 	known, err = tx.AgentScanOf(ctx, stream.LastScanID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return scan, known, nil // an import, or long ago
 	}
 	if err == nil {

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestWhatAScanCameTo asks for it as redoubt ci does, and as somebody who may
@@ -22,7 +22,7 @@ func TestWhatAScanCameTo(t *testing.T) {
 			w.decode([]byte(w.ok("GET", path+ref, nil)), &out)
 			return out
 		}
-		w.rules(redoubt.ModeBlock)
+		w.rules(model.ModeBlock)
 		w.same("before any scan", told{}, ask("main"))
 		w.replay("full")
 		first := ask("refs/heads/main")
@@ -41,7 +41,7 @@ func TestWhatAScanCameTo(t *testing.T) {
 			w.Errorf("the branch came to %+v", branch)
 		}
 		w.same("main still", first.ScanID, ask("main").ScanID)
-		bound := w.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"other/*"}})
+		bound := w.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"other/*"}})
 		_, text := w.send(http.MethodGet, path+"main", bound, nil)
 		w.same("to a token of other projects", `{"scan_id":0,"commit":""}`, text)
 		if status, _ := w.send(http.MethodGet, "/api/agent/scans/outcome", w.token, nil); status != http.StatusBadRequest {

@@ -3,15 +3,15 @@ package agent
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestPackedResultsKeepTheirRule, also one that the report does not list.
 func TestPackedResultsKeepTheirRule(t *testing.T) {
-	listed, other := &redoubt.Rule{Name: "listed"}, &redoubt.Rule{Name: "other"}
-	text, err := pack(&redoubt.Report{
-		Tool: "semgrep", Rules: []*redoubt.Rule{listed},
-		Results: []redoubt.Result{{Rule: listed, Path: "a"}, {Rule: other, Path: "b"}, {Rule: other, Path: "c"}},
+	listed, other := &model.Rule{Name: "listed"}, &model.Rule{Name: "other"}
+	text, err := pack(&model.Report{
+		Tool: "semgrep", Rules: []*model.Rule{listed},
+		Results: []model.Result{{Rule: listed, Path: "a"}, {Rule: other, Path: "b"}, {Rule: other, Path: "c"}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestFaultsOfABeginningComeInOrder(t *testing.T) {
 		b.Scan.UniqueID = "u"
 		b.Project = projectMetadata{Repository: "a/b", Branch: "\x01", Commit: "\x01", RepoID: "\x01"}
 		_, err := b.begun(nil)
-		invalid, ok := err.(*redoubt.InvalidError) //nolint:errorlint // as begun returns it
+		invalid, ok := err.(*model.InvalidError) //nolint:errorlint // as begun returns it
 		if !ok || len(invalid.Fields) != 3 {
 			t.Fatal(err)
 		}

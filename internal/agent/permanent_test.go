@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Another try mends what the scan is not at fault for, however often it was tried.
 func TestWhatAnotherTryMends(t *testing.T) {
 	for err, last := range map[error]bool{ // whether the last attempt ends the scan
-		fmt.Errorf("%w: gone", redoubt.ErrUnreachable):   true,
-		fmt.Errorf("%w: full", redoubt.ErrDiskFull):      false,
-		fmt.Errorf("%w: large", redoubt.ErrOutOfMemory):  true,
-		fmt.Errorf("%w: broken", redoubt.ErrDamaged):     true,
-		errors.New("a fault of ours"):                    true,
-		fmt.Errorf("scan 1: %w", redoubt.ErrUnavailable): false,
+		fmt.Errorf("%w: gone", model.ErrUnreachable):   true,
+		fmt.Errorf("%w: full", model.ErrDiskFull):      false,
+		fmt.Errorf("%w: large", model.ErrOutOfMemory):  true,
+		fmt.Errorf("%w: broken", model.ErrDamaged):     true,
+		errors.New("a fault of ours"):                  true,
+		fmt.Errorf("scan 1: %w", model.ErrUnavailable): false,
 	} {
 		if reason := permanentReason(err, 1); reason != "" {
 			t.Errorf("%v ends a scan at once: %s", err, reason)
@@ -25,7 +25,7 @@ func TestWhatAnotherTryMends(t *testing.T) {
 			t.Errorf("%v at the last attempt: %q", err, reason)
 		}
 	}
-	for _, err := range []error{redoubt.ErrNotFound, redoubt.Invalid("body", "is none")} {
+	for _, err := range []error{model.ErrNotFound, model.Invalid("body", "is none")} {
 		if permanentReason(err, 1) == "" {
 			t.Errorf("%v is tried again", err)
 		}

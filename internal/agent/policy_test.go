@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // savePolicy changes the policy of a slug, or makes it.
-func (w *world) savePolicy(slug string, change func(*redoubt.Policy)) (saved redoubt.Policy) {
+func (w *world) savePolicy(slug string, change func(*model.Policy)) (saved model.Policy) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		if err != nil {
 			return err
 		}
-		p := redoubt.Policy{Name: slug, Slug: slug, Product: redoubt.SAST}
+		p := model.Policy{Name: slug, Slug: slug, Product: model.SAST}
 		for _, known := range policies {
 			if known.Slug == slug {
 				p = known
@@ -35,10 +35,10 @@ func (w *world) savePolicy(slug string, change func(*redoubt.Policy)) (saved red
 // scan and its completion, and lets a later scan look there again.
 func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
+		w.rules(model.ModeMonitor)
 		path := w.begin("full")
 		w.ok("POST", path+"results", w.recorded("full/3-results.json"))
-		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"web/"} })
+		w.savePolicy("code", func(p *model.Policy) { p.Excludes = model.PathGlobs{"web/"} })
 		w.clock.Advance(1e9)
 		w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
 		want := map[string]string{"eqeq app.py:4": "open", "eqeq app.py:14": "ignored", "taint-x app.py:8": "open"}
@@ -47,11 +47,11 @@ func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 		if text := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json")); !strings.Contains(text, `"engine_params":{"product_ignored_files":[["sast",["web/"]]]}`) {
 			t.Errorf("the next scan is told %s", text)
 		}
-		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = nil })
+		w.savePolicy("code", func(p *model.Policy) { p.Excludes = nil })
 		w.replay("after-fix")
 		got, ids := w.code("main")
 		w.same("the folder is looked at again", "open", got["js-eval web/main.js:1"])
-		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"main.js"} })
+		w.savePolicy("code", func(p *model.Policy) { p.Excludes = model.PathGlobs{"main.js"} })
 		got, _ = w.code("main")
 		w.same("and left out again", "", got["js-eval web/main.js:1"])
 		w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -68,8 +68,8 @@ func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 // wait for a full scan: a diff scan takes nothing from main.
 func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
 	each(t, func(w *world) {
-		w.rules(redoubt.ModeMonitor)
-		further := w.savePolicy("further", func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{"**"} })
+		w.rules(model.ModeMonitor)
+		further := w.savePolicy("further", func(p *model.Policy) { p.Scope.Projects = model.ProjectGlobs{"**"} })
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			served, err := tx.ServedRules(ctx)
 			if err != nil {
@@ -91,7 +91,7 @@ func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
 		w.replay("full")
 		got, _ := w.code("main")
 		w.same("a rule of the further policy", "open", got["taint-x app.py:8"])
-		w.savePolicy("further", func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{"other/*"} })
+		w.savePolicy("further", func(p *model.Policy) { p.Scope.Projects = model.ProjectGlobs{"other/*"} })
 		text := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json"))
 		w.same("it is served still", false, strings.Contains(text, `"id":"taint-x"`))
 		got, _ = w.code("main")

@@ -19,12 +19,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
@@ -40,7 +40,7 @@ type world struct {
 	*testing.T
 	store      *store.Store
 	config     store.Config
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	clock      *storetest.Clock
 	log        bytes.Buffer
 	web        *httptest.Server
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	}
 	w.web, w.metrics = httptest.NewServer(s.Handler()), s.MetricsHandler()
 	t.Cleanup(w.web.Close)
-	w.token = w.newToken(redoubt.Token{Name: "all", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	w.token = w.newToken(model.Token{Name: "all", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	return w
 }
 
@@ -101,7 +101,7 @@ func (w *world) run() {
 	w.Cleanup(w.stop)
 }
 
-func (w *world) newToken(token redoubt.Token) string {
+func (w *world) newToken(token model.Token) string {
 	w.Helper()
 	secret := auth.NewSecret(w.deployment.ID)
 	token.PublicID = secret.PublicID
@@ -120,7 +120,7 @@ func (w *world) update(fn func(context.Context, *store.Tx) error) {
 }
 
 // rules serves the rules of the recorded runs, all in one mode.
-func (w *world) rules(mode redoubt.PolicyMode) {
+func (w *world) rules(mode model.PolicyMode) {
 	w.Helper()
 	file, err := os.ReadFile("testdata/captures/rules.json")
 	if err != nil {

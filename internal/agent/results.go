@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -28,7 +28,7 @@ type resultsResponse struct {
 // warning tells the scanner, which can be told nothing at its completion but
 // what fails the build, that a newer scan counts already; it is empty where this
 // one counts.
-func warning(ctx context.Context, tx *store.Tx, scan redoubt.Scan) (string, error) {
+func warning(ctx context.Context, tx *store.Tx, scan model.Scan) (string, error) {
 	stream, err := tx.Stream(ctx, scan.ProjectID, scan.Ref, scan.Source, scan.Commit)
 	return policy.Recorded(ingest.OutcomeOf(scan, stream)), err
 }
@@ -59,7 +59,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	cleaned := reading.Clean(secret)
-	var refused redoubt.Refusals
+	var refused model.Refusals
 	var older string
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, scan, err := find(ctx, tx, caller, id)
@@ -97,10 +97,10 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 }
 
 // find reads a scan that the caller may write to, and what is remembered of it.
-func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redoubt.AgentScan, redoubt.Scan, error) {
+func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (model.AgentScan, model.Scan, error) {
 	known, err := tx.AgentScanOf(ctx, id)
 	if err != nil {
-		return known, redoubt.Scan{}, err
+		return known, model.Scan{}, err
 	}
 	scan, err := tx.Scan(ctx, id)
 	if err != nil {
@@ -116,13 +116,13 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redo
 // packed is a report as it is kept: results name their rule by its place. A rule
 // that only a result has gets one.
 type packed struct {
-	Report   *redoubt.Report
+	Report   *model.Report
 	RuleOf   []int
 	Declared []string // see report.Reading
 }
 
-func pack(rep *redoubt.Report, declared []string) ([]byte, error) {
-	places := make(map[*redoubt.Rule]int, len(rep.Rules))
+func pack(rep *model.Report, declared []string) ([]byte, error) {
+	places := make(map[*model.Rule]int, len(rep.Rules))
 	for i, rule := range rep.Rules {
 		places[rule] = i
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -29,7 +29,7 @@ const tokenGrace = 5 * time.Minute
 
 // runnerRoutes are the rows of those who make managed runs.
 func (a *Agent) runnerRoutes() []edge.Mounted {
-	const base, scope, role = "/api/runner/v1/", edge.Runner, redoubt.RoleTriager
+	const base, scope, role = "/api/runner/v1/", edge.Runner, model.RoleTriager
 	return []edge.Mounted{
 		{Route: edge.Row(http.MethodPost, base+"lease", scope, role, edge.Writes, edge.Filtered), Handle: a.leaseRun},
 		{Route: edge.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, edge.Writes, edge.ByProject), Handle: a.progressRun},
@@ -44,7 +44,7 @@ func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return err
 	}
 	if in.Wait < 0 || in.Wait > int(maxLeaseWait/time.Second) {
-		return redoubt.Invalid("body.wait", "expected 0 to %d seconds", int(maxLeaseWait/time.Second))
+		return model.Invalid("body.wait", "expected 0 to %d seconds", int(maxLeaseWait/time.Second))
 	}
 	over := time.After(time.Duration(in.Wait) * time.Second)
 	for seen := false; ; seen = true {
@@ -94,7 +94,7 @@ func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing)
 		return nil, wrong
 	}
 	return nil, a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		o := redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunTransient, Reason: "the host makes no credential for the run: " + err.Error()}
+		o := model.RunOutcome{State: model.RunFailed, Failure: model.RunTransient, Reason: "the host makes no credential for the run: " + err.Error()}
 		_, err := tx.FinishRun(ctx, id, l.run.Claim, o)
 		return err
 	})
@@ -119,7 +119,7 @@ func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRu
 	}
 	by := caller.Actor()
 	err = a.Store.Update(ctx, caller.Deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: in.Name, TokenID: caller.Token.ID, Labels: in.Labels, Version: in.Version, Isolation: in.Isolation})
+		runner, err := tx.SeeRunner(ctx, model.Runner{Name: in.Name, TokenID: caller.Token.ID, Labels: in.Labels, Version: in.Version, Isolation: in.Isolation})
 		if err != nil || !due {
 			return err
 		}
@@ -131,7 +131,7 @@ func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRu
 
 // lease takes the next run for a runner. One whose repository cannot be told ends with the
 // reason, and the next one is looked at.
-func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner redoubt.Runner) (leasing, error) {
+func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner model.Runner) (leasing, error) {
 	for {
 		run, ok, err := tx.LeaseRun(ctx, runner.ID, caller.Globs())
 		if err != nil || !ok {
@@ -141,7 +141,7 @@ func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, run
 		if err != nil || refused == "" {
 			return leased, err
 		}
-		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: refused}); err != nil {
+		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: refused}); err != nil {
 			return leasing{}, err
 		}
 	}
@@ -149,7 +149,7 @@ func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, run
 
 // prepare makes what a runner is told of a run, with its token; refused says why there is
 // nothing to fetch.
-func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (out leasing, refused string, err error) {
+func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out leasing, refused string, err error) {
 	project, err := tx.Project(ctx, run.ProjectID)
 	if err != nil {
 		return out, "", err
@@ -159,18 +159,18 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (out
 	}
 	source, err := a.source(ctx, tx, project)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return out, "no connection to a code host has this repository", nil
-	case errors.Is(err, redoubt.ErrUnavailable):
+	case errors.Is(err, model.ErrUnavailable):
 		return out, "", err
 	case err != nil:
 		a.Logger.Warn("the repository of a run cannot be told", "run", run.ID, "project", project.ID, "error", err)
 		return out, "the connection's credential could not be opened: check the connection", nil
 	}
 	secret := auth.NewSecret(tx.Deployment().ID)
-	token, err := tx.CreateToken(ctx, redoubt.Token{
-		PublicID: secret.PublicID, Name: fmt.Sprintf("managed run %d", run.ID), Scopes: []redoubt.Scope{redoubt.ScopeCI},
-		ProjectGlobs: []string{project.Name}, ExpiresAt: tx.Now().Add(redoubt.RunTimeLimit + tokenGrace),
+	token, err := tx.CreateToken(ctx, model.Token{
+		PublicID: secret.PublicID, Name: fmt.Sprintf("managed run %d", run.ID), Scopes: []model.Scope{model.ScopeCI},
+		ProjectGlobs: []string{project.Name}, ExpiresAt: tx.Now().Add(model.RunTimeLimit + tokenGrace),
 	}, secret.Hash)
 	if err == nil {
 		err = tx.BindRunToken(ctx, run.ID, token.ID)
@@ -178,7 +178,7 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (out
 	leased := &api.LeasedRun{
 		ID: strconv.FormatInt(run.ID, 10), Claim: run.Claim, Attempt: run.Attempt, Project: project.Name, Kind: run.Kind.String(),
 		Ref: run.Ref, Commit: run.Commit, Base: run.Base, Change: run.Change, CloneURL: source.URL, WebURL: source.WebURL, Token: secret.Text,
-		Limits: api.LeasedRunLimits{Seconds: int(redoubt.RunTimeLimit / time.Second), LogBytes: redoubt.MaxRunLog},
+		Limits: api.LeasedRunLimits{Seconds: int(model.RunTimeLimit / time.Second), LogBytes: model.MaxRunLog},
 	}
 	if source.Password != "" || source.SSHKey != "" || source.Make != nil {
 		leased.Credential = &api.CloneCredential{Username: source.Username, Password: source.Password, SSHKey: source.SSHKey, KnownHosts: source.KnownHosts}
@@ -186,20 +186,20 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (out
 	return leasing{leased, source.Make}, "", err
 }
 
-// source tells where a project's repository is; redoubt.ErrNotFound where nobody knows.
-func (a *Agent) source(ctx context.Context, tx *store.Tx, project redoubt.Project) (redoubt.CloneSource, error) {
+// source tells where a project's repository is; model.ErrNotFound where nobody knows.
+func (a *Agent) source(ctx context.Context, tx *store.Tx, project model.Project) (model.CloneSource, error) {
 	if a.CloneSource == nil {
-		return redoubt.CloneSource{}, redoubt.ErrNotFound
+		return model.CloneSource{}, model.ErrNotFound
 	}
 	return a.CloneSource(ctx, tx, project)
 }
 
 // heldRun finds the run in the path, if the caller's token is that of the runner that has
 // it. All others are as if they were not there.
-func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run redoubt.Run, err error) {
+func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err error) {
 	id, err := strconv.ParseInt(r.PathValue("runId"), 10, 64)
 	if err != nil || id <= 0 {
-		return run, redoubt.ErrNotFound
+		return run, model.ErrNotFound
 	}
 	err = a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		if run, err = tx.Run(ctx, id); err != nil {
@@ -215,7 +215,7 @@ func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run redoubt.Run, e
 				return err
 			}
 		}
-		return errOr(err, func() error { return redoubt.ErrNotFound })
+		return errOr(err, func() error { return model.ErrNotFound })
 	})
 	return run, err
 }
@@ -230,12 +230,12 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 	if err != nil {
 		return err
 	}
-	state, known := redoubt.ParseRunState(in.State)
+	state, known := model.ParseRunState(in.State)
 	if !known {
-		return redoubt.Invalid("body.state", "expected leased, fetching, scanning or uploading")
+		return model.Invalid("body.state", "expected leased, fetching, scanning or uploading")
 	}
-	told := redoubt.Run{Ref: in.Ref, Commit: in.Commit, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}
-	if err := redoubt.CheckRun(told); err != nil {
+	told := model.Run{Ref: in.Ref, Commit: in.Commit, Kind: model.RunFull, Cause: model.RunByHand}
+	if err := model.CheckRun(told); err != nil {
 		return err
 	}
 	log := []byte(runLog(in.Log))
@@ -245,13 +245,13 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 	if err != nil {
 		return err
 	}
-	return answer(w, api.ProgressRunResponse{Offset: min(max(run.LogSize, in.Offset+int64(len(log))), redoubt.MaxRunLog)})
+	return answer(w, api.ProgressRunResponse{Offset: min(max(run.LogSize, in.Offset+int64(len(log))), model.MaxRunLog)})
 }
 
 // runLog is a piece of log as it is kept: without secrets, and without what a terminal
 // would obey.
 func runLog(text string) string {
-	return redact.Log(redoubt.Note(strings.ToValidUTF8(text, "\uFFFD")))
+	return redact.Log(model.Note(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
 // finishRun ends a run as its runner says, or has it wait for another attempt.
@@ -264,24 +264,24 @@ func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Ca
 	if err != nil {
 		return err
 	}
-	state, known := redoubt.ParseRunState(in.State)
-	if !known || !state.Ended() || state == redoubt.RunSuperseded {
-		return redoubt.Invalid("body.state", "expected done, failed, cancelled or timed_out")
+	state, known := model.ParseRunState(in.State)
+	if !known || !state.Ended() || state == model.RunSuperseded {
+		return model.Invalid("body.state", "expected done, failed, cancelled or timed_out")
 	}
-	failure, known := redoubt.ParseRunFailure(in.Failure)
+	failure, known := model.ParseRunFailure(in.Failure)
 	if !known && in.Failure != "" {
-		return redoubt.Invalid("body.failure", "expected permanent, transient or scanner")
+		return model.Invalid("body.failure", "expected permanent, transient or scanner")
 	}
 	scan, err := strconv.ParseInt(in.ScanID, 10, 64)
 	if err != nil && in.ScanID != "" {
-		return redoubt.Invalid("body.scan_id", "expected the id of a scan")
+		return model.Invalid("body.scan_id", "expected the id of a scan")
 	}
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		outcome := redoubt.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
+		outcome := model.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
 		if scan > 0 {
 			if s, err := tx.Scan(ctx, scan); err == nil && run.Brought(s) { // what scans may have been taken over, and tell of any
 				outcome.ScanID = scan
-			} else if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			} else if err != nil && !errors.Is(err, model.ErrNotFound) {
 				return err
 			}
 		}

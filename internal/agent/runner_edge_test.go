@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // from has the repositories of all runs be at one source.
-func (w *world) from(source redoubt.CloneSource, err error) {
-	w.agent.CloneSource = func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) { return source, err }
+func (w *world) from(source model.CloneSource, err error) {
+	w.agent.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) { return source, err }
 }
 
 // runners lists those that the server has heard of.
-func (w *world) runners() (list []redoubt.Runner) {
+func (w *world) runners() (list []model.Runner) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.Runners(ctx)
@@ -33,7 +33,7 @@ func (w *world) runners() (list []redoubt.Runner) {
 // first question on, whether there is work or none.
 func TestHowLongARunnerMayWait(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.from(redoubt.CloneSource{URL: "https://git.example/x"}, nil)
+	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
 	c := w.runner()
 	for _, seconds := range []int{-1, 31} {
 		if _, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r", Wait: seconds}); status(err) != 400 {
@@ -68,19 +68,19 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 	made := func(context.Context) (string, error) { return "made", nil }
 	for what, c := range map[string]struct {
 		project    string
-		source     redoubt.CloneSource
+		source     model.CloneSource
 		err        error
 		credential string // of the leased run; empty for none
 		refused    string // the reason with which the run ends
 		queued     bool   // it stays, and the runner is told to come again
 	}{
-		"nothing to show":     {source: redoubt.CloneSource{}},
-		"a password":          {source: redoubt.CloneSource{Username: "u", Password: "p"}, credential: "u p "},
-		"a key":               {source: redoubt.CloneSource{SSHKey: "k"}, credential: "  k"},
-		"a password made":     {source: redoubt.CloneSource{Username: "u", Make: made}, credential: "u made "},
-		"no connection":       {err: redoubt.ErrNotFound, refused: "no connection"},
+		"nothing to show":     {source: model.CloneSource{}},
+		"a password":          {source: model.CloneSource{Username: "u", Password: "p"}, credential: "u p "},
+		"a key":               {source: model.CloneSource{SSHKey: "k"}, credential: "  k"},
+		"a password made":     {source: model.CloneSource{Username: "u", Make: made}, credential: "u made "},
+		"no connection":       {err: model.ErrNotFound, refused: "no connection"},
 		"a credential broken": {err: errors.New("sealed with another key"), refused: "could not be opened"},
-		"an outage":           {err: fmt.Errorf("the key file: %w", redoubt.ErrUnavailable), queued: true},
+		"an outage":           {err: fmt.Errorf("the key file: %w", model.ErrUnavailable), queued: true},
 		"a glob as a name":    {project: "acme/*", refused: "holds a *"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -94,11 +94,11 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 			got, _ := w.storedRun(queued.ID)
 			switch {
 			case c.queued:
-				if status(err) != 503 || got.State != redoubt.RunQueued {
+				if status(err) != 503 || got.State != model.RunQueued {
 					t.Errorf("the runner is answered %+v, %v, and the run is %s", run, err, got.State)
 				}
 			case c.refused != "":
-				if err != nil || run != nil || got.State != redoubt.RunFailed || got.Failure != redoubt.RunPermanent || !strings.Contains(got.Reason, c.refused) {
+				if err != nil || run != nil || got.State != model.RunFailed || got.Failure != model.RunPermanent || !strings.Contains(got.Reason, c.refused) {
 					t.Errorf("the runner is given %+v, %v; the run is %s: %s, want %q", run, err, got.State, got.Reason, c.refused)
 				}
 			case err != nil || run == nil:
@@ -126,7 +126,7 @@ func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
 	if run, err := w.runner().LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"}); run != nil || err != nil {
 		t.Errorf("leased %+v, %v", run, err)
 	}
-	if got, _ := w.storedRun(queued.ID); got.State != redoubt.RunFailed || !strings.Contains(got.Reason, "no connection") {
+	if got, _ := w.storedRun(queued.ID); got.State != model.RunFailed || !strings.Contains(got.Reason, "no connection") {
 		t.Errorf("the run is %s: %s", got.State, got.Reason)
 	}
 }
@@ -135,25 +135,25 @@ func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
 // names a scan by its number. What is refused leaves the run as it was.
 func TestWhatEndsARun(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.from(redoubt.CloneSource{URL: "https://git.example/x"}, nil)
+	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
 	c := w.runner()
 	for i, test := range []struct {
 		in     api.FinishRunRequest
 		status int // 0 for none
-		state  redoubt.RunState
+		state  model.RunState
 	}{
-		{api.FinishRunRequest{State: "sleeping"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: ""}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "scanning"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "queued"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "superseded"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "failed", Failure: "bad luck"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "done", ScanID: "seven"}, 400, redoubt.RunLeased},
-		{api.FinishRunRequest{State: "done"}, 0, redoubt.RunDone},
-		{api.FinishRunRequest{State: "failed", Failure: "permanent"}, 0, redoubt.RunFailed},
-		{api.FinishRunRequest{State: "failed", Failure: "scanner", ScanID: "9"}, 0, redoubt.RunFailed},
-		{api.FinishRunRequest{State: "timed_out"}, 0, redoubt.RunTimedOut},
-		{api.FinishRunRequest{State: "cancelled"}, 0, redoubt.RunCancelled},
+		{api.FinishRunRequest{State: "sleeping"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: ""}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "scanning"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "queued"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "superseded"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "failed", Failure: "bad luck"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "done", ScanID: "seven"}, 400, model.RunLeased},
+		{api.FinishRunRequest{State: "done"}, 0, model.RunDone},
+		{api.FinishRunRequest{State: "failed", Failure: "permanent"}, 0, model.RunFailed},
+		{api.FinishRunRequest{State: "failed", Failure: "scanner", ScanID: "9"}, 0, model.RunFailed},
+		{api.FinishRunRequest{State: "timed_out"}, 0, model.RunTimedOut},
+		{api.FinishRunRequest{State: "cancelled"}, 0, model.RunCancelled},
 	} {
 		w.queueRun(fmt.Sprint("acme/", i))
 		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"})
@@ -175,10 +175,10 @@ func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	ctx, gone := context.WithCancel(t.Context())
 	made := false
-	w.agent.CloneSource = func(ctx context.Context, _ *store.Tx, _ redoubt.Project) (redoubt.CloneSource, error) {
+	w.agent.CloneSource = func(ctx context.Context, _ *store.Tx, _ model.Project) (model.CloneSource, error) {
 		gone() // the runner, in the middle
 		<-ctx.Done()
-		return redoubt.CloneSource{URL: "https://git.example/x", Make: func(context.Context) (string, error) {
+		return model.CloneSource{URL: "https://git.example/x", Make: func(context.Context) (string, error) {
 			made = true
 			return "made", nil
 		}}, nil
@@ -188,7 +188,7 @@ func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
 		t.Errorf("leased %+v, %v", run, err)
 	}
 	w.web.Close() // which ends the request
-	if got, _ := w.storedRun(queued.ID); made || got.State != redoubt.RunQueued {
+	if got, _ := w.storedRun(queued.ID); made || got.State != model.RunQueued {
 		t.Errorf("a password was made: %v; the run is %s", made, got.State)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,11 +19,11 @@ import (
 func eachRunners(t *testing.T, test func(w *world)) {
 	t.Helper()
 	each(t, func(w *world) {
-		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p redoubt.Project) (redoubt.CloneSource, error) {
+		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p model.Project) (model.CloneSource, error) {
 			if strings.HasPrefix(p.Name, "lost/") {
-				return redoubt.CloneSource{}, redoubt.ErrNotFound
+				return model.CloneSource{}, model.ErrNotFound
 			}
-			return redoubt.CloneSource{URL: "https://git.example/" + p.Name, Username: "u", Password: "clone-password"}, nil
+			return model.CloneSource{URL: "https://git.example/" + p.Name, Username: "u", Password: "clone-password"}, nil
 		}
 		test(w)
 	})
@@ -31,19 +31,19 @@ func eachRunners(t *testing.T, test func(w *world)) {
 
 func (w *world) runner(globs ...string) *api.Client {
 	w.Helper()
-	token := w.newToken(redoubt.Token{Name: "runner", Scopes: []redoubt.Scope{redoubt.ScopeRunner}, ProjectGlobs: globs})
+	token := w.newToken(model.Token{Name: "runner", Scopes: []model.Scope{model.ScopeRunner}, ProjectGlobs: globs})
 	return &api.Client{BaseURL: w.web.URL, Token: token, Retries: -1}
 }
 
-func (w *world) queueRun(name string) (r redoubt.Run) {
+func (w *world) queueRun(name string) (r model.Run) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, name)
-		if errors.Is(err, redoubt.ErrNotFound) {
-			p, err = tx.CreateProject(ctx, redoubt.Project{Name: name})
+		if errors.Is(err, model.ErrNotFound) {
+			p, err = tx.CreateProject(ctx, model.Project{Name: name})
 		}
 		if err == nil {
-			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+			r, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Kind: model.RunFull, Cause: model.RunByHand})
 		}
 		return err
 	})
@@ -51,7 +51,7 @@ func (w *world) queueRun(name string) (r redoubt.Run) {
 	return r
 }
 
-func (w *world) storedRun(id int64) (r redoubt.Run, log string) {
+func (w *world) storedRun(id int64) (r model.Run, log string) {
 	w.Helper()
 	err := w.store.View(w.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if r, err = tx.Run(ctx, id); err != nil {
@@ -114,7 +114,7 @@ func TestRunnerTakesARunToItsEnd(t *testing.T) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		got, log := w.storedRun(queued.ID)
-		if got.State != redoubt.RunDone || got.Commit != commit || got.Ref != "refs/heads/main" || got.ScanID != 0 {
+		if got.State != model.RunDone || got.Commit != commit || got.Ref != "refs/heads/main" || got.ScanID != 0 {
 			t.Errorf("stored is %+v", got)
 		}
 		if strings.Contains(log, secret) || strings.Contains(log, "\x1b") || !strings.HasPrefix(log, "one\n") || !strings.HasSuffix(log, "two\n") {
@@ -156,8 +156,8 @@ func TestRunsAreTheirRunnersAlone(t *testing.T) {
 				t.Errorf("%s token ends it: %v", what, err)
 			}
 		}
-		for what, scopes := range map[string][]redoubt.Scope{"web_api": {redoubt.ScopeWebAPI}, "ci": {redoubt.ScopeCI}, "both": {redoubt.ScopeWebAPI, redoubt.ScopeCI}} {
-			c := &api.Client{BaseURL: w.web.URL, Retries: -1, Token: w.newToken(redoubt.Token{Scopes: scopes})}
+		for what, scopes := range map[string][]model.Scope{"web_api": {model.ScopeWebAPI}, "ci": {model.ScopeCI}, "both": {model.ScopeWebAPI, model.ScopeCI}} {
+			c := &api.Client{BaseURL: w.web.URL, Retries: -1, Token: w.newToken(model.Token{Scopes: scopes})}
 			if _, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{}); status(err) != 403 {
 				t.Errorf("a token with %s is given runs: %v", what, err)
 			}
@@ -196,7 +196,7 @@ func TestRunWithoutARepositoryEnds(t *testing.T) {
 		if err != nil || run == nil || run.Project != "acme/payments" {
 			t.Fatalf("leased %+v, %v", run, err)
 		}
-		if got, _ := w.storedRun(lost.ID); got.State != redoubt.RunFailed || got.Failure != redoubt.RunPermanent || got.Reason == "" {
+		if got, _ := w.storedRun(lost.ID); got.State != model.RunFailed || got.Failure != model.RunPermanent || got.Reason == "" {
 			t.Errorf("stored is %+v", got)
 		}
 	})
@@ -219,7 +219,7 @@ func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
 		if got.Reason == "" || strings.Contains(got.Reason, "pw@") || strings.Contains(got.Reason, "\x1b") {
 			t.Errorf("the reason is %q", got.Reason)
 		}
-		w.clock.Advance(redoubt.RunBackoff(1) + time.Second)
+		w.clock.Advance(model.RunBackoff(1) + time.Second)
 		again, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
 		if err != nil || again == nil || again.ID != run.ID || again.Attempt != 2 || again.Token == run.Token {
 			t.Fatalf("%+v, %v", again, err)
@@ -335,8 +335,8 @@ func TestAHostMakesAPasswordForARun(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		var fails error
-		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p redoubt.Project) (redoubt.CloneSource, error) {
-			return redoubt.CloneSource{URL: "https://git.example/" + p.Name, Username: "x-access-token", Make: func(ctx context.Context) (string, error) {
+		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p model.Project) (model.CloneSource, error) {
+			return model.CloneSource{URL: "https://git.example/" + p.Name, Username: "x-access-token", Make: func(ctx context.Context) (string, error) {
 				err := w.store.View(ctx, w.deployment.ID, func(context.Context, *store.Tx) error { return nil })
 				return "made-for-this", errors.Join(err, fails)
 			}}, nil
@@ -347,14 +347,14 @@ func TestAHostMakesAPasswordForARun(t *testing.T) {
 		if run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{}); run != nil || err != nil {
 			t.Fatalf("leased %+v, %v", run, err)
 		}
-		if got, _ := w.storedRun(queued.ID); got.State != redoubt.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
+		if got, _ := w.storedRun(queued.ID); got.State != model.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
 			t.Errorf("the run is %+v", got)
 		}
 		if !strings.Contains(w.log.String(), "the host makes no credential") {
 			t.Errorf("the server's log: %s", w.log.String())
 		}
 		fails = nil
-		w.clock.Advance(redoubt.RunBackoff(1) + time.Second)
+		w.clock.Advance(model.RunBackoff(1) + time.Second)
 		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
 		if err != nil || run == nil || run.Credential == nil || run.Credential.Password != "made-for-this" || run.Credential.Username != "x-access-token" {
 			t.Errorf("leased %+v, %v", run, err)

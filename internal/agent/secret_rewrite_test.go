@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -38,8 +38,8 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 		guesses := []string{plainSecret, "f-one", "f-two"}
 		for i := range was {
 			f := &was[i]
-			for _, d := range []redoubt.Digest{f.Identity.Hash, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content} {
-				if d != (redoubt.Digest{}) {
+			for _, d := range []model.Digest{f.Identity.Hash, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content} {
+				if d != (model.Digest{}) {
 					guesses = append(guesses, fmt.Sprintf("%X", d[:]))
 				}
 			}
@@ -66,16 +66,16 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 }
 
 // rewritable are the findings that a rule for secrets would take along.
-func (w *world) rewritable() (list []redoubt.FindingWrite) {
+func (w *world) rewritable() (list []model.FindingWrite) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.CodeFindings(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "acme.tokens"}})
+		list, err = tx.CodeFindings(ctx, []model.SecretRule{{Tool: "semgrep", Name: "acme.tokens"}})
 		return err
 	})
 	return list
 }
 
-func (w *world) written() (list []redoubt.Finding) {
+func (w *world) written() (list []model.Finding) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		project, err := tx.ProjectByName(ctx, "acme/demo")

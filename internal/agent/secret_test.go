@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -55,7 +55,7 @@ func TestASecretIsOneHoweverItComes(t *testing.T) {
 	for _, order := range []string{"ci json sarif", "json ci sarif", "json sarif ci", "sarif ci json", "sarif json ci", "ci sarif json"} {
 		t.Run(order, func(t *testing.T) {
 			each(t, func(w *world) {
-				w.rules(redoubt.ModeMonitor)
+				w.rules(model.ModeMonitor)
 				for i, way := range strings.Fields(order) {
 					ways[way](w)
 					rows := w.secretRows()
@@ -169,7 +169,7 @@ func TestFindingsOfARuleThatProvesToLookForSecrets(t *testing.T) {
 func (w *world) bodiesHold(text string, want bool) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		page, _, err := tx.SecretsPage(ctx, redoubt.SecretFilter{}, 0, 100)
+		page, _, err := tx.SecretsPage(ctx, model.SecretFilter{}, 0, 100)
 		for _, o := range page {
 			if all := string(o.Body) + string(o.Evidence); strings.Contains(all, text) != want {
 				w.Errorf("finding %d is kept as %s", o.ID, all)
@@ -223,7 +223,7 @@ func TestKnownRulesAreKnownOfScanners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(w *world) {
-				w.rules(redoubt.ModeMonitor)
+				w.rules(model.ModeMonitor)
 				run(w)
 				code, _ := w.code("main")
 				if status, there := code["js-eval web/main.js:1"]; there {

@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // parsedScan reports calls of a file of which so many of 39 bytes could be parsed. The
 // lines are those of all calls, in which an empty one stands for what is not seen.
 func (w *wire) parsedScan(ref, unique string, full bool, parsed int, calls ...string) (blocked bool) {
 	w.clock.Advance(1e9)
-	var seen []redoubt.Result
+	var seen []model.Result
 	for _, r := range evalCalls(calls...) {
 		if r.CodeHash != hexOf("") {
 			r.MatchBasedID = r.CodeHash + "_0"
 			seen = append(seen, r)
 		}
 	}
-	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: seen}}
+	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &model.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: seen}}
 	path, _ := w.start(u, unique)
 	w.post(path+"results", resultsBody(u))
 	rate := map[string]any{"js": map[string]any{"targets_parsed": 1, "num_targets": 1, "bytes_parsed": parsed, "num_bytes": 39}}

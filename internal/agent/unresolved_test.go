@@ -3,7 +3,7 @@ package agent_test
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestAManifestThatTheScannerDoesNotResolve deletes a line from setup.py, which
@@ -12,9 +12,9 @@ func TestAManifestThatTheScannerDoesNotResolve(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/setup", first: "acme/setup", number: 9}
 		h.serve()
-		scan := func(unique string, results ...redoubt.Result) {
+		scan := func(unique string, results ...model.Result) {
 			w.clock.Advance(1e9)
-			u := wireUpload{Ref: "main", Full: true, Commit: unique, Report: &redoubt.Report{
+			u := wireUpload{Ref: "main", Full: true, Commit: unique, Report: &model.Report{
 				RulesRun: []string{"r1"}, Searched: []string{"setup.py", "other.py"}, Results: results,
 			}}
 			path, _ := h.start(u, unique)

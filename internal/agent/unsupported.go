@@ -3,9 +3,9 @@ package agent
 import (
 	"net/http"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What scanners ask beside a scan and cannot have here is answered with what to
@@ -22,7 +22,7 @@ const engineRefused = 2
 // --oss-only requests, and ends the scan that the request names with an error: the
 // scanner exits without reporting that it failed.
 func (a *Agent) engine(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
-	attempt := a.attemptOf(r, redoubt.FailedScope)
+	attempt := a.attemptOf(r, model.FailedScope)
 	attempt.DeploymentID, attempt.TokenID, attempt.Cause = caller.Deployment.ID, caller.Token.PublicID, noEngine
 	attempt.ExitCode = engineRefused
 	if caller.CanUpload() && caller.CanWrite() {

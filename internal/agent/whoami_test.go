@@ -11,28 +11,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // tokenOf makes a token of a new user.
-func (w *world) tokenOf(user redoubt.User, scopes ...redoubt.Scope) (string, redoubt.User) {
+func (w *world) tokenOf(user model.User, scopes ...model.Scope) (string, model.User) {
 	w.Helper()
-	err := w.store.Update(w.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) (err error) {
-		user, err = tx.CreateUser(ctx, user, redoubt.RoleViewer)
+	err := w.store.Update(w.Context(), w.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) (err error) {
+		user, err = tx.CreateUser(ctx, user, model.RoleViewer)
 		return err
 	})
 	if err != nil {
 		w.Fatal(err)
 	}
-	return w.newToken(redoubt.Token{Name: "of " + user.Name, UserID: user.ID, Scopes: scopes}), user
+	return w.newToken(model.Token{Name: "of " + user.Name, UserID: user.ID, Scopes: scopes}), user
 }
 
 // TestWhoseATokenIs: its user, with every member that is asked for; nobody where no
 // user made it.
 func TestWhoseATokenIs(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	token, ada := w.tokenOf(redoubt.User{Name: "ada", DisplayName: "Ada Lovelace"}, redoubt.ScopeWebAPI, redoubt.ScopeReadOnly)
+	token, ada := w.tokenOf(model.User{Name: "ada", DisplayName: "Ada Lovelace"}, model.ScopeWebAPI, model.ScopeReadOnly)
 	status, text := w.send(http.MethodGet, "/api/auth/users/current", token, nil)
 	var got struct{ User map[string]any }
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK {
@@ -64,7 +64,7 @@ func TestTheScannersAssistantLearnsWhoAsks(t *testing.T) {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: make setup installs it")
 	}
 	w := newWorld(t, "sqlite")
-	token, _ := w.tokenOf(redoubt.User{Name: "ada"}, redoubt.ScopeWebAPI)
+	token, _ := w.tokenOf(model.User{Name: "ada"}, model.ScopeWebAPI)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(semgrep), "python"), "-c", askWhoIAm)

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ErrUnauthenticated means no, an unknown, an expired or a revoked token: one
@@ -24,23 +24,23 @@ var ErrUnauthenticated = errors.New("unauthenticated")
 // Store is the storage that authentication needs.
 type Store interface {
 	// Deployment finds a deployment by id or slug.
-	Deployment(ctx context.Context, idOrSlug string) (redoubt.Deployment, error)
+	Deployment(ctx context.Context, idOrSlug string) (model.Deployment, error)
 	// TokenByHash finds a token by the hash of its secret.
-	TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (redoubt.Token, error)
+	TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (model.Token, error)
 	// TouchTokens notes when tokens were last used.
-	TouchTokens(ctx context.Context, used []redoubt.TokenUse) error
+	TouchTokens(ctx context.Context, used []model.TokenUse) error
 	// UserRole tells what a user may do in a deployment.
-	UserRole(ctx context.Context, deploymentID, userID int64) (redoubt.Role, error)
+	UserRole(ctx context.Context, deploymentID, userID int64) (model.Role, error)
 }
 
 // Caller is who makes a request.
 type Caller struct {
-	Token      redoubt.Token
-	Deployment redoubt.Deployment
-	Role       redoubt.Role // of the user who made the token; none where no user did
-	Audience   string       // the resource that an OAuth access token is for; empty for other tokens
+	Token      model.Token
+	Deployment model.Deployment
+	Role       model.Role // of the user who made the token; none where no user did
+	Audience   string     // the resource that an OAuth access token is for; empty for other tokens
 	// Person acts at the pages or at the command line, without a token; zero where a token does.
-	Person redoubt.Actor
+	Person model.Actor
 	// SignedIn tells whether the person still is, and may what they might: an upload can
 	// take hours to come. It answers ErrUnauthenticated, and is nil where a token acts.
 	SignedIn func(context.Context) error
@@ -48,28 +48,28 @@ type Caller struct {
 
 // ByPerson is a person at the pages as a caller: they may what a token with Web API access
 // may that they make.
-func ByPerson(d redoubt.Deployment, m redoubt.Member, by redoubt.Actor, signedIn func(context.Context) error) Caller {
-	as := redoubt.Token{DeploymentID: d.ID, UserID: m.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}
+func ByPerson(d model.Deployment, m model.Member, by model.Actor, signedIn func(context.Context) error) Caller {
+	as := model.Token{DeploymentID: d.ID, UserID: m.ID, Scopes: []model.Scope{model.ScopeWebAPI}}
 	return Caller{Token: as, Deployment: d, Role: m.Role, Person: by, SignedIn: signedIn}
 }
 
 // ByOperator is a caller who runs the program beside the database: it may do all that a
 // token without a user may.
-func ByOperator(d redoubt.Deployment, by redoubt.Actor) Caller {
-	as := redoubt.Token{DeploymentID: d.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}}
-	return Caller{Token: as, Deployment: d, Role: redoubt.RoleAdmin, Person: by}
+func ByOperator(d model.Deployment, by model.Actor) Caller {
+	as := model.Token{DeploymentID: d.ID, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}}
+	return Caller{Token: as, Deployment: d, Role: model.RoleAdmin, Person: by}
 }
 
 // Actor returns the caller as audit events name it.
-func (c Caller) Actor() redoubt.Actor {
-	if c.Person != (redoubt.Actor{}) {
+func (c Caller) Actor() model.Actor {
+	if c.Person != (model.Actor{}) {
 		return c.Person
 	}
-	return redoubt.Actor{Kind: "token", ID: c.Token.PublicID, Name: c.Token.Name}
+	return model.Actor{Kind: "token", ID: c.Token.PublicID, Name: c.Token.Name}
 }
 
 // Globs returns what the caller may see of projects.
-func (c Caller) Globs() redoubt.ProjectGlobs { return c.Token.ProjectGlobs }
+func (c Caller) Globs() model.ProjectGlobs { return c.Token.ProjectGlobs }
 
 // Is reports whether the id or slug names the caller's own deployment. All
 // others, existing or not, are the same to it (semantics §1).
@@ -78,21 +78,21 @@ func (c Caller) Is(idOrSlug string) bool {
 }
 
 // CanUse reports whether the token opens the Web API.
-func (c Caller) CanUse() bool { return c.Token.Has(redoubt.ScopeWebAPI) }
+func (c Caller) CanUse() bool { return c.Token.Has(model.ScopeWebAPI) }
 
 // CanUpload reports whether the token may hand in scans and imports.
 func (c Caller) CanUpload() bool {
-	return c.Token.Has(redoubt.ScopeCI) || c.Token.Has(redoubt.ScopeWebAPI)
+	return c.Token.Has(model.ScopeCI) || c.Token.Has(model.ScopeWebAPI)
 }
 
 // CanRun reports whether the token may take managed runs: that is asked for by name, for
 // who takes one is given a repository's credential.
-func (c Caller) CanRun() bool { return c.Token.Has(redoubt.ScopeRunner) }
+func (c Caller) CanRun() bool { return c.Token.Has(model.ScopeRunner) }
 
 // CanWrite reports whether the token may change anything (semantics §12). That
 // of a user needs the role for it, too.
 func (c Caller) CanWrite() bool {
-	return !c.Token.Has(redoubt.ScopeReadOnly) && c.Has(redoubt.RoleTriager)
+	return !c.Token.Has(model.ScopeReadOnly) && c.Has(model.RoleTriager)
 }
 
 // CanTriage reports whether the caller may decide about findings: one that hands in
@@ -101,14 +101,14 @@ func (c Caller) CanTriage() bool { return c.CanUse() && c.CanWrite() }
 
 // Has reports whether the caller may do what the role may. A token that no user
 // made is bounded by its scopes alone.
-func (c Caller) Has(r redoubt.Role) bool { return c.Token.UserID == 0 || c.Role >= r }
+func (c Caller) Has(r model.Role) bool { return c.Token.UserID == 0 || c.Role >= r }
 
 // Authenticator finds callers. It is safe for concurrent use.
 type Authenticator struct {
 	store Store
 	clock func() time.Time
 	known cache[Caller]
-	used  lastUses[tokenKey, redoubt.TokenUse]
+	used  lastUses[tokenKey, model.TokenUse]
 }
 
 type tokenKey struct{ deployment, token int64 }
@@ -134,10 +134,10 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 		found.Audience = audienceOf(secret)
 		a.known.put(sum, found, now)
 	}
-	if !found.Token.Active(now) || !found.Has(redoubt.RoleViewer) {
+	if !found.Token.Active(now) || !found.Has(model.RoleViewer) {
 		return Caller{}, ErrUnauthenticated
 	}
-	a.used.note(tokenKey{found.Token.DeploymentID, found.Token.ID}, redoubt.TokenUse{
+	a.used.note(tokenKey{found.Token.DeploymentID, found.Token.ID}, model.TokenUse{
 		DeploymentID: found.Token.DeploymentID, TokenID: found.Token.ID, At: now,
 	})
 	return found, nil
@@ -153,7 +153,7 @@ func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte
 		c.Role, err = a.store.UserRole(ctx, deploymentID, c.Token.UserID)
 	}
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		err = ErrUnauthenticated
 	case err != nil:
 		err = fmt.Errorf("look up the token: %w", err)
@@ -163,5 +163,5 @@ func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte
 
 // Flush writes when tokens were last used.
 func (a *Authenticator) Flush(ctx context.Context) error {
-	return a.used.flush(func(used []redoubt.TokenUse) error { return a.store.TouchTokens(ctx, used) })
+	return a.used.flush(func(used []model.TokenUse) error { return a.store.TouchTokens(ctx, used) })
 }

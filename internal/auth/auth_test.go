@@ -12,45 +12,45 @@ import (
 	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // fakeStore holds one token and counts what it is asked.
 type fakeStore struct {
-	token redoubt.Token
+	token model.Token
 	hash  string
 	looks int
-	used  []redoubt.TokenUse
+	used  []model.TokenUse
 	fail  error
-	role  redoubt.Role
+	role  model.Role
 }
 
-func (f *fakeStore) UserRole(_ context.Context, deploymentID, userID int64) (redoubt.Role, error) {
+func (f *fakeStore) UserRole(_ context.Context, deploymentID, userID int64) (model.Role, error) {
 	if deploymentID != 7 || userID != 5 {
-		return redoubt.RoleNone, nil
+		return model.RoleNone, nil
 	}
 	return f.role, f.fail
 }
 
-func (f *fakeStore) Deployment(_ context.Context, id string) (redoubt.Deployment, error) {
+func (f *fakeStore) Deployment(_ context.Context, id string) (model.Deployment, error) {
 	if id != "7" {
-		return redoubt.Deployment{}, redoubt.ErrNotFound
+		return model.Deployment{}, model.ErrNotFound
 	}
-	return redoubt.Deployment{ID: 7, Slug: "acme"}, nil
+	return model.Deployment{ID: 7, Slug: "acme"}, nil
 }
 
-func (f *fakeStore) TokenByHash(_ context.Context, deploymentID int64, hash []byte) (redoubt.Token, error) {
+func (f *fakeStore) TokenByHash(_ context.Context, deploymentID int64, hash []byte) (model.Token, error) {
 	f.looks++
 	if f.fail != nil {
-		return redoubt.Token{}, f.fail
+		return model.Token{}, f.fail
 	}
 	if deploymentID != f.token.DeploymentID || string(hash) != f.hash {
-		return redoubt.Token{}, redoubt.ErrNotFound
+		return model.Token{}, model.ErrNotFound
 	}
 	return f.token, nil
 }
 
-func (f *fakeStore) TouchTokens(_ context.Context, used []redoubt.TokenUse) error {
+func (f *fakeStore) TouchTokens(_ context.Context, used []model.TokenUse) error {
 	if f.fail != nil {
 		return f.fail
 	}
@@ -61,7 +61,7 @@ func (f *fakeStore) TouchTokens(_ context.Context, used []redoubt.TokenUse) erro
 func setup(t *testing.T) (*fakeStore, *Authenticator, string, *time.Time) {
 	t.Helper()
 	secret := NewSecret(7)
-	store := &fakeStore{token: redoubt.Token{ID: 3, DeploymentID: 7}, hash: string(secret.Hash)}
+	store := &fakeStore{token: model.Token{ID: 3, DeploymentID: 7}, hash: string(secret.Hash)}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return store, New(store, func() time.Time { return now }), secret.Text, &now
 }
@@ -147,8 +147,8 @@ func TestExpiryIsExact(t *testing.T) {
 
 func TestStoreFailureIsNotABadToken(t *testing.T) {
 	store, a, secret, _ := setup(t)
-	store.fail = redoubt.ErrUnavailable
-	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, redoubt.ErrUnavailable) {
+	store.fail = model.ErrUnavailable
+	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("error %v", err)
 	}
 	store.fail = nil
@@ -165,7 +165,7 @@ func TestLastUseIsBatchedAndNotLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store.fail = redoubt.ErrUnavailable
+	store.fail = model.ErrUnavailable
 	if err := a.Flush(t.Context()); err == nil {
 		t.Fatal("the failure was swallowed")
 	}
@@ -179,7 +179,7 @@ func TestLastUseIsBatchedAndNotLost(t *testing.T) {
 }
 
 func TestCaller(t *testing.T) {
-	c := Caller{Deployment: redoubt.Deployment{ID: 7, Slug: "acme"}, Token: redoubt.Token{Scopes: []redoubt.Scope{redoubt.ScopeCI}}}
+	c := Caller{Deployment: model.Deployment{ID: 7, Slug: "acme"}, Token: model.Token{Scopes: []model.Scope{model.ScopeCI}}}
 	for name, want := range map[string]bool{"7": true, "acme": true, "07": false, "8": false, "other": false, "": false} {
 		if got := c.Is(name); got != want {
 			t.Errorf("Is(%q) = %v", name, got)
@@ -188,7 +188,7 @@ func TestCaller(t *testing.T) {
 	if c.CanUse() || !c.CanUpload() || !c.CanWrite() {
 		t.Error("a ci token hands in scans and nothing else")
 	}
-	c.Token.Scopes = []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}
+	c.Token.Scopes = []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}
 	if !c.CanUse() || c.CanWrite() {
 		t.Error("a read-only token reads and nothing else")
 	}
@@ -196,24 +196,24 @@ func TestCaller(t *testing.T) {
 
 func TestATokenCanDoWhatItsUserCan(t *testing.T) {
 	for _, c := range []struct {
-		role                 redoubt.Role
-		scopes               []redoubt.Scope
+		role                 model.Role
+		scopes               []model.Scope
 		lives, writes, rules bool
 	}{
-		{redoubt.RoleAdmin, []redoubt.Scope{redoubt.ScopeWebAPI}, true, true, true},
-		{redoubt.RoleAdmin, []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, true, false, true},
-		{redoubt.RoleTriager, []redoubt.Scope{redoubt.ScopeWebAPI}, true, true, false},
-		{redoubt.RoleViewer, []redoubt.Scope{redoubt.ScopeWebAPI}, true, false, false},
-		{redoubt.RoleViewer, []redoubt.Scope{redoubt.ScopeCI}, true, false, false},
-		{redoubt.RoleNone, []redoubt.Scope{redoubt.ScopeWebAPI}, false, false, false},
+		{model.RoleAdmin, []model.Scope{model.ScopeWebAPI}, true, true, true},
+		{model.RoleAdmin, []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, true, false, true},
+		{model.RoleTriager, []model.Scope{model.ScopeWebAPI}, true, true, false},
+		{model.RoleViewer, []model.Scope{model.ScopeWebAPI}, true, false, false},
+		{model.RoleViewer, []model.Scope{model.ScopeCI}, true, false, false},
+		{model.RoleNone, []model.Scope{model.ScopeWebAPI}, false, false, false},
 	} {
 		store, a, secret, now := setup(t)
 		store.token.UserID, store.token.Scopes, store.role = 5, c.scopes, c.role
 		caller, err := a.Authenticate(t.Context(), secret)
-		if c.lives != (err == nil) || caller.CanWrite() != c.writes && c.lives || caller.Has(redoubt.RoleAdmin) != c.rules && c.lives {
-			t.Errorf("%v %v: %v, writes %v, rules %v", c.role, c.scopes, err, caller.CanWrite(), caller.Has(redoubt.RoleAdmin))
+		if c.lives != (err == nil) || caller.CanWrite() != c.writes && c.lives || caller.Has(model.RoleAdmin) != c.rules && c.lives {
+			t.Errorf("%v %v: %v, writes %v, rules %v", c.role, c.scopes, err, caller.CanWrite(), caller.Has(model.RoleAdmin))
 		}
-		store.role = redoubt.RoleNone
+		store.role = model.RoleNone
 		*now = now.Add(CacheFor)
 		if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
 			t.Errorf("%v: a second after the role went: %v", c.role, err)
@@ -292,20 +292,20 @@ func TestMadeUpTokensPushOutNone(t *testing.T) {
 // one that only reads or whose maker may only look.
 func TestOnlyWhoMayTriageDecides(t *testing.T) {
 	for _, c := range []struct {
-		scopes []redoubt.Scope
+		scopes []model.Scope
 		user   int64
-		role   redoubt.Role
+		role   model.Role
 		want   bool
 	}{
-		{[]redoubt.Scope{redoubt.ScopeCI}, 0, redoubt.RoleNone, false},
-		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 0, redoubt.RoleNone, true},
-		{[]redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, 0, redoubt.RoleNone, true},
-		{[]redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, 0, redoubt.RoleNone, false},
-		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 5, redoubt.RoleViewer, false},
-		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 5, redoubt.RoleTriager, true},
-		{[]redoubt.Scope{redoubt.ScopeCI}, 5, redoubt.RoleAdmin, false},
+		{[]model.Scope{model.ScopeCI}, 0, model.RoleNone, false},
+		{[]model.Scope{model.ScopeWebAPI}, 0, model.RoleNone, true},
+		{[]model.Scope{model.ScopeWebAPI, model.ScopeCI}, 0, model.RoleNone, true},
+		{[]model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, 0, model.RoleNone, false},
+		{[]model.Scope{model.ScopeWebAPI}, 5, model.RoleViewer, false},
+		{[]model.Scope{model.ScopeWebAPI}, 5, model.RoleTriager, true},
+		{[]model.Scope{model.ScopeCI}, 5, model.RoleAdmin, false},
 	} {
-		caller := Caller{Token: redoubt.Token{Scopes: c.scopes, UserID: c.user}, Role: c.role}
+		caller := Caller{Token: model.Token{Scopes: c.scopes, UserID: c.user}, Role: c.role}
 		if got := caller.CanTriage(); got != c.want {
 			t.Errorf("%v of %v: %t", c.scopes, c.role, got)
 		}
@@ -315,8 +315,8 @@ func TestOnlyWhoMayTriageDecides(t *testing.T) {
 // homeless is a store whose token belongs to a deployment that is gone.
 type homeless struct{ *fakeStore }
 
-func (homeless) Deployment(context.Context, string) (redoubt.Deployment, error) {
-	return redoubt.Deployment{}, redoubt.ErrNotFound
+func (homeless) Deployment(context.Context, string) (model.Deployment, error) {
+	return model.Deployment{}, model.ErrNotFound
 }
 
 // TestACallerIsOfItsDeployment: a token whose deployment is gone is none, whatever
@@ -327,12 +327,12 @@ func TestACallerIsOfItsDeployment(t *testing.T) {
 	if err != nil || caller.Deployment.Slug != "acme" {
 		t.Errorf("%+v, %v", caller, err)
 	}
-	store.token.UserID, store.role = 5, redoubt.RoleAdmin
+	store.token.UserID, store.role = 5, model.RoleAdmin
 	gone := New(homeless{store}, func() time.Time { return *now })
 	if _, err := gone.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("of a deployment that is gone: %v", err)
 	}
-	store.fail = redoubt.ErrUnavailable
+	store.fail = model.ErrUnavailable
 	if _, err := gone.Authenticate(t.Context(), NewSecret(7).Text); err == nil || !strings.HasPrefix(err.Error(), "look up the token: ") {
 		t.Errorf("the failure of the store is told as %v", err)
 	}
@@ -370,9 +370,9 @@ func TestUsesAreWrittenOnce(t *testing.T) {
 	uses.note("b", 1)
 	fails := func([]int) error {
 		uses.note("a", 2)
-		return redoubt.ErrUnavailable
+		return model.ErrUnavailable
 	}
-	if err := uses.flush(fails); !errors.Is(err, redoubt.ErrUnavailable) {
+	if err := uses.flush(fails); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("the failure: %v", err)
 	}
 	var written []int

@@ -17,7 +17,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ceremonyFor is how long a page may wait for a passkey.
@@ -29,14 +29,14 @@ const maxCredential = 64 << 10
 // PasskeyStore is the storage that passkeys need.
 type PasskeyStore interface {
 	// Passkeys lists those of a user.
-	Passkeys(ctx context.Context, userID int64) ([]redoubt.Passkey, error)
+	Passkeys(ctx context.Context, userID int64) ([]model.Passkey, error)
 	// PasskeyByCredential finds one with its user.
-	PasskeyByCredential(ctx context.Context, credentialID []byte) (redoubt.Passkey, redoubt.User, error)
+	PasskeyByCredential(ctx context.Context, credentialID []byte) (model.Passkey, model.User, error)
 	// AddPasskey gives a user one; the first second factor begins a session in place
 	// of all others.
-	AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]byte, s redoubt.Session, hash []byte) (first bool, err error)
+	AddPasskey(ctx context.Context, p model.Passkey, recovery [][]byte, s model.Session, hash []byte) (first bool, err error)
 	// SignInByPasskey begins a whole session.
-	SignInByPasskey(ctx context.Context, use redoubt.PasskeyUse, s redoubt.Session, hash []byte) (redoubt.Session, error)
+	SignInByPasskey(ctx context.Context, use model.PasskeyUse, s model.Session, hash []byte) (model.Session, error)
 }
 
 // Passkeys registers passkeys and signs in by them (WebAuthn). It is safe for
@@ -85,10 +85,10 @@ func (p *Passkeys) Origin() string { return p.origin }
 
 // holder is a user as the library wants one, with the passkeys that can be read.
 type holder struct {
-	redoubt.User
+	model.User
 	credentials []webauthn.Credential
-	kept        []redoubt.Passkey // all of them
-	unreadable  error             // an UnreadableError where there are others; nil where there are none
+	kept        []model.Passkey // all of them
+	unreadable  error           // an UnreadableError where there are others; nil where there are none
 }
 
 // WebAuthnID is the user's id: it tells an authenticator nothing of the person.
@@ -107,7 +107,7 @@ func passkeyOf(userID int64) []byte { return fmt.Appendf(nil, "passkey of user %
 
 // holder reads the passkeys of a user. One that cannot be read is no error: it would
 // keep the person from showing anything else.
-func (p *Passkeys) holder(ctx context.Context, u redoubt.User) (h holder, err error) {
+func (p *Passkeys) holder(ctx context.Context, u model.User) (h holder, err error) {
 	h.User = u
 	h.kept, err = p.store.Passkeys(ctx, u.ID)
 	for _, k := range h.kept {
@@ -129,7 +129,7 @@ func (p *Passkeys) holder(ctx context.Context, u redoubt.User) (h holder, err er
 // checked.
 func (h holder) readable(id []byte) error {
 	read := slices.ContainsFunc(h.credentials, func(c webauthn.Credential) bool { return bytes.Equal(c.ID, id) })
-	if read || !slices.ContainsFunc(h.kept, func(k redoubt.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
+	if read || !slices.ContainsFunc(h.kept, func(k model.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
 		return nil
 	}
 	return h.unreadable
@@ -233,7 +233,7 @@ func (p *Passkeys) Add(ctx context.Context, who SessionInfo, name, sealed, answe
 	}
 	recovery, hashes := newRecoveryCodes()
 	secret = random(secretBytes)
-	isFirst, err := p.store.AddPasskey(ctx, redoubt.Passkey{UserID: who.User.ID, CredentialID: c.ID, Credential: kept, Name: strings.TrimSpace(redoubt.Line(name))},
+	isFirst, err := p.store.AddPasskey(ctx, model.Passkey{UserID: who.User.ID, CredentialID: c.ID, Credential: kept, Name: strings.TrimSpace(model.Line(name))},
 		hashes, p.factors.sessions.session(who.User.ID, first+" and passkey", from), hash(secret))
 	if err != nil || !isFirst {
 		return "", nil, err
@@ -253,7 +253,7 @@ func (p *Passkeys) Ask() (Ceremony, error) {
 
 // AskSecond asks for a passkey of a user whose sign-in waits for the second factor.
 // Nothing is asked, nor sealed, where they have none that can be read.
-func (p *Passkeys) AskSecond(ctx context.Context, half string, u redoubt.User) (Ceremony, error) {
+func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ceremony, error) {
 	h, err := p.holder(ctx, u)
 	if err != nil || len(h.credentials) == 0 {
 		return Ceremony{Unreadable: h.unreadable}, err
@@ -282,7 +282,7 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 		return "", ErrCode
 	}
 	_, u, err := p.store.PasskeyByCredential(ctx, parsed.RawID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return "", ErrCode
 	}
 	if err != nil {
@@ -306,9 +306,9 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 		switch {
 		case err == nil:
 			return secret, nil
-		case errors.Is(err, redoubt.ErrNotFound):
+		case errors.Is(err, model.ErrNotFound):
 			return "", ErrCode
-		case !errors.Is(err, redoubt.ErrConflict):
+		case !errors.Is(err, model.ErrConflict):
 			return "", err
 		}
 		reason = "what the passkey signed was shown before, or it was removed"
@@ -346,19 +346,19 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	if reason != "" {
 		return "", p.factors.failed(ctx, u, h.Method+" and passkey", reason, from)
 	}
-	return p.factors.take(ctx, u, h.Method, redoubt.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
+	return p.factors.take(ctx, u, h.Method, model.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
 }
 
 // use is what the store is told of a passkey that was shown, or why it does not
 // hold: the library has no credential then. A counter that went back means that there are two of it.
-func (p *Passkeys) use(h holder, c *webauthn.Credential, asked webauthn.SessionData) (use redoubt.PasskeyUse, reason string, err error) {
+func (p *Passkeys) use(h holder, c *webauthn.Credential, asked webauthn.SessionData) (use model.PasskeyUse, reason string, err error) {
 	if c == nil {
 		return use, "wrong passkey", nil
 	}
 	if c.Authenticator.CloneWarning {
 		return use, "the counter of the passkey went back: it may have been copied", nil
 	}
-	use = redoubt.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
+	use = model.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
 	for _, k := range h.kept {
 		if string(k.CredentialID) == string(c.ID) {
 			use.ID = k.ID

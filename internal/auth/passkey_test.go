@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const passkeyOrigin = "https://redoubt.example"
@@ -234,12 +234,12 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 	if _, err := p.FinishSecond(t.Context(), half, c.Sealed, k.signs(c), home); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("a sign-in that is over: %v", err)
 	}
-	ben := f.add("ben", redoubt.RoleViewer)
+	ben := f.add("ben", model.RoleViewer)
 	if c, err := p.AskSecond(t.Context(), "x", ben); err != nil || c.Sealed != "" {
 		t.Errorf("who has none is asked for one: %v", err)
 	}
 	half, _ = ask()
-	for range redoubt.MaxHalfTries {
+	for range model.MaxHalfTries {
 		f.clock.Advance(time.Minute)
 		if _, err := p.FinishSecond(t.Context(), half, "", "", home); !errors.Is(err, ErrCode) {
 			t.Fatal(err)
@@ -253,7 +253,7 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 // The first second factor ends other sessions and has recovery codes.
 func TestAFirstPasskey(t *testing.T) {
 	f, p, taken := newPasskeys(t)
-	f.add("ben", redoubt.RoleViewer)
+	f.add("ben", model.RoleViewer)
 	old, mine := f.signIn("ben"), f.signIn("ben")
 	who, k := f.visit(mine), newSoftKey(t, "of ben")
 	register := func() Ceremony {
@@ -287,10 +287,10 @@ func TestAFirstPasskey(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, taken.makes(c), home); !errors.Is(err, redoubt.ErrConflict) {
+	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, taken.makes(c), home); !errors.Is(err, model.ErrConflict) {
 		t.Errorf("a passkey of somebody else: %v", err)
 	}
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	if _, _, err := p.Add(t.Context(), who, " ", c.Sealed, k.makes(c), home); !errors.As(err, &invalid) {
 		t.Errorf("without a name: %v", err)
 	}
@@ -304,9 +304,9 @@ func TestAFirstPasskey(t *testing.T) {
 // once all the same. Who came by a link may have one.
 func TestAPasskeyWithoutACounter(t *testing.T) {
 	f, p, _ := newPasskeys(t)
-	ben, k := f.add("ben", redoubt.RoleViewer), newSoftKey(t, "of ben")
+	ben, k := f.add("ben", model.RoleViewer), newSoftKey(t, "of ben")
 	k.still = true
-	secret, err := f.Begin(t.Context(), ben.ID, "link", home, redoubt.CheckedPassword{})
+	secret, err := f.Begin(t.Context(), ben.ID, "link", home, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestTakingAFactorAwayEndsOtherSessions(t *testing.T) {
 		if after.ID != before.Session.ID || after.Method != before.Session.Method || !after.CreatedAt.Equal(before.Session.CreatedAt) || !after.ExpiresAt.Equal(before.Session.ExpiresAt) {
 			t.Errorf("the session was %+v and is %+v", before.Session, after)
 		}
-		if _, err := take(SessionInfo{Session: redoubt.Session{ID: before.Session.ID + 1000, UserID: f.ada.ID}, User: f.ada}); err == nil {
+		if _, err := take(SessionInfo{Session: model.Session{ID: before.Session.ID + 1000, UserID: f.ada.ID}, User: f.ada}); err == nil {
 			t.Error("a session that is over takes factors away")
 		}
 	}

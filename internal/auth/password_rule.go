@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bounds of a password, in characters.
@@ -22,15 +22,15 @@ func CheckPassword(password, name string, about ...string) error {
 	same := strings.Trim(strings.ToLower(password), " ")
 	switch {
 	case n < MinPassword:
-		return redoubt.Invalid("password", "it has %d characters; at least %d are needed", n, MinPassword)
+		return model.Invalid("password", "it has %d characters; at least %d are needed", n, MinPassword)
 	case n > MaxPassword:
-		return redoubt.Invalid("password", "it has %d characters; at most %d are allowed", n, MaxPassword)
+		return model.Invalid("password", "it has %d characters; at most %d are allowed", n, MaxPassword)
 	case same == name, name != "" && strings.Trim(strings.ReplaceAll(same, name, ""), " 0123456789.!-_") == "":
-		return redoubt.Invalid("password", "it is the name, or little more: choose another")
+		return model.Invalid("password", "it is the name, or little more: choose another")
 	case len(strings.Trim(same, same[:1])) == 0:
-		return redoubt.Invalid("password", "it is one character over and over: choose another")
+		return model.Invalid("password", "it is one character over and over: choose another")
 	case guessBits(password, append(about, name, "redoubt")) < minGuess:
-		return redoubt.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or put together of them. Take a few words that have nothing to do with each other")
+		return model.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or put together of them. Take a few words that have nothing to do with each other")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ErrCode means that a code is not the one of the user's second factor, or was used
@@ -45,26 +45,26 @@ func (e *UnreadableError) Unwrap() error { return e.Cause }
 // FactorStore is the storage that second factors need.
 type FactorStore interface {
 	// HalfSession finds a sign-in that waits for the second factor.
-	HalfSession(ctx context.Context, hash []byte) (redoubt.HalfSession, redoubt.User, error)
+	HalfSession(ctx context.Context, hash []byte) (model.HalfSession, model.User, error)
 	// TryHalfSession counts a try; after too many the sign-in is over.
 	TryHalfSession(ctx context.Context, hash []byte) error
 	// FinishSignIn makes a session of it, and uses the proof up.
-	FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorProof, s redoubt.Session, hash []byte) (redoubt.Session, error)
+	FinishSignIn(ctx context.Context, half []byte, p model.FactorProof, s model.Session, hash []byte) (model.Session, error)
 	// SignInFailed notes a try that failed.
-	SignInFailed(ctx context.Context, a redoubt.Attempt) error
+	SignInFailed(ctx context.Context, a model.Attempt) error
 	// TOTP finds the authenticator app of a user.
-	TOTP(ctx context.Context, userID int64) (redoubt.TOTP, error)
+	TOTP(ctx context.Context, userID int64) (model.TOTP, error)
 	// SetUpTOTP gives a user one, with recovery codes, and a session in place of all
 	// others.
-	SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte, s redoubt.Session, hash []byte) error
+	SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, s model.Session, hash []byte) error
 	// RemoveSecondFactor takes it away by a proof, and begins a session in place of
 	// all others.
-	RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, s redoubt.Session, hash []byte) error
+	RemoveSecondFactor(ctx context.Context, p model.FactorProof, s model.Session, hash []byte) error
 	// PutRecoveryCodes replaces the recovery codes of a user. The session that asks
 	// goes on under another secret, all others end.
-	PutRecoveryCodes(ctx context.Context, asking redoubt.Session, hashes [][]byte, hash []byte) error
+	PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error
 	// RemovePasskey takes a passkey of a user away, with sessions as PutRecoveryCodes.
-	RemovePasskey(ctx context.Context, asking redoubt.Session, id int64, hash []byte) error
+	RemovePasskey(ctx context.Context, asking model.Session, id int64, hash []byte) error
 }
 
 // SecondFactors asks for what somebody has, beside what they know. It is safe for
@@ -90,9 +90,9 @@ func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD)
 
 // Half finds whose sign-in waits for the second factor, by the secret of a
 // HalfError. One that is over is ErrUnauthenticated.
-func (f *SecondFactors) Half(ctx context.Context, secret string) (redoubt.HalfSession, redoubt.User, error) {
+func (f *SecondFactors) Half(ctx context.Context, secret string) (model.HalfSession, model.User, error) {
 	h, u, err := f.store.HalfSession(ctx, CodeHash(secret))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		err = ErrUnauthenticated
 	}
 	return h, u, err
@@ -110,7 +110,7 @@ func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Or
 }
 
 // try counts a try to finish a sign-in.
-func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (redoubt.HalfSession, redoubt.User, error) {
+func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (model.HalfSession, model.User, error) {
 	h, u, err := f.Half(ctx, secret)
 	if err != nil {
 		return h, u, err
@@ -119,17 +119,17 @@ func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (re
 		return h, u, err
 	}
 	err = f.store.TryHalfSession(ctx, CodeHash(secret))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		err = ErrUnauthenticated
 	}
 	return h, u, err
 }
 
 // taker has the store take a proof, and begin a session.
-type taker func(redoubt.FactorProof, redoubt.Session, []byte) error
+type taker func(model.FactorProof, model.Session, []byte) error
 
 func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
-	return func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+	return func(p model.FactorProof, n model.Session, hash []byte) error {
 		_, err := f.store.FinishSignIn(ctx, CodeHash(secret), p, n, hash)
 		return err
 	}
@@ -147,17 +147,17 @@ func (f *SecondFactors) Remove(ctx context.Context, who SessionInfo, password, c
 	if err := f.admit(who.User, from); err != nil {
 		return "", err
 	}
-	first := redoubt.Session{Method: "password"}
+	first := model.Session{Method: "password"}
 	if who.User.PasswordHash == "" {
 		first.Method = "link"
 	}
-	return f.prove(ctx, who.User, first.Method, code, from, func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+	return f.prove(ctx, who.User, first.Method, code, from, func(p model.FactorProof, n model.Session, hash []byte) error {
 		return f.store.RemoveSecondFactor(ctx, p, n, hash)
 	})
 }
 
 // admit counts a try of a code.
-func (f *SecondFactors) admit(u redoubt.User, from Origin) error {
+func (f *SecondFactors) admit(u model.User, from Origin) error {
 	if err := f.sessions.Admit("code of "+u.Name, from); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (f *SecondFactors) admit(u redoubt.User, from Origin) error {
 }
 
 // prove reads a code, and has the store take it.
-func (f *SecondFactors) prove(ctx context.Context, u redoubt.User, first, code string, from Origin, take taker) (string, error) {
+func (f *SecondFactors) prove(ctx context.Context, u model.User, first, code string, from Origin, take taker) (string, error) {
 	p, ok, err := f.proof(ctx, u, plainCode(code))
 	if err != nil {
 		return "", err
@@ -180,34 +180,34 @@ func (f *SecondFactors) prove(ctx context.Context, u redoubt.User, first, code s
 }
 
 // take has the store take a proof, and notes one that it does not take.
-func (f *SecondFactors) take(ctx context.Context, u redoubt.User, first string, p redoubt.FactorProof, from Origin, take taker) (string, error) {
+func (f *SecondFactors) take(ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, take taker) (string, error) {
 	secret, method := random(secretBytes), first+" and "+p.String()
 	err := take(p, f.sessions.session(u.ID, method, from), hash(secret))
 	switch {
 	case err == nil:
 		f.sessions.Forget()
 		return secret, nil
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return "", ErrUnauthenticated
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		return "", f.failed(ctx, u, method, "wrong "+p.String()+", or one that was used before", from)
 	}
 	return "", err
 }
 
 // failed notes a proof that does not hold, and is ErrCode.
-func (f *SecondFactors) failed(ctx context.Context, u redoubt.User, method, reason string, from Origin) error {
-	attempt := redoubt.Attempt{Name: u.Name, Method: method, Address: from.Address, Agent: from.Agent, Reason: reason}
+func (f *SecondFactors) failed(ctx context.Context, u model.User, method, reason string, from Origin) error {
+	attempt := model.Attempt{Name: u.Name, Method: method, Address: from.Address, Agent: from.Agent, Reason: reason}
 	return errors.Join(ErrCode, f.store.SignInFailed(ctx, attempt))
 }
 
 // proof tells what a code is, if it may be one.
-func (f *SecondFactors) proof(ctx context.Context, u redoubt.User, code string) (p redoubt.FactorProof, ok bool, err error) {
+func (f *SecondFactors) proof(ctx context.Context, u model.User, code string) (p model.FactorProof, ok bool, err error) {
 	if len(code) == encoding.EncodedLen(recoveryBytes) {
-		return redoubt.FactorProof{Recovery: recoveryHash(code)}, true, nil
+		return model.FactorProof{Recovery: recoveryHash(code)}, true, nil
 	}
 	t, err := f.store.TOTP(ctx, u.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return p, false, nil
 	}
 	if err != nil {
@@ -234,9 +234,9 @@ func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error)
 }
 
 // Resume reads what Start has made, for the same user in the same session. What
-// does not open, or is too old, is a redoubt.InvalidError.
+// does not open, or is too old, is a model.InvalidError.
 func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment, error) {
-	stale := redoubt.Invalid("code", "the secret is of another session: start again")
+	stale := model.Invalid("code", "the secret is of another session: start again")
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return Enrolment{}, stale
@@ -261,13 +261,13 @@ func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment,
 // SetUp gives who is signed in an authenticator app, whose first code they show,
 // and begins a session in place of all others. It returns its secret, and the
 // recovery codes, to be shown once. A code that does not fit is ErrCode; an app
-// that is there already redoubt.ErrConflict.
+// that is there already model.ErrConflict.
 func (f *SecondFactors) SetUp(ctx context.Context, who SessionInfo, e Enrolment, code string, from Origin) (secret string, recovery []string, err error) {
 	step := totpStep(e.Secret, plainCode(code), f.sessions.clock())
 	if step == 0 {
 		return "", nil, ErrCode
 	}
-	t := redoubt.TOTP{Secret: f.sealer.Seal(nil, nil, []byte(e.Secret), rowOf(who.User.ID)), Step: step}
+	t := model.TOTP{Secret: f.sealer.Seal(nil, nil, []byte(e.Secret), rowOf(who.User.ID)), Step: step}
 	first := "password"
 	if who.Session.ByLink() {
 		first = "link"
@@ -293,7 +293,7 @@ func (f *SecondFactors) NewRecoveryCodes(ctx context.Context, who SessionInfo) (
 
 // RemovePasskey takes a passkey of who is signed in away: all their other sessions
 // end, as one of them may have begun by it, and theirs goes on under the secret
-// returned. The last second factor is redoubt.ErrConflict.
+// returned. The last second factor is model.ErrConflict.
 func (f *SecondFactors) RemovePasskey(ctx context.Context, who SessionInfo, id int64) (secret string, err error) {
 	return f.sessions.renew(func(hash []byte) error { return f.store.RemovePasskey(ctx, who.Session, id, hash) })
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // withFactors is a door whose ada has an authenticator app.
@@ -173,11 +173,11 @@ func TestRemovingAsksForBoth(t *testing.T) {
 // Who has no password came by a link, and has the code alone to show.
 func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
 	f := newFactors(t)
-	ben := f.add("ben", redoubt.RoleViewer)
+	ben := f.add("ben", model.RoleViewer)
 	if err := f.door.store.SetPassword(t.Context(), ben.ID, "", false, ben.Actor()); err != nil {
 		t.Fatal(err)
 	}
-	secret, err := f.Begin(t.Context(), ben.ID, "link", home, redoubt.CheckedPassword{})
+	secret, err := f.Begin(t.Context(), ben.ID, "link", home, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestOneCodeLetsOneIn(t *testing.T) {
 func TestCodesCannotBeGuessed(t *testing.T) {
 	f := newFactors(t)
 	half := f.half()
-	for range redoubt.MaxHalfTries {
+	for range model.MaxHalfTries {
 		if _, err := f.Finish(t.Context(), half, "000000", home); !errors.Is(err, ErrCode) {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 		t.Errorf("ada herself, later: %v", err)
 	}
 	half = f.half()
-	f.clock.Advance(redoubt.HalfSessionFor)
+	f.clock.Advance(model.HalfSessionFor)
 	if _, err := f.Finish(t.Context(), half, f.code(0), home); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("ten minutes later: %v", err)
 	}
@@ -261,7 +261,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 
 func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
 	f := newFactors(t)
-	ben := f.add("ben", redoubt.RoleViewer)
+	ben := f.add("ben", model.RoleViewer)
 	one, two := f.visit(f.signIn("ben")), f.visit(f.signIn("ben"))
 	e, err := f.Start(one, "Redoubt")
 	if err != nil {

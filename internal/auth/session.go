@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ErrSignIn means that name and password do not fit, whatever the reason: an
@@ -27,21 +27,21 @@ func (e *BusyError) Error() string {
 // SessionStore is the storage that sign-in needs.
 type SessionStore interface {
 	// User finds a user by name.
-	User(ctx context.Context, name string) (redoubt.User, error)
+	User(ctx context.Context, name string) (model.User, error)
 	// SignIn begins a session under the hash of its secret, or half of one where the
 	// user has a second factor: the session says so. Where the user's
-	// password is no longer the one that was checked it is redoubt.ErrConflict.
-	SignIn(ctx context.Context, s redoubt.Session, hash []byte, p redoubt.CheckedPassword) (redoubt.Session, error)
+	// password is no longer the one that was checked it is model.ErrConflict.
+	SignIn(ctx context.Context, s model.Session, hash []byte, p model.CheckedPassword) (model.Session, error)
 	// SignInFailed notes a try that failed.
-	SignInFailed(ctx context.Context, a redoubt.Attempt) error
+	SignInFailed(ctx context.Context, a model.Attempt) error
 	// Session finds a session with its user and the user's roles.
-	Session(ctx context.Context, hash []byte) (redoubt.Session, redoubt.User, []redoubt.Membership, error)
+	Session(ctx context.Context, hash []byte) (model.Session, model.User, []model.Membership, error)
 	// TouchSessions notes when sessions were last used.
-	TouchSessions(ctx context.Context, used []redoubt.SessionUse) error
+	TouchSessions(ctx context.Context, used []model.SessionUse) error
 	// EndSession ends one session of a user.
 	EndSession(ctx context.Context, userID, sessionID int64) error
 	// UseSignInLink begins a session by a one-time link, as SignIn does.
-	UseSignInLink(ctx context.Context, l redoubt.UserLink, s redoubt.Session, hash []byte) (redoubt.Session, error)
+	UseSignInLink(ctx context.Context, l model.UserLink, s model.Session, hash []byte) (model.Session, error)
 }
 
 // SessionLimits say how long a session lasts; zero members take their default.
@@ -69,19 +69,19 @@ type Origin struct {
 
 // SessionInfo is what a session's cookie stands for.
 type SessionInfo struct {
-	Session     redoubt.Session
-	User        redoubt.User
-	Memberships []redoubt.Membership
+	Session     model.Session
+	User        model.User
+	Memberships []model.Membership
 }
 
 // Role returns what the visitor may do in a deployment.
-func (i SessionInfo) Role(idOrSlug string) (redoubt.Deployment, redoubt.Role) {
+func (i SessionInfo) Role(idOrSlug string) (model.Deployment, model.Role) {
 	for _, m := range i.Memberships {
 		if idOrSlug == m.Deployment.Slug || idOrSlug == strconv.FormatInt(m.Deployment.ID, 10) {
 			return m.Deployment, m.Role
 		}
 	}
-	return redoubt.Deployment{}, redoubt.RoleNone
+	return model.Deployment{}, model.RoleNone
 }
 
 // Sessions signs users in and finds who visits. It is safe for concurrent use.
@@ -95,7 +95,7 @@ type Sessions struct {
 	perAddress *Limiter // whatever the account
 
 	known cache[SessionInfo]
-	used  lastUses[int64, redoubt.SessionUse]
+	used  lastUses[int64, model.SessionUse]
 }
 
 // ProofFor is how long after a sign-in people may do what matters most without
@@ -128,7 +128,7 @@ func (s *Sessions) Passwords() *Passwords { return s.passwords }
 // returns its secret, for the cookie. It answers ErrSignIn, a BusyError, a HalfError
 // where a second factor is missing, or an error of the store.
 func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origin) (string, error) {
-	if name = redoubt.NormalUserName(name); redoubt.CheckUserName(name) != nil {
+	if name = model.NormalUserName(name); model.CheckUserName(name) != nil {
 		name = "" // nobody's, whatever a stranger sends, megabytes of it or what is no text
 	}
 	if err := s.Admit(name, from); err != nil {
@@ -136,10 +136,10 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 	}
 	password = bounded(password)
 	secret, err := s.signIn(ctx, name, password, from)
-	if errors.Is(err, redoubt.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password
+	if errors.Is(err, model.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password
 		secret, err = s.signIn(ctx, name, password, from)
 	}
-	if errors.Is(err, redoubt.ErrConflict) {
+	if errors.Is(err, model.ErrConflict) {
 		err = ErrSignIn
 	}
 	return secret, err
@@ -147,7 +147,7 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 
 func (s *Sessions) signIn(ctx context.Context, name, password string, from Origin) (string, error) {
 	u, err := s.store.User(ctx, name)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return "", err
 	}
 	ok, rehash, err := s.passwords.Check(ctx, u.PasswordHash, password)
@@ -166,16 +166,16 @@ func (s *Sessions) signIn(ctx context.Context, name, password string, from Origi
 		reason = "the user is disabled"
 	}
 	if reason != "" {
-		attempt := redoubt.Attempt{Name: name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: reason}
+		attempt := model.Attempt{Name: name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: reason}
 		return "", errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
 	}
-	return s.Begin(ctx, u.ID, "password", from, redoubt.CheckedPassword{Hash: u.PasswordHash, Rehash: rehash})
+	return s.Begin(ctx, u.ID, "password", from, model.CheckedPassword{Hash: u.PasswordHash, Rehash: rehash})
 }
 
 // Admit counts a try to get in, and answers a BusyError where there were too
 // many.
 func (s *Sessions) Admit(name string, from Origin) error {
-	address := redoubt.Network(from.Address)
+	address := model.Network(from.Address)
 	if g := s.perAddress.Allow(address); !g.OK {
 		return &BusyError{Wait: max(g.Wait, time.Second)}
 	}
@@ -189,31 +189,31 @@ func (s *Sessions) Admit(name string, from Origin) error {
 // secret: a new one each time, so none that somebody knew before. Where the user has
 // a second factor it answers a HalfError, whatever was shown. A user who is
 // disabled is ErrSignIn; one whose password changed since it was checked is
-// redoubt.ErrConflict.
-func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, p redoubt.CheckedPassword) (string, error) {
-	return s.begin(s.session(userID, method, from), func(n redoubt.Session, hash []byte) (redoubt.Session, error) {
+// model.ErrConflict.
+func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, p model.CheckedPassword) (string, error) {
+	return s.begin(s.session(userID, method, from), func(n model.Session, hash []byte) (model.Session, error) {
 		return s.store.SignIn(ctx, n, hash, p)
 	})
 }
 
 // BeginByLink begins a session by a one-time link, which is used up. Where the user
 // has a second factor it answers a HalfError.
-func (s *Sessions) BeginByLink(ctx context.Context, l redoubt.UserLink, from Origin) (string, error) {
-	return s.begin(s.session(l.UserID, "link", from), func(n redoubt.Session, hash []byte) (redoubt.Session, error) {
+func (s *Sessions) BeginByLink(ctx context.Context, l model.UserLink, from Origin) (string, error) {
+	return s.begin(s.session(l.UserID, "link", from), func(n model.Session, hash []byte) (model.Session, error) {
 		return s.store.UseSignInLink(ctx, l, n, hash)
 	})
 }
 
 // session is a new one of a user.
-func (s *Sessions) session(userID int64, method string, from Origin) redoubt.Session {
-	return redoubt.Session{UserID: userID, Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
+func (s *Sessions) session(userID int64, method string, from Origin) model.Session {
+	return model.Session{UserID: userID, Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
 }
 
-func (s *Sessions) begin(n redoubt.Session, store func(redoubt.Session, []byte) (redoubt.Session, error)) (string, error) {
+func (s *Sessions) begin(n model.Session, store func(model.Session, []byte) (model.Session, error)) (string, error) {
 	secret := random(secretBytes)
 	n, err := store(n, hash(secret))
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return "", ErrSignIn
 	case err != nil:
 		return "", err
@@ -226,7 +226,7 @@ func (s *Sessions) begin(n redoubt.Session, store func(redoubt.Session, []byte) 
 // CheckPassword asks a user who is signed in for the password again, as often as a
 // sign-in does; why says for the trail what it is asked for. It answers ErrSignIn, a
 // BusyError, or an error of the store.
-func (s *Sessions) CheckPassword(ctx context.Context, u redoubt.User, password string, from Origin, why string) error {
+func (s *Sessions) CheckPassword(ctx context.Context, u model.User, password string, from Origin, why string) error {
 	if err := s.Admit(u.Name, from); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *Sessions) CheckPassword(ctx context.Context, u redoubt.User, password s
 	if err != nil || ok {
 		return err
 	}
-	attempt := redoubt.Attempt{Name: u.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, " + why}
+	attempt := model.Attempt{Name: u.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, " + why}
 	return errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
 }
 
@@ -259,7 +259,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 	if !now.Before(found.Session.ExpiresAt) || now.Sub(found.Session.SeenAt) > s.limits.Idle {
 		return SessionInfo{}, ErrUnauthenticated
 	}
-	s.used.note(found.Session.ID, redoubt.SessionUse{SessionID: found.Session.ID, At: now})
+	s.used.note(found.Session.ID, model.SessionUse{SessionID: found.Session.ID, At: now})
 	return found, nil
 }
 
@@ -267,7 +267,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 func (s *Sessions) look(ctx context.Context, sum []byte) (i SessionInfo, err error) {
 	i.Session, i.User, i.Memberships, err = s.store.Session(ctx, sum)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return i, ErrUnauthenticated
 	case err != nil:
 		return i, fmt.Errorf("look up the session: %w", err)
@@ -306,7 +306,7 @@ func (s *Sessions) IdleSince() time.Time { return s.clock().Add(-s.limits.Idle) 
 
 // Flush writes when sessions were last used.
 func (s *Sessions) Flush(ctx context.Context) error {
-	return s.used.flush(func(used []redoubt.SessionUse) error { return s.store.TouchSessions(ctx, used) })
+	return s.used.flush(func(used []model.SessionUse) error { return s.store.TouchSessions(ctx, used) })
 }
 
 // NewCode makes the code of a one-time link, and the hash to store.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestLongPasswordsAreWrong, at the length where they are cut and beyond, however
@@ -25,7 +25,7 @@ func TestLongPasswordsAreWrong(t *testing.T) {
 // TestNobodyBeginsNoSession: who is gone by then is told as who was never there.
 func TestNobodyBeginsNoSession(t *testing.T) {
 	d := newDoor(t)
-	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, redoubt.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
+	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, model.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -20,8 +20,8 @@ type door struct {
 	t     *testing.T
 	clock *storetest.Clock
 	store *store.Store
-	d     redoubt.Deployment
-	ada   redoubt.User
+	d     model.Deployment
+	ada   model.User
 	*Sessions
 }
 
@@ -30,16 +30,16 @@ func newDoor(t *testing.T) *door {
 	clock := storetest.NewClock()
 	s := storetest.Open(t, storetest.Database(t, "sqlite", clock))
 	d := &door{t: t, clock: clock, store: s, d: storetest.Deployment(t, s), Sessions: NewSessions(s, newPasswords(cheap), clock.Now, SessionLimits{})}
-	d.ada = d.add("ada", redoubt.RoleAdmin)
+	d.ada = d.add("ada", model.RoleAdmin)
 	return d
 }
 
-func (d *door) add(name string, role redoubt.Role) (u redoubt.User) {
+func (d *door) add(name string, role model.Role) (u model.User) {
 	d.t.Helper()
 	hash, err := d.passwords.Hash(d.t.Context(), password)
 	if err == nil {
 		err = d.store.Update(d.t.Context(), d.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-			u, err = tx.CreateUser(ctx, redoubt.User{Name: name, PasswordHash: hash}, role)
+			u, err = tx.CreateUser(ctx, model.User{Name: name, PasswordHash: hash}, role)
 			return err
 		})
 	}
@@ -79,11 +79,11 @@ func TestSignInAndVisit(t *testing.T) {
 	if err != nil || v.User.ID != d.ada.ID || v.Session.Address != home.Address || v.Session.Method != "password" {
 		t.Errorf("the visit is %v, %v", v, err)
 	}
-	if got, role := v.Role("acme"); got.ID != d.d.ID || role != redoubt.RoleAdmin {
+	if got, role := v.Role("acme"); got.ID != d.d.ID || role != model.RoleAdmin {
 		t.Errorf("in acme it is %v in %v", role, got)
 	}
 	for _, other := range []string{storetest.Noise, "", "nowhere"} {
-		if got, role := v.Role(other); got.ID != 0 || role != redoubt.RoleNone {
+		if got, role := v.Role(other); got.ID != 0 || role != model.RoleNone {
 			t.Errorf("in %q it is %v in %v", other, role, got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestSignInAndVisit(t *testing.T) {
 
 func TestEveryFailureLooksTheSame(t *testing.T) {
 	d := newDoor(t)
-	off := d.add("off", redoubt.RoleViewer)
+	off := d.add("off", model.RoleViewer)
 	if err := d.store.DisableUser(t.Context(), off.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestIdleIsMeasuredFromTheLastRequestThoughItIsNotWrittenYet(t *testing.T) {
 
 func TestDisablingIsSeenWithinASecond(t *testing.T) {
 	d := newDoor(t)
-	d.add("ben", redoubt.RoleAdmin)
+	d.add("ben", model.RoleAdmin)
 	secret := d.signIn("ada")
 	if !d.visits(secret) {
 		t.Fatal("not signed in")
@@ -230,10 +230,10 @@ func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 // racing has something happen between the look at a user and the sign-in.
 type racing struct {
 	*store.Store
-	meanwhile func(redoubt.User)
+	meanwhile func(model.User)
 }
 
-func (r *racing) User(ctx context.Context, name string) (redoubt.User, error) {
+func (r *racing) User(ctx context.Context, name string) (model.User, error) {
 	u, err := r.Store.User(ctx, name)
 	if happen := r.meanwhile; happen != nil {
 		r.meanwhile = nil
@@ -252,7 +252,7 @@ func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(t)
 			r := &racing{Store: d.store}
-			r.meanwhile = func(u redoubt.User) {
+			r.meanwhile = func(u model.User) {
 				hash, err := d.passwords.Hash(t.Context(), c.becomes)
 				if err == nil {
 					err = d.store.SetPassword(t.Context(), u.ID, hash, false, storetest.Actor)

@@ -11,7 +11,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -100,7 +100,7 @@ func stamp(until time.Time, text []byte) []byte {
 func readStamped(text []byte, now time.Time) ([]byte, error) {
 	const size = 8
 	if len(text) < size || uint64(now.Unix()) >= binary.BigEndian.Uint64(text) { //nolint:gosec // a time after 1970
-		return nil, redoubt.Invalid("code", "the secret waited for it too long: start again")
+		return nil, model.Invalid("code", "the secret waited for it too long: start again")
 	}
 	return text[size:], nil
 }

@@ -9,8 +9,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/version"
@@ -118,14 +118,14 @@ func hashAll(b *testing.B, z *zip.Reader) {
 
 // shelf is a store of one ref with many lockfiles, and of advisories.
 type shelf struct {
-	groups   map[string][]redoubt.AdvisoryGroup
-	holdings []redoubt.Holding
+	groups   map[string][]model.AdvisoryGroup
+	holdings []model.Holding
 }
 
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return 1, nil }
 
-func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
-	out := map[string][]redoubt.AdvisoryGroup{}
+func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]model.AdvisoryGroup, error) {
+	out := map[string][]model.AdvisoryGroup{}
 	for _, key := range packages {
 		if g := s.groups[key]; g != nil {
 			out[key] = g
@@ -134,19 +134,19 @@ func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string
 	return out, nil
 }
 
-func (s *shelf) Scores(context.Context, []string) (map[string]redoubt.EPSS, error) { return nil, nil }
+func (s *shelf) Scores(context.Context, []string) (map[string]model.EPSS, error) { return nil, nil }
 
-func (s *shelf) Holdings(context.Context, []redoubt.ProjectRef, []int64) ([][]redoubt.Holding, error) {
-	return [][]redoubt.Holding{s.holdings}, nil
+func (s *shelf) Holdings(context.Context, []model.ProjectRef, []int64) ([][]model.Holding, error) {
+	return [][]model.Holding{s.holdings}, nil
 }
 
-func (s *shelf) Subjects(context.Context, []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
-	return make([][]redoubt.Subject, 1), nil
+func (s *shelf) Subjects(context.Context, []model.ProjectRef) ([][]model.Subject, error) {
+	return make([][]model.Subject, 1), nil
 }
 
 func benchMatch(b *testing.B) {
 	g := newGenerator()
-	s := &shelf{groups: map[string][]redoubt.AdvisoryGroup{}}
+	s := &shelf{groups: map[string][]model.AdvisoryGroup{}}
 	for i := range advised {
 		data := osv(i, "one")
 		r, err := advisory.Read(data)
@@ -158,12 +158,12 @@ func benchMatch(b *testing.B) {
 			b.Fatal(err)
 		}
 		key := purl.Key("npm", fmt.Sprint("package-", i))
-		s.groups[key] = []redoubt.AdvisoryGroup{{ID: int64(i + 1), Records: []redoubt.Advisory{stored}}}
+		s.groups[key] = []model.AdvisoryGroup{{ID: int64(i + 1), Records: []model.Advisory{stored}}}
 	}
 	for i := range benchDeps / perLockfile {
-		h := redoubt.Holding{Lockfile: fmt.Sprint(i, "/package-lock.json")}
+		h := model.Holding{Lockfile: fmt.Sprint(i, "/package-lock.json")}
 		for range perLockfile {
-			h.Dependencies = append(h.Dependencies, redoubt.HeldDependency{
+			h.Dependencies = append(h.Dependencies, model.HeldDependency{
 				Ecosystem: "npm", Name: fmt.Sprint("package-", g.rnd.IntN(benchPackages)), Version: fmt.Sprintf("1.%d.0", g.rnd.IntN(40)),
 			})
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -32,7 +32,7 @@ func BenchmarkDependencyFilters(b *testing.B) {
 		for _, shape := range []struct {
 			name       string
 			inventory  func(i int) (project int, ref string)
-			dependency func(i int) redoubt.Dependency
+			dependency func(i int) model.Dependency
 		}{
 			{"350 projects", func(i int) (int, string) { return i, "refs/heads/main" }, commonDependency},
 			{"301 refs", func(i int) (int, string) {
@@ -54,36 +54,36 @@ func BenchmarkDependencyFilters(b *testing.B) {
 // listedFilters are what lists are asked for.
 var listedFilters = []struct {
 	name   string
-	filter redoubt.DependencyFilter
+	filter model.DependencyFilter
 	last   bool // the last page
 }{
-	{"all", redoubt.DependencyFilter{}, false},
-	{"all, last page", redoubt.DependencyFilter{}, true},
-	{"licence of none", redoubt.DependencyFilter{Licenses: []string{"WTFPL"}}, false},
-	{"licence of half", redoubt.DependencyFilter{Licenses: []string{"MIT"}}, false},
-	{"name of few", redoubt.DependencyFilter{Name: "package-777"}, false},
-	{"name of half", redoubt.DependencyFilter{Name: "even"}, false},
-	{"halves that do not meet", redoubt.DependencyFilter{Name: "odd", Licenses: []string{"MIT"}}, false},
-	{"no version so high", redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Name: "package", Lower: "900.0.0"}}}, false},
-	{"no such kind", redoubt.DependencyFilter{Transitivities: []redoubt.Transitivity{redoubt.TransitivityUnknown}}, false},
-	{"projects of a token", redoubt.DependencyFilter{Projects: redoubt.ProjectGlobs{"acme/service-1*"}, Licenses: []string{"WTFPL"}}, false},
+	{"all", model.DependencyFilter{}, false},
+	{"all, last page", model.DependencyFilter{}, true},
+	{"licence of none", model.DependencyFilter{Licenses: []string{"WTFPL"}}, false},
+	{"licence of half", model.DependencyFilter{Licenses: []string{"MIT"}}, false},
+	{"name of few", model.DependencyFilter{Name: "package-777"}, false},
+	{"name of half", model.DependencyFilter{Name: "even"}, false},
+	{"halves that do not meet", model.DependencyFilter{Name: "odd", Licenses: []string{"MIT"}}, false},
+	{"no version so high", model.DependencyFilter{Packages: []model.PackageFilter{{Name: "package", Lower: "900.0.0"}}}, false},
+	{"no such kind", model.DependencyFilter{Transitivities: []model.Transitivity{model.TransitivityUnknown}}, false},
+	{"projects of a token", model.DependencyFilter{Projects: model.ProjectGlobs{"acme/service-1*"}, Licenses: []string{"WTFPL"}}, false},
 }
 
 // commonDependency is of one of 10,000 packages in four versions; those of even number
 // have another licence than the others.
-func commonDependency(i int) redoubt.Dependency {
+func commonDependency(i int) model.Dependency {
 	p := (i*7919 + i/1000*31) % 10_000
-	return redoubt.Dependency{
+	return model.Dependency{
 		Ecosystem: "npm", Name: fmt.Sprint([]string{"even", "odd"}[p%2], "-package-", p), Version: fmt.Sprintf("1.%d.0", i/1000%4),
-		Licenses: [][]string{{"MIT"}, {"(Apache-2.0 OR BSD-3-Clause)"}}[p%2], Transitivity: redoubt.Direct + redoubt.Transitivity(i%2),
+		Licenses: [][]string{{"MIT"}, {"(Apache-2.0 OR BSD-3-Clause)"}}[p%2], Transitivity: model.Direct + model.Transitivity(i%2),
 	}
 }
 
 // differentDependency is of a package, a version and a licence that no other is of.
-func differentDependency(i int) redoubt.Dependency {
-	return redoubt.Dependency{
+func differentDependency(i int) model.Dependency {
+	return model.Dependency{
 		Ecosystem: "npm", Name: fmt.Sprint([]string{"even", "odd"}[i%2], "-package-", i), Version: fmt.Sprintf("1.%d.%d", i/1000, i%1000),
-		Licenses: []string{[]string{"MIT", "Apache-2.0"}[i%2], fmt.Sprint("LicenseRef-", i)}, Transitivity: redoubt.Direct + redoubt.Transitivity(i%2),
+		Licenses: []string{[]string{"MIT", "Apache-2.0"}[i%2], fmt.Sprint("LicenseRef-", i)}, Transitivity: model.Direct + model.Transitivity(i%2),
 	}
 }
 
@@ -92,7 +92,7 @@ type listed struct {
 	b          *testing.B
 	store      *store.Store
 	db         *sql.DB
-	deployment redoubt.Deployment
+	deployment model.Deployment
 }
 
 func newListed(b *testing.B, engine string) *listed {
@@ -120,20 +120,20 @@ func (l *listed) check(err error) {
 }
 
 // fill states lockfiles of 1,000 dependencies.
-func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(int) redoubt.Dependency) {
+func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(int) model.Dependency) {
 	l.b.Helper()
-	projects := map[int]redoubt.Project{}
+	projects := map[int]model.Project{}
 	for i := range n / perLockfile {
 		at, ref := inventory(i)
 		l.check(l.store.Update(l.b.Context(), l.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 			p, known := projects[at]
 			if !known {
-				if p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: fmt.Sprint("acme/service-", at)}); err != nil {
+				if p, err = tx.ProjectForScan(ctx, nil, model.Project{Name: fmt.Sprint("acme/service-", at)}); err != nil {
 					return err
 				}
 				projects[at] = p
 			}
-			s := redoubt.InventoryStatement{ProjectID: p.ID, Ref: ref, Source: "bench", At: tx.Now(), Inventory: redoubt.Inventory{Lockfile: fmt.Sprintf("part-%d/package-lock.json", i)}}
+			s := model.InventoryStatement{ProjectID: p.ID, Ref: ref, Source: "bench", At: tx.Now(), Inventory: model.Inventory{Lockfile: fmt.Sprintf("part-%d/package-lock.json", i)}}
 			for j := range perLockfile {
 				s.Inventory.Dependencies = append(s.Inventory.Dependencies, dependency(i*perLockfile+j))
 			}
@@ -146,7 +146,7 @@ func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(
 }
 
 // page reads the first page of a filter, or the last.
-func (l *listed) page(b *testing.B, f redoubt.DependencyFilter, last bool) {
+func (l *listed) page(b *testing.B, f model.DependencyFilter, last bool) {
 	after := int64(0)
 	if last {
 		l.check(l.db.QueryRow(`SELECT MIN(id) FROM (SELECT d.id FROM dependency d JOIN inventory i ON i.deployment_id = d.deployment_id AND i.id = d.inventory_id

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -65,7 +65,7 @@ func (in *intake) apply(project, commit string) time.Duration {
 	err := reading.Add(bytes.NewReader(in.file), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets")})
 	w.check(err)
 	upload := ingest.Upload{
-		Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: commit, Full: true,
+		Project: model.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: commit, Full: true,
 	}
 	return timed(func() {
 		cleaned := reading.Clean(nil)

@@ -11,10 +11,10 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -77,7 +77,7 @@ func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
 	})
 	kept := live() - before
 	applied = kept + peak(func() {
-		upload := ingest.Upload{Project: redoubt.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
+		upload := ingest.Upload{Project: model.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
 		cleaned := reading.Clean(nil)
 		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			reports, err := conceal.Resolve(ctx, tx, cleaned)

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // pages are lists of findings that clients ask for.
@@ -73,7 +73,7 @@ func benchWriting(b *testing.B, w *world) {
 	for _, size := range sizes {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			write := func(out io.Writer) {
-				page, err := view.Page(b.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, size)
+				page, err := view.Page(b.Context(), model.FindingFilter{IssueType: model.SAST}, 0, size)
 				w.check(err)
 				_, err = page.WriteTo(out)
 				w.check(err)

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // scaleSizes names the variable with other sizes than -findings has, as
@@ -80,7 +80,7 @@ func benchScale(b *testing.B, w *world, to *sheet) {
 		turn := 0
 		run("search: "+s.name, timed(func() {
 			turn++ // another text each time, for answers are remembered
-			n := view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Search: s.text(turn)})
+			n := view().Count(model.FindingFilter{IssueType: model.SAST, Search: s.text(turn)})
 			if (n > 0) != s.found {
 				b.Fatalf("%q finds %d", s.text(turn), n)
 			}
@@ -117,7 +117,7 @@ var searches = []struct {
 // withFacets asks for what a page of findings shows.
 func withFacets() index.ListQuery {
 	q := index.ListQuery{
-		Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}},
+		Filter: model.FindingFilter{IssueType: model.SAST, Dedup: true, Primary: true, Statuses: []model.Status{model.StatusOpen}},
 		Order:  index.MostSevere, Size: 50, Values: 8,
 	}
 	for _, facet := range []index.Facet{

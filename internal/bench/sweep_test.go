@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -38,7 +38,7 @@ type followed struct {
 	b          *testing.B
 	config     store.Config
 	store      *store.Store
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	sweep      advisory.Sweep[*store.Tx]
 	turn       int
 	longest    time.Duration // of a transaction
@@ -94,7 +94,7 @@ func newFollowed(b *testing.B, engine string) *followed {
 			defer func() { f.longest = max(f.longest, time.Since(began)) }()
 			return f.store.Update(ctx, id, storetest.Actor, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+		Follow: func(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
 			return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
@@ -129,7 +129,7 @@ func (f *followed) fill(refs []int, packages int) (known map[string]bool, names 
 			f.check(reading.Add(strings.NewReader(lock.String()+"}}"), report.Options{Name: fmt.Sprintf("part-%d/package-lock.json", i)}))
 		}
 		project := fmt.Sprint("acme/service-", at)
-		upload := ingest.Upload{Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
+		upload := ingest.Upload{Project: model.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
 		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			reports, err := conceal.Resolve(ctx, tx, reading.Clean(nil))
 			if err == nil {
@@ -199,7 +199,7 @@ func (f *followed) follow() advisory.SweepResult {
 func (f *followed) restart() {
 	f.b.Helper()
 	f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+		return tx.SaveAdvisoryMatch(ctx, model.AdvisoryProgress{}, 0)
 	}))
 }
 

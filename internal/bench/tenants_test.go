@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // tenantSizes names the variable with other numbers of deployments than these, as
@@ -28,7 +28,7 @@ const indexMemory = 1 << 30
 
 // tenant is one deployment of many.
 type tenant struct {
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	token      string
 	findings   int
 }
@@ -94,7 +94,7 @@ func (w *world) tenants(n int) []tenant {
 func (w *world) enter(i int) {
 	w.tb.Helper()
 	slug := fmt.Sprintf("tenant-%d", i)
-	d, err := w.store.CreateDeployment(w.tb.Context(), slug, slug, redoubt.Actor{Kind: "cli", Name: "bench"})
+	d, err := w.store.CreateDeployment(w.tb.Context(), slug, slug, model.Actor{Kind: "cli", Name: "bench"})
 	w.check(err)
 	w.deployment = d
 	w.token = w.newToken()

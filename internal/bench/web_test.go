@@ -8,8 +8,8 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -33,7 +33,7 @@ func newPages(w *world) *pagesOf {
 
 // Viewer is the same one for every request.
 func (p *pagesOf) Viewer(*http.Request) (web.Viewer, error) {
-	return web.Viewer{UserID: 1, User: "ada", Role: redoubt.RoleAdmin, Deployment: p.w.deployment}, nil
+	return web.Viewer{UserID: 1, User: "ada", Role: model.RoleAdmin, Deployment: p.w.deployment}, nil
 }
 
 // open has a page written.

@@ -19,11 +19,11 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -63,7 +63,7 @@ type world struct {
 	config     store.Config
 	store      *store.Store
 	index      *index.Index
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	token      string
 	address    string // host and port
 	client     *wire
@@ -142,7 +142,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 func (w *world) newToken() string {
 	secret := auth.NewSecret(w.deployment.ID)
-	token := redoubt.Token{Name: "bench", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, PublicID: secret.PublicID}
+	token := model.Token{Name: "bench", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, PublicID: secret.PublicID}
 	w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.CreateToken(ctx, token, secret.Hash)
 		return err
@@ -218,7 +218,7 @@ func (w *world) triage(state, reason string, percent int) {
 			ids = append(ids, strconv.Itoa(id+1))
 		}
 	}
-	for part := range slices.Chunk(ids, redoubt.MaxTriage) {
+	for part := range slices.Chunk(ids, model.MaxTriage) {
 		body := fmt.Sprintf(`{"issue_type":"sast","new_triage_state":%q,"issue_ids":[%s]}`, state, strings.Join(part, ","))
 		if reason != "" {
 			body = strings.Replace(body, "{", fmt.Sprintf(`{"new_triage_reason":%q,`, reason), 1)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/version"
 )
@@ -149,13 +149,13 @@ func worstRecord(n, i int) (ecosystem string, data []byte) {
 
 // worstShelf has the worst packages, each in a lockfile in the first version of
 // two branches. It returns the stored records too.
-func worstShelf(b *testing.B) (*shelf, []redoubt.Advisory) {
-	s := &shelf{groups: map[string][]redoubt.AdvisoryGroup{}}
-	h := redoubt.Holding{Lockfile: "requirements.txt"}
-	var all []redoubt.Advisory
+func worstShelf(b *testing.B) (*shelf, []model.Advisory) {
+	s := &shelf{groups: map[string][]model.AdvisoryGroup{}}
+	h := model.Holding{Lockfile: "requirements.txt"}
+	var all []model.Advisory
 	for n, w := range worst {
 		name, ecosystem := fmt.Sprint("example.org/worst-", n), ""
-		var groups []redoubt.AdvisoryGroup
+		var groups []model.AdvisoryGroup
 		for i := range w.records {
 			var data []byte
 			ecosystem, data = worstRecord(n, i)
@@ -168,14 +168,14 @@ func worstShelf(b *testing.B) (*shelf, []redoubt.Advisory) {
 				b.Fatal(err)
 			}
 			all = append(all, stored)
-			groups = append(groups, redoubt.AdvisoryGroup{ID: int64(len(all)), Records: []redoubt.Advisory{stored}})
+			groups = append(groups, model.AdvisoryGroup{ID: int64(len(all)), Records: []model.Advisory{stored}})
 		}
 		s.groups[purl.Key(ecosystem, name)] = groups
 		for _, v := range []string{"0.0.0", "1.0.0"} {
-			h.Dependencies = append(h.Dependencies, redoubt.HeldDependency{Ecosystem: ecosystem, Name: name, Version: v})
+			h.Dependencies = append(h.Dependencies, model.HeldDependency{Ecosystem: ecosystem, Name: name, Version: v})
 		}
 	}
-	s.holdings = []redoubt.Holding{h}
+	s.holdings = []model.Holding{h}
 	return s, all
 }
 

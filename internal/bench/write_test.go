@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // benchTriage decides on 3,000 findings that a filter selects: the same ones
@@ -24,13 +24,13 @@ func benchTriage(b *testing.B, w *world) {
 	turns := [][]byte{request("fixing"), request("reviewing")}
 	var answer api.TriageResponse
 	w.check(json.Unmarshal(w.client.body(turns[1]), &answer))
-	if answer.NumTriaged < redoubt.MaxTriage {
+	if answer.NumTriaged < model.MaxTriage {
 		b.Fatalf("%d findings decided on", answer.NumTriaged)
 	}
 	r := w.raw()
-	ids := r.rows(`SELECT DISTINCT lineage_id FROM finding WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
-	trail := r.rows(`SELECT * FROM triage_event WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
-	feed := r.rows(`SELECT * FROM change WHERE deployment_id = ? ORDER BY version DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
+	ids := r.rows(`SELECT DISTINCT lineage_id FROM finding WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, model.MaxTriage)
+	trail := r.rows(`SELECT * FROM triage_event WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, model.MaxTriage)
+	feed := r.rows(`SELECT * FROM change WHERE deployment_id = ? ORDER BY version DESC LIMIT ?`, w.deployment.ID, model.MaxTriage)
 	turn := 0
 	subject := timed(func() {
 		w.client.discard(turns[turn%2])

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Env is an environment: values by name.
@@ -106,7 +106,7 @@ func Detect(e Env, f Facts) Context {
 	if s.name == "jenkins" {
 		branch = strings.TrimPrefix(branch, "origin/") // of the remote (semantics §4)
 	}
-	c.Ref = redoubt.FullRef(branch)
+	c.Ref = model.FullRef(branch)
 	return c
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const commit = "1111111111111111111111111111111111111111"
@@ -170,7 +170,7 @@ func TestDetectAsSemgrep(t *testing.T) {
 		if said[i].System == "jenkins" {
 			branch = strings.TrimPrefix(branch, "origin/") // as the server reads it
 		}
-		want := ci.Context{System: said[i].System, Project: said[i].Project, URL: got.URL, Ref: redoubt.FullRef(branch), Commit: said[i].Commit, PullRequest: said[i].PullRequest}
+		want := ci.Context{System: said[i].System, Project: said[i].Project, URL: got.URL, Ref: model.FullRef(branch), Commit: said[i].Commit, PullRequest: said[i].PullRequest}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-semgrep +ours):\n%s", c.name, diff)
 		}

@@ -4,21 +4,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ellipsis stands where a line was cut.
 const ellipsis = "…"
 
 // Snippet cuts the lines around a finding out of a file: two before it, its own
-// and two behind it, within the bounds of package redoubt. It returns nothing
+// and two behind it, within the bounds of package model. It returns nothing
 // where the file has no such line.
-func Snippet(file []string, p redoubt.SnippetPlace) (first int, lines []string) {
+func Snippet(file []string, p model.SnippetPlace) (first int, lines []string) {
 	if p.Line < 1 || p.Line > len(file) {
 		return 0, nil
 	}
-	first = max(p.Line-redoubt.SnippetAround, 1)
-	last := min(max(p.Line, p.EndLine)+redoubt.SnippetAround, first+redoubt.MaxSnippetLines-1, len(file))
+	first = max(p.Line-model.SnippetAround, 1)
+	last := min(max(p.Line, p.EndLine)+model.SnippetAround, first+model.MaxSnippetLines-1, len(file))
 	for number := first; number <= last; number++ {
 		from := 0
 		if number == p.Line {
@@ -32,10 +32,10 @@ func Snippet(file []string, p redoubt.SnippetPlace) (first int, lines []string) 
 // cutLine bounds a line. Of a long one, as of minified code, it shows what is
 // about a byte of it.
 func cutLine(line string, about int) string {
-	if len(line) <= redoubt.MaxSnippetLine {
+	if len(line) <= model.MaxSnippetLine {
 		return line
 	}
-	room, from := redoubt.MaxSnippetLine-2*len(ellipsis), 0
+	room, from := model.MaxSnippetLine-2*len(ellipsis), 0
 	if about > room/2 {
 		from = min(about-room/4, len(line)-room)
 	}

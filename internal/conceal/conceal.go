@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Reading is what was read of an upload and freed of secrets, by what was known
@@ -21,30 +21,30 @@ import (
 type Reading interface {
 	// Reports returns a report for each source. Known tells which rules of a tool
 	// look for secrets, beyond what was known when the reading was cleaned.
-	Reports(known func(tool, rule string) bool) []*redoubt.Report
+	Reports(known func(tool, rule string) bool) []*model.Report
 }
 
 // RuleStore tells which rules look for secrets, by tool and name.
 type RuleStore interface {
 	// SecretRules returns the rules that look for secrets according to uploads or policies.
 	// The value is true for those that PutSecretRules stored.
-	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)
+	SecretRules(ctx context.Context) (map[model.SecretRule]bool, error)
 }
 
 // Store is what Resolve needs of one transaction.
 type Store interface {
 	RuleStore
-	PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error
+	PutSecretRules(ctx context.Context, rules []model.SecretRule) error
 	// PutRules stores contents not seen before and returns the id of each, in the order given.
-	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
+	PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error)
 	// CodeFindings reads all findings of code of the rules, on whatever ref and in whatever
 	// state, with what readers see of them.
-	CodeFindings(ctx context.Context, rules []redoubt.SecretRule) ([]redoubt.FindingWrite, error)
+	CodeFindings(ctx context.Context, rules []model.SecretRule) ([]model.FindingWrite, error)
 	// AddIdentities puts identities into lineages.
-	AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error
+	AddIdentities(ctx context.Context, projectID int64, links []model.IdentityLink) error
 	// ConcealFindings writes findings of code anew that are secrets now. It leaves nothing of
 	// what they were, identities included.
-	ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error
+	ConcealFindings(ctx context.Context, findings []model.FindingWrite) error
 }
 
 // KnownRules asks which rules look for secrets, for cleaning an upload before
@@ -54,9 +54,9 @@ func KnownRules(ctx context.Context, s RuleStore) (known func(tool, rule string)
 	return isAmong(rules), err
 }
 
-func isAmong(rules map[redoubt.SecretRule]bool) func(tool, rule string) bool {
+func isAmong(rules map[model.SecretRule]bool) func(tool, rule string) bool {
 	return func(tool, rule string) bool {
-		_, ok := rules[redoubt.SecretRule{Tool: redoubt.CanonicalTool(tool), Name: rule}]
+		_, ok := rules[model.SecretRule{Tool: model.CanonicalTool(tool), Name: rule}]
 		return ok
 	}
 }
@@ -66,18 +66,18 @@ func isAmong(rules map[redoubt.SecretRule]bool) func(tool, rule string) bool {
 // findings: they keep ids, dates and triage, and lose their code and all that it could be
 // guessed from. The next full scan is aligned with them as with any findings without code.
 // Every upload goes through it, in the transaction that stores it.
-func Resolve(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
+func Resolve(ctx context.Context, s Store, reading Reading) ([]*model.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reports := reading.Reports(isAmong(known))
-	c := concealment{s: s, told: map[redoubt.SecretRule]*redoubt.Rule{}, ids: map[redoubt.SecretRule]int64{}}
-	var fresh []redoubt.SecretRule
+	c := concealment{s: s, told: map[model.SecretRule]*model.Rule{}, ids: map[model.SecretRule]int64{}}
+	var fresh []model.SecretRule
 	for _, report := range reports {
 		for _, rule := range rulesOf(report) {
-			key := redoubt.SecretRule{Tool: redoubt.CanonicalTool(report.Tool), Name: rule.Name}
-			if rule.IssueType == redoubt.Secrets && c.told[key] == nil {
+			key := model.SecretRule{Tool: model.CanonicalTool(report.Tool), Name: rule.Name}
+			if rule.IssueType == model.Secrets && c.told[key] == nil {
 				c.told[key] = rule
 				if _, again := known[key]; !again {
 					fresh = append(fresh, key)
@@ -93,7 +93,7 @@ func Resolve(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, 
 	if len(fresh) == 0 {
 		return reports, nil
 	}
-	slices.SortFunc(fresh, func(a, b redoubt.SecretRule) int {
+	slices.SortFunc(fresh, func(a, b model.SecretRule) int {
 		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(a.Name, b.Name))
 	})
 	if err := c.run(ctx, fresh); err != nil {
@@ -102,28 +102,28 @@ func Resolve(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, 
 	return reports, s.PutSecretRules(ctx, fresh)
 }
 
-func rulesOf(report *redoubt.Report) []*redoubt.Rule {
+func rulesOf(report *model.Report) []*model.Rule {
 	if report == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(report.Rules), func(r *redoubt.Rule) bool {
-		return r == nil || r.Name == "" || !redoubt.IsStorable(r.Name)
+	return slices.DeleteFunc(slices.Clone(report.Rules), func(r *model.Rule) bool {
+		return r == nil || r.Name == "" || !model.IsStorable(r.Name)
 	})
 }
 
 // concealment makes secrets of stored findings of code.
 type concealment struct {
 	s    Store
-	told map[redoubt.SecretRule]*redoubt.Rule // as the upload describes them
-	ids  map[redoubt.SecretRule]int64         // of their contents
+	told map[model.SecretRule]*model.Rule // as the upload describes them
+	ids  map[model.SecretRule]int64       // of their contents
 }
 
-func (c *concealment) run(ctx context.Context, rules []redoubt.SecretRule) error {
+func (c *concealment) run(ctx context.Context, rules []model.SecretRule) error {
 	rows, err := c.s.CodeFindings(ctx, rules)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	links := map[int64][]redoubt.IdentityLink{} // by project
+	links := map[int64][]model.IdentityLink{} // by project
 	for i := range rows {
 		w := &rows[i]
 		rule, id, err := c.rule(ctx, w)
@@ -133,7 +133,7 @@ func (c *concealment) run(ctx context.Context, rules []redoubt.SecretRule) error
 		if err := conceal(w, rule, id); err != nil {
 			return err
 		}
-		links[w.ProjectID] = append(links[w.ProjectID], redoubt.IdentityLink{Identity: w.Identity, LineageID: w.LineageID})
+		links[w.ProjectID] = append(links[w.ProjectID], model.IdentityLink{Identity: w.Identity, LineageID: w.LineageID})
 	}
 	for project, list := range links {
 		if err := c.s.AddIdentities(ctx, project, list); err != nil {
@@ -144,15 +144,15 @@ func (c *concealment) run(ctx context.Context, rules []redoubt.SecretRule) error
 }
 
 // rule returns the rule of a finding and its id. One that only a policy knows is made up.
-func (c *concealment) rule(ctx context.Context, w *redoubt.FindingWrite) (*redoubt.Rule, int64, error) {
-	key := redoubt.SecretRule{Tool: toolOf(w.Source), Name: w.RuleName}
+func (c *concealment) rule(ctx context.Context, w *model.FindingWrite) (*model.Rule, int64, error) {
+	key := model.SecretRule{Tool: toolOf(w.Source), Name: w.RuleName}
 	rule := c.told[key]
 	if rule == nil {
-		rule = &redoubt.Rule{Name: w.RuleName, IssueType: redoubt.Secrets, Severity: w.Severity, Confidence: w.Confidence}
+		rule = &model.Rule{Name: w.RuleName, IssueType: model.Secrets, Severity: w.Severity, Confidence: w.Confidence}
 		c.told[key] = rule
 	}
 	if c.ids[key] == 0 {
-		ids, err := c.s.PutRules(ctx, []*redoubt.Rule{rule})
+		ids, err := c.s.PutRules(ctx, []*model.Rule{rule})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -168,21 +168,21 @@ func toolOf(source string) string {
 
 // conceal makes a secret without code of a finding of code. Its identity is made up for
 // it alone: every other one is a digest of the code, which could be guessed from that.
-func conceal(w *redoubt.FindingWrite, rule *redoubt.Rule, ruleID int64) (err error) {
-	var body redoubt.Body
+func conceal(w *model.FindingWrite, rule *model.Rule, ruleID int64) (err error) {
+	var body model.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", w.Body), &body); err != nil {
 		return fmt.Errorf("the body of finding %d: %w", w.ID, err)
 	}
-	var evidence redoubt.Evidence
+	var evidence model.Evidence
 	if len(w.Evidence) > 0 {
 		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
 			return fmt.Errorf("the evidence of finding %d: %w", w.ID, err)
 		}
 	}
-	w.Identity = redoubt.NumberedIdentity(redoubt.IdentitySecret, redoubt.MatchKey("concealed 1", redoubt.Digest{}), w.ID)
-	none := redoubt.Digest{}
+	w.Identity = model.NumberedIdentity(model.IdentitySecret, model.MatchKey("concealed 1", model.Digest{}), w.ID)
+	none := model.Digest{}
 	w.CodeHash, w.PatternHash, w.EdgeHash, w.Content = none, none, none, none
-	w.IssueType, w.SecretType, w.ValidationState = redoubt.Secrets, rule.SecretType, redoubt.NoValidator
+	w.IssueType, w.SecretType, w.ValidationState = model.Secrets, rule.SecretType, model.NoValidator
 	w.RuleID, w.ProOnly = ruleID, false
 	message := cmp.Or(rule.Message, rule.Name)
 	body.RuleMessage = &message
@@ -190,6 +190,6 @@ func conceal(w *redoubt.FindingWrite, rule *redoubt.Rule, ruleID int64) (err err
 	if w.Body, err = body.Members(); err != nil {
 		return err
 	}
-	w.Evidence, err = json.Marshal(redoubt.Evidence{Blocking: evidence.Blocking})
+	w.Evidence, err = json.Marshal(model.Evidence{Blocking: evidence.Blocking})
 	return err
 }

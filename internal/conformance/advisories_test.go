@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/version"
@@ -77,7 +77,7 @@ func (s *site) sweep(t testing.TB) {
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
 			return s.store.Update(ctx, id, storetest.Actor, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+		Follow: func(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
 			return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
@@ -166,8 +166,8 @@ func TestSupplyFiltersFindAdvisories(t *testing.T) {
 		s.inventory(t, "main", "4.17.20")
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "LOW"},
 			record{id: "MAL-2024-1", name: "left-pad"}, record{id: "PYSEC-1", aliases: []string{"CVE-2019-10906"}, ecosystem: "PyPI", name: "jinja2", fixed: "2.11"})
-		err := s.store.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
-			return put(redoubt.EPSSScore{CVE: "CVE-2021-23337", EPSS: redoubt.EPSS{Score: 0.7, Percentile: 0.98}})
+		err := s.store.PutScores(t.Context(), func(put func(model.EPSSScore) error) error {
+			return put(model.EPSSScore{CVE: "CVE-2021-23337", EPSS: model.EPSS{Score: 0.7, Percentile: 0.98}})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +206,7 @@ func TestAdvisoryAndImpact(t *testing.T) {
 		s.inventory(t, "main", "4.17.20")
 		s.inventory(t, "dev", "4.17.19")
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
-		err := s.store.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch, Ransomware: true, Action: "Update"}})
+		err := s.store.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch, Ransomware: true, Action: "Update"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // importBill hands a document in as all of a ref of acme/shop.
@@ -45,10 +45,10 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
 		s.depend(t, "main", "4.17.21")
 		s.depend(t, "lock", "4.17.20")
-		for i, c := range []redoubt.PolicyCondition{
-			{Malicious: true}, {Reachable: true}, {Fixable: true}, {Direct: true}, {Severity: redoubt.SeverityHigh}, {Severity: redoubt.SeverityCritical}, {GraceDays: 1, Severity: redoubt.SeverityLow},
+		for i, c := range []model.PolicyCondition{
+			{Malicious: true}, {Reachable: true}, {Fixable: true}, {Direct: true}, {Severity: model.SeverityHigh}, {Severity: model.SeverityCritical}, {GraceDays: 1, Severity: model.SeverityLow},
 		} {
-			c.Mode = redoubt.ModeBlock
+			c.Mode = model.ModeBlock
 			s.condition(t, false, c)
 			want := gateOf(s.depend(t, fmt.Sprint("lock", i), "4.17.20"))
 			for _, format := range []object{{"format": "SBOM_FORMAT_CYCLONEDX", "version": "1.6"}, {"format": "SBOM_FORMAT_SPDX", "version": "2.3"}} {

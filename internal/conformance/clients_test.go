@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // clients is the folder with other people's clients that setup installs.
@@ -34,7 +34,7 @@ func script(t *testing.T, name string) string {
 
 // hostedToken is a token for clients of the hosted service.
 func (w *world) hostedToken(t *testing.T) string {
-	return w.newToken(t, redoubt.Token{Name: "hosted", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, Dialect: redoubt.DialectHosted})
+	return w.newToken(t, model.Token{Name: "hosted", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, Dialect: model.DialectHosted})
 }
 
 // same compares what a client read with what there is, by what both are in JSON.

@@ -8,22 +8,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // condition replaces the conditions of the policy for the supply chain.
-func (s *site) condition(t testing.TB, blockAll bool, conditions ...redoubt.PolicyCondition) {
+func (s *site) condition(t testing.TB, blockAll bool, conditions ...model.PolicyCondition) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Slug == "supply-chain" })
+		at := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Slug == "supply-chain" })
 		p := policies[at]
 		p.Conditions, p.BlockAll = conditions, blockAll
 		for i := range p.Conditions {
@@ -62,27 +62,27 @@ func gateOf(g api.ImportGate) (out []string) {
 func TestEachAttributeOfAConditionGates(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
-		if err := s.store.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
-			return put(redoubt.EPSSScore{CVE: "CVE-2021-23337", EPSS: redoubt.EPSS{Score: 0.5}})
+		if err := s.store.PutScores(t.Context(), func(put func(model.EPSSScore) error) error {
+			return put(model.EPSSScore{CVE: "CVE-2021-23337", EPSS: model.EPSS{Score: 0.5}})
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.store.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
+		if err := s.store.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
 			t.Fatal(err)
 		}
 		body, media := form(t, map[string]string{"project": "acme/shop", "ref": "main", "full": "true"}, file{"package-lock.json", []byte(`{"name":"s","lockfileVersion":3,"packages":{"":{}}}`)})
 		if a := s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}); a.status != 200 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		type condition = redoubt.PolicyCondition
+		type condition = model.PolicyCondition
 		const lodash, leftPad = "lodash 4.17.20 block", "left-pad 1.3.0 block"
 		for _, c := range []struct {
 			of   condition
 			want []string
 		}{
 			{condition{EPSS: 0.5}, []string{lodash}}, // in the very upload that brings it
-			{condition{Severity: redoubt.SeverityHigh}, []string{leftPad, lodash}},
-			{condition{Severity: redoubt.SeverityCritical}, []string{leftPad}},
+			{condition{Severity: model.SeverityHigh}, []string{leftPad, lodash}},
+			{condition{Severity: model.SeverityCritical}, []string{leftPad}},
 			{condition{Reachable: true}, []string{leftPad}},
 			{condition{EPSS: 0.6}, nil},
 			{condition{Exploited: true}, []string{lodash}},
@@ -90,13 +90,13 @@ func TestEachAttributeOfAConditionGates(t *testing.T) {
 			{condition{Fixable: true}, []string{lodash}},
 			{condition{Direct: true}, []string{lodash}},
 			{condition{GraceDays: 1}, nil},
-			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}}}, []string{leftPad, lodash}},
-			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"other/*"}}}, nil},
-			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Tags: []string{"pci"}}}, nil},
-			{condition{Severity: redoubt.SeverityLow, Branches: redoubt.ProjectGlobs{"topic"}}, []string{leftPad, lodash}},
-			{condition{Severity: redoubt.SeverityLow, Branches: redoubt.ProjectGlobs{"main"}}, nil},
+			{condition{Severity: model.SeverityLow, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}}, []string{leftPad, lodash}},
+			{condition{Severity: model.SeverityLow, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"other/*"}}}, nil},
+			{condition{Severity: model.SeverityLow, Scope: model.PolicyScope{Tags: []string{"pci"}}}, nil},
+			{condition{Severity: model.SeverityLow, Branches: model.ProjectGlobs{"topic"}}, []string{leftPad, lodash}},
+			{condition{Severity: model.SeverityLow, Branches: model.ProjectGlobs{"main"}}, nil},
 		} {
-			c.of.Mode = redoubt.ModeBlock
+			c.of.Mode = model.ModeBlock
 			s.condition(t, false, c.of)
 			got := s.depend(t, "topic", "4.17.20")
 			wants(t, c.of.String(), gateOf(got), c.want...)
@@ -113,23 +113,23 @@ func TestConditionsByMode(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.depend(t, "main", "4.17.21")
-		high := func(mode redoubt.PolicyMode, days int) redoubt.PolicyCondition {
-			return redoubt.PolicyCondition{Mode: mode, Severity: redoubt.SeverityHigh, GraceDays: days}
+		high := func(mode model.PolicyMode, days int) model.PolicyCondition {
+			return model.PolicyCondition{Mode: mode, Severity: model.SeverityHigh, GraceDays: days}
 		}
-		s.condition(t, false, high(redoubt.ModeMonitor, 0))
+		s.condition(t, false, high(model.ModeMonitor, 0))
 		got := s.depend(t, "topic", "4.17.20")
 		wants(t, "monitor", gateOf(got), "lodash 4.17.20 monitor")
 		if got.Blocked || got.Reason != "" || len(got.Noted) != 1 || got.Noted[0].Change != "new" {
 			t.Errorf("monitor: %+v", got)
 		}
-		s.condition(t, false, high(redoubt.ModeMonitor, 0), high(redoubt.ModeComment, 0))
+		s.condition(t, false, high(model.ModeMonitor, 0), high(model.ModeComment, 0))
 		got = s.depend(t, "topic", "4.17.20")
 		wants(t, "the stricter of two", gateOf(got), "lodash 4.17.20 comment")
 		want := fmt.Sprintf("lodash 4.17.20 has CVE-2021-23337 at package-lock.json:%d (fixed in 4.17.21; condition 2 of supply-chain: high or worse)", got.Noted[0].Line)
 		if got.Blocked || got.Noted[0].Text != want {
 			t.Errorf("comment: %+v, want %q", got, want)
 		}
-		s.condition(t, true, high(redoubt.ModeBlock, 14))
+		s.condition(t, true, high(model.ModeBlock, 14))
 		wants(t, "within the days of grace", gateOf(s.depend(t, "topic", "4.17.20")))
 		s.clock.Advance(14 * 24 * time.Hour)
 		got = s.depend(t, "topic", "4.17.20")
@@ -147,10 +147,10 @@ func TestRecordedScansAreJudgedByTheirOwnLockfiles(t *testing.T) {
 	const bad, good, other = "4.17.20", "4.17.21", "4.17.19"
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
-		if err := s.store.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
+		if err := s.store.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
 			t.Fatal(err)
 		}
-		s.condition(t, false, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh, Fixable: true, Exploited: true, Direct: true})
+		s.condition(t, false, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh, Fixable: true, Exploited: true, Direct: true})
 		upload := func(ref, commit, lodash string, start time.Time) api.ImportResponse {
 			s.clock.Advance(time.Second)
 			values := map[string]string{"project": "acme/shop", "ref": ref, "commit": commit, "full": "true"}

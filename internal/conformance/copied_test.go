@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -53,7 +53,7 @@ var copyWays = map[string]struct {
 			t.Fatalf("import: %d %s", a.status, a.body)
 		}
 	}},
-	"a lockfile": {redoubt.SourceAdvisories, func(t *testing.T, s *site, ref string, paths ...string) {
+	"a lockfile": {model.SourceAdvisories, func(t *testing.T, s *site, ref string, paths ...string) {
 		t.Helper()
 		s.clock.Advance(1e9)
 		files := []file{{"other/uv.lock", []byte(uvLock)}}
@@ -69,21 +69,21 @@ var copyWays = map[string]struct {
 
 // decisions has what is decided on the live findings of a ref in some files, by
 // their paths, and their ids.
-func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[string]string, map[string]redoubt.Finding) {
+func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[string]string, map[string]model.Finding) {
 	t.Helper()
-	states, found := map[string]string{}, map[string]redoubt.Finding{}
+	states, found := map[string]string{}, map[string]model.Finding{}
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/copied")
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Findings(ctx, p.ID, redoubt.FullRef(ref), source)
+		rows, err := tx.Findings(ctx, p.ID, model.FullRef(ref), source)
 		for _, f := range rows {
 			lineages, err := tx.Lineages(ctx, []int64{f.LineageID})
 			if err != nil {
 				return err
 			}
-			if f.State == redoubt.Unresolved && slices.Contains(among, f.Path) {
+			if f.State == model.Unresolved && slices.Contains(among, f.Path) {
 				states[f.Path], found[f.Path] = lineages[f.LineageID].Triage.State.String(), f
 			}
 		}
@@ -105,7 +105,7 @@ func TestACopyInheritsNothing(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
 				a, b := "a/shop/package-lock.json", "b/shop/package-lock.json"
 				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
-				expect := func(when, ref string, want map[string]string) map[string]redoubt.Finding {
+				expect := func(when, ref string, want map[string]string) map[string]model.Finding {
 					t.Helper()
 					got, found := s.decisions(t, way.source, ref, []string{a, b})
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -115,8 +115,8 @@ func TestACopyInheritsNothing(t *testing.T) {
 				}
 				way.send(t, s, "main", a)
 				found := expect("first", "main", map[string]string{a: "untriaged"})
-				err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
-					return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: found[a].LineageID, At: tx.Now(), After: redoubt.Triage{State: redoubt.TriageIgnored}}})
+				err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
+					return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: found[a].LineageID, At: tx.Now(), After: model.Triage{State: model.TriageIgnored}}})
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -147,7 +147,7 @@ func (s *site) toldAsCopy(t *testing.T, id, of int64) {
 			var detail struct {
 				FindingID int64 `json:"finding_id"`
 			}
-			if e.Kind == redoubt.EventCopied && json.Unmarshal([]byte(e.Detail), &detail) == nil {
+			if e.Kind == model.EventCopied && json.Unmarshal([]byte(e.Detail), &detail) == nil {
 				told = append(told, detail.FindingID)
 			}
 		}

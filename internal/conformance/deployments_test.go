@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -47,17 +47,17 @@ func (w *world) ownDeployment() api.Deployment {
 
 // testMe holds that a token is told what it is, and nothing that is secret of it.
 func testMe(t *testing.T, w *world) {
-	for _, token := range []redoubt.Token{
-		{Name: "plain", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}},
-		{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, ProjectGlobs: []string{"group/**"}, Dialect: redoubt.DialectHosted, ExpiresAt: w.clock.Now().Add(time.Hour)},
+	for _, token := range []model.Token{
+		{Name: "plain", Scopes: []model.Scope{model.ScopeWebAPI}},
+		{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, ProjectGlobs: []string{"group/**"}, Dialect: model.DialectHosted, ExpiresAt: w.clock.Now().Add(time.Hour)},
 	} {
 		secret := w.newToken(t, token)
 		a := w.send(t, request{method: "GET", path: "/api/v1/me", token: secret})
 		got := read[api.MeResponse](t, a)
-		scopes := mapped(token.Scopes, func(s redoubt.Scope) string { return string(s) })
+		scopes := mapped(token.Scopes, func(s model.Scope) string { return string(s) })
 		want := api.MeResponse{Token: api.TokenInfo{
 			ID: got.Token.ID, Name: token.Name, Scopes: scopes, Projects: append([]string{}, token.ProjectGlobs...),
-			Dialect: string(cmp.Or(token.Dialect, redoubt.DialectContract)), ExpiresAt: api.NewTime(token.ExpiresAt),
+			Dialect: string(cmp.Or(token.Dialect, model.DialectContract)), ExpiresAt: api.NewTime(token.ExpiresAt),
 		}, Deployment: w.ownDeployment()}
 		if diff := gocmp.Diff(want, got); diff != "" || strings.Contains(string(a.body), secret) {
 			t.Errorf("%s (-want +got):\n%s%s", token.Name, diff, a.body)
@@ -107,11 +107,11 @@ func TestModeNow(t *testing.T) {
 		blocked := func() int {
 			return len(s.findings(t, url.Values{"policies": {"rule-board-block"}, "rules": {rule}}).SASTFindings.Findings)
 		}
-		for _, mode := range []redoubt.PolicyMode{redoubt.ModeBlock, redoubt.ModeComment, redoubt.ModeBlock} {
+		for _, mode := range []model.PolicyMode{model.ModeBlock, model.ModeComment, model.ModeBlock} {
 			err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				policies, err := tx.Policies(ctx)
 				for _, p := range policies {
-					if p.Product == redoubt.SAST {
+					if p.Product == model.SAST {
 						_, err = tx.SetRuleMode(ctx, p.ID, rule, mode)
 					}
 				}
@@ -120,7 +120,7 @@ func TestModeNow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := blocked() > 0; got != (mode == redoubt.ModeBlock) {
+			if got := blocked() > 0; got != (mode == model.ModeBlock) {
 				t.Errorf("in mode %s, rule-board-block finds %d", mode, blocked())
 			}
 		}

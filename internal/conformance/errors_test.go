@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -118,7 +118,7 @@ func TestTooLarge(t *testing.T) {
 // TestRate holds each token to its own rate, by the clock.
 func TestRate(t *testing.T) {
 	s := newSite(t, "sqlite", server.Limits{Rate: 1, Burst: 3})
-	other := s.newToken(t, redoubt.Token{Name: "other", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}})
+	other := s.newToken(t, model.Token{Name: "other", Scopes: []model.Scope{model.ScopeWebAPI}})
 	ask := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
 	for left := 2; left >= 0; left-- {
 		a := ask("")

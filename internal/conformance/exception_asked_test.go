@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // askedProjects number the projects that newFinding makes.
@@ -58,7 +58,7 @@ func askRequest(body object) request {
 func TestExceptionRequestsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
-		viewer, triager, other := s.as(t, "dev", redoubt.RoleViewer), s.as(t, "sec", redoubt.RoleTriager), s.as(t, "eve", redoubt.RoleViewer)
+		viewer, triager, other := s.as(t, "dev", model.RoleViewer), s.as(t, "sec", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		last := s.clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
 		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
 		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", ask).Exception

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -39,7 +39,7 @@ func (s *site) conditionOnly(t testing.TB, policyID string) int64 {
 func TestExceptionsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
-		s.condition(t, false, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh})
+		s.condition(t, false, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh})
 		s.depend(t, "main", "4.17.21")
 		if got := s.depend(t, "topic", "4.17.20"); !got.Blocked {
 			t.Fatalf("before: %+v", got)
@@ -63,7 +63,7 @@ func TestExceptionsByAPI(t *testing.T) {
 		if len(list) != 1 || list[0].ID != one.ID || list[0].Ignores != 1 || one.Reason != "build tools only" {
 			t.Errorf("%+v in %+v", one, list)
 		}
-		globbed := s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: redoubt.ProjectGlobs{"other/*"}})
+		globbed := s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"other/*"}})
 		if got := get[api.ListExceptionsResponse](t, &site{url: s.url, client: s.client, deployment: s.deployment, token: globbed}, "exceptions"); len(got.Exceptions) != 0 {
 			t.Errorf("behind the globs: %+v", got)
 		}
@@ -144,7 +144,7 @@ func TestConditionsByAPI(t *testing.T) {
 			t.Errorf("%+v, %v", left, err)
 		}
 		refused(t, s.send(t, request{method: "DELETE", path: path + "/1"}), 404, api.CodeNotFound)
-		bound := s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: redoubt.ProjectGlobs{"**"}})
+		bound := s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"**"}})
 		refused(t, s.send(t, request{method: "POST", path: path, token: bound, body: object{"mode": "block", "direct": true}}), 404, api.CodeNotFound)
 		if got := s.audited(t, "policy.update"); len(got) != 3 || !strings.Contains(got[2], "high") || got[2] == got[0] {
 			t.Errorf("in the audit log: %q", got)

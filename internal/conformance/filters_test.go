@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -89,7 +89,7 @@ func coreFilters[R any](w *world, core func(R) *api.FindingCore) []filter[R] {
 		{"status", statuses, equals(func(r R) string { return core(r).Status })},
 		{"triage_reasons", reasons, equals(func(r R) string { return deref(core(r).TriageReason) })},
 		{"severities", severities, equals(func(r R) string { return core(r).Severity })},
-		{"ref", []string{"main", "refs/heads/feature/x", "refs/pull/7/merge"}, func(_ *world, r R, v string) bool { return core(r).Ref == redoubt.FullRef(v) }},
+		{"ref", []string{"main", "refs/heads/feature/x", "refs/pull/7/merge"}, func(_ *world, r R, v string) bool { return core(r).Ref == model.FullRef(v) }},
 		{"click_to_fix_pr_state", []string{"open", "merged"}, func(w *world, r R, v string) bool {
 			prs, _ := w.notes[lineage(core(r))]["click_to_fix_prs"].([]object)
 			return slices.ContainsFunc(prs, func(pr object) bool { return pr["state"] == v })

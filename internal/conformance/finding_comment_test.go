@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // commented names a finding, and a new comment on it.
@@ -33,13 +33,13 @@ func commentWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 func TestFindingCommentsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
-		dev, other, chief := s.as(t, "dev", redoubt.RoleViewer), s.as(t, "eve", redoubt.RoleTriager), s.as(t, "chief", redoubt.RoleAdmin)
+		dev, other, chief := s.as(t, "dev", model.RoleViewer), s.as(t, "eve", model.RoleTriager), s.as(t, "chief", model.RoleAdmin)
 		on := commentsOf(code[0].ID)
 		c := post[api.FindingCommentResponse](t, dev, on, object{"text": " @eve, @chief: is it <b>reachable</b>? @nobody "}).Comment
 		if c.Text != "@eve, @chief: is it <b>reachable</b>? @nobody" || !slices.Equal(c.Mentions, []string{"chief", "eve"}) || c.WithdrawnAt != nil || c.WrittenBy != "token:dev" {
 			t.Errorf("written: %+v", c)
 		}
-		for what, text := range map[string]any{"nothing": " \n", "too long": strings.Repeat("x", redoubt.MaxNote+1), "no text": 5, "a NUL": "a\x00b"} {
+		for what, text := range map[string]any{"nothing": " \n", "too long": strings.Repeat("x", model.MaxNote+1), "no text": 5, "a NUL": "a\x00b"} {
 			t.Run(what, func(t *testing.T) {
 				refused(t, dev.send(t, request{method: "POST", path: on, body: object{"text": text}}), 400, api.CodeInvalidArgument)
 			})

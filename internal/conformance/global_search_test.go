@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -29,7 +29,7 @@ func TestSearch(t *testing.T) {
 		s.publish(t, record{id: "GHSA-aaaa-bbbb-cccc", aliases: []string{"CVE-2026-11111"}, name: "lodash", fixed: "9.0.0"},
 			record{id: "GHSA-dddd-eeee-ffff", name: "nobody-has-it", fixed: "1.0.0"})
 		s.inventory(t, "main", "1.0.0")
-		ada, eve := s.as(t, "ada", redoubt.RoleTriager), s.as(t, "eve", redoubt.RoleViewer)
+		ada, eve := s.as(t, "ada", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "Old lodash", "issue_type": "sca", "query": "q=lodash"})
 		post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "Of all: lodash", "issue_type": "sca", "query": "q=lodash", "shared": true})
 
@@ -85,7 +85,7 @@ func TestSearchOfABoundToken(t *testing.T) {
 		s.inventory(t, "main", "1.0.0")
 		post[api.SavedViewResponse](t, s, "saved-views", object{"name": "lodash", "issue_type": "sca", "query": "", "shared": true})
 		bound := *s
-		bound.token = s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, ProjectGlobs: []string{"acme/shop"}})
+		bound.token = s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, ProjectGlobs: []string{"acme/shop"}})
 		for query, want := range map[string][]string{
 			"q=acme":                                 {"project acme/shop 1"},
 			"q=payments":                             nil,

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -138,7 +138,7 @@ func TestSameKeyAgain(t *testing.T) {
 			}
 		}
 		// After a day the key is free again.
-		s.clock.Advance(redoubt.AnswerKept + time.Second)
+		s.clock.Advance(model.AnswerKept + time.Second)
 		before := s.trace(t)
 		again := s.send(t, writes["createProject"].with("key-createProject"))
 		if after := s.trace(t); again.status != 200 || again.header.Get("Idempotency-Replayed") != "" || after == before {
@@ -152,7 +152,7 @@ func TestSameKeyAgain(t *testing.T) {
 func (s *site) trace(t testing.TB) string {
 	t.Helper()
 	scans := all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{}))
-	var events []redoubt.AuditEvent
+	var events []model.AuditEvent
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		events, err = tx.AuditEvents(ctx, 0, 10_000)
 		return err
@@ -216,7 +216,7 @@ func TestKeyRefusals(t *testing.T) {
 			t.Errorf("after a refusal: %s", a.body)
 		}
 		narrow := tags("later", "right")
-		narrow.token = s.newToken(t, redoubt.Token{Name: "narrow", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/*"}})
+		narrow.token = s.newToken(t, model.Token{Name: "narrow", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/*"}})
 		refused(t, s.send(t, narrow), 409, api.CodeConflict)
 		listing := request{method: "GET", path: "projects", header: map[string]string{"Idempotency-Key": "not a key"}}
 		if a := s.send(t, listing); a.status != 200 {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -80,17 +80,17 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 	post[api.AddPolicyRulesResponse](t, w.site, "policies/"+w.policyOnly(t)+"/rules", object{"text": ruleText("another-rule-is-stored", "x")})
 	unlike("another text of a rule is stored", 0)
 
-	ci := w.newToken(t, redoubt.Token{Name: "hands in only", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	ci := w.newToken(t, model.Token{Name: "hands in only", Scopes: []model.Scope{model.ScopeCI}})
 	in := &site{url: w.url, client: w.client, deployment: w.deployment, token: ci, clock: w.clock}
 	if got := in.imported(t, query, body); got.Outcome != "applied" {
 		t.Errorf("from who may not decide: %s", got.Outcome)
 	}
 	unlike("from who may", 0)
 
-	var project redoubt.Project
+	var project model.Project
 	change := func(fn func(ctx context.Context, tx *store.Tx) error) {
 		t.Helper()
-		if err := w.store.Update(t.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, fn); err != nil {
+		if err := w.store.Update(t.Context(), w.deployment.ID, model.Actor{Kind: "cli"}, fn); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func testMergedCommits(t *testing.T, w *world) {
 	w.imported(t, query+"c1", a)
 	w.imported(t, query+"c2", b)
 	w.imported(t, "project=acme/followed-too&ref=main&commit=d1", a)
-	err := w.store.Update(t.Context(), w.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+	err := w.store.Update(t.Context(), w.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
 		from, err := tx.ProjectByName(ctx, "acme/followed-too")
 		if err != nil {
 			return err

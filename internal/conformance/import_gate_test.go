@@ -10,19 +10,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // blockImported puts a rule that is known from imports into mode block.
 func (s *site) blockImported(t *testing.T, name string) {
 	t.Helper()
-	err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+	err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
-			if p.Default && p.Product == redoubt.SAST {
-				_, err = tx.SetRuleMode(ctx, p.ID, name, redoubt.ModeBlock)
+			if p.Default && p.Product == model.SAST {
+				_, err = tx.SetRuleMode(ctx, p.ID, name, model.ModeBlock)
 			}
 		}
 		return err

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -102,7 +102,7 @@ func TestAConnectionThatBreaksSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		var id int64
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "bare", BaseURL: "https://git.example/bare"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+			c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "bare", BaseURL: "https://git.example/bare"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 			id = c.ID
 			return err
 		})
@@ -254,16 +254,16 @@ func TestRunsByAPI(t *testing.T) {
 // work has a runner take the oldest run and say something.
 func (s *site) work(t testing.TB, id int64) {
 	t.Helper()
-	var run redoubt.Run
+	var run model.Run
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "r1", TokenID: 4711})
+		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "r1", TokenID: 4711})
 		if err == nil {
 			run, _, err = tx.LeaseRun(ctx, runner.ID, nil)
 		}
 		return err
 	})
 	if err == nil {
-		err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, run.Claim, store.RunProgress{State: redoubt.RunScanning, Log: []byte("fetching über git\n")})
+		err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Log: []byte("fetching über git\n")})
 	}
 	if err != nil || run.ID != id {
 		t.Fatalf("run %d was taken, want %d: %v", run.ID, id, err)
@@ -305,7 +305,7 @@ func TestManagedScanStatusTellsTheTruth(t *testing.T) {
 			t.Errorf("under way: %+v", got)
 		}
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.FinishRun(ctx, run.ID, 1, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the branch is gone"})
+			_, err := tx.FinishRun(ctx, run.ID, 1, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})
 			return err
 		})
 		if err != nil {
@@ -333,7 +333,7 @@ func TestRunnersAreListed(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect(t, "ours")
 		s.runner(t, "idle")
-		s.clock.Advance(redoubt.RunnerGone + time.Second)
+		s.clock.Advance(model.RunnerGone + time.Second)
 		run := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
 		s.work(t, run.ID)
 		list := get[api.ListRunnersResponse](t, s, "runners").Runners
@@ -348,7 +348,7 @@ func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ConnectionResponse](t, s, "connections", gitea("ours", "**"))
 		theirs := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
-		bound := s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
+		bound := s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
 		own := read[api.RunResponse](t, s.send(t, request{method: "POST", path: "runs", body: object{"project": "group/tools"}, token: bound})).Run
 		list := read[api.ListRunsResponse](t, s.send(t, request{method: "GET", path: "runs", token: bound})).Runs
 		if len(list) != 1 || list[0].ID != own.ID {
@@ -371,8 +371,8 @@ func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
 		scan := s.imported(t, "project=acme/payments&ref=release&filename=audit.sarif", []byte(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"tool"}},"results":[]}]}`))
 		secret := auth.NewSecret(s.deployment.ID)
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			token, err := tx.CreateToken(ctx, redoubt.Token{
-				PublicID: secret.PublicID, Name: "managed run", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/payments"},
+			token, err := tx.CreateToken(ctx, model.Token{
+				PublicID: secret.PublicID, Name: "managed run", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"acme/payments"},
 				ExpiresAt: tx.Now().Add(time.Hour),
 			}, secret.Hash)
 			if err != nil {
@@ -381,7 +381,7 @@ func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
 			return tx.BindRunToken(ctx, run.ID, token.ID)
 		})
 		if err == nil {
-			err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, 1, store.RunProgress{State: redoubt.RunScanning, Ref: "refs/heads/main"})
+			err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, 1, store.RunProgress{State: model.RunScanning, Ref: "refs/heads/main"})
 		}
 		if err != nil {
 			t.Fatal(err)

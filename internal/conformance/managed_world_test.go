@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -47,7 +47,7 @@ func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Keeper {
 	return s.keeper
 }
 
-func (codeHost) Open(_ redoubt.Connection, credential redoubt.HostCredential) (scm.Host, error) {
+func (codeHost) Open(_ model.Connection, credential model.HostCredential) (scm.Host, error) {
 	if credential.Secret != rightToken {
 		return codeHost{refuses: errors.New("the host does not take the credential (401)")}, nil
 	}
@@ -62,12 +62,12 @@ func (h codeHost) Who(context.Context) (scm.Account, error) {
 }
 
 // Hooks implements scm.Host: somebody removes them all the time.
-func (h codeHost) Hooks(context.Context, redoubt.Repository) ([]scm.Hook, error) {
+func (h codeHost) Hooks(context.Context, model.Repository) ([]scm.Hook, error) {
 	return nil, h.refuses
 }
 
 // AddHook implements scm.Host: of web-shop the account is no administrator.
-func (h codeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
+func (h codeHost) AddHook(_ context.Context, r model.Repository, address, secret string) (string, error) {
 	if r.FullName == "acme/web-shop" || secret == "" || !strings.HasPrefix(address, "https://redoubt.example/api/webhooks/") {
 		return "", &scm.HostError{Status: http.StatusForbidden}
 	}
@@ -75,16 +75,16 @@ func (h codeHost) AddHook(_ context.Context, r redoubt.Repository, address, secr
 }
 
 // RemoveHook implements scm.Host.
-func (h codeHost) RemoveHook(context.Context, redoubt.Repository, string) error { return h.refuses }
+func (h codeHost) RemoveHook(context.Context, model.Repository, string) error { return h.refuses }
 
 func (h codeHost) User(_ context.Context, login string) (scm.Account, error) {
 	return scm.Account{ID: "5", Login: login}, h.refuses
 }
 
-func (h codeHost) Repositories(_ context.Context, take func([]redoubt.Repository) error) error {
-	var told []redoubt.Repository
+func (h codeHost) Repositories(_ context.Context, take func([]model.Repository) error) error {
+	var told []model.Repository
 	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "nobody/archived"} {
-		told = append(told, redoubt.Repository{
+		told = append(told, model.Repository{
 			HostID: fmt.Sprint(i + 1), FullName: name, DefaultBranch: "main", Archived: name == "nobody/archived", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name,
 		})
 	}
@@ -117,12 +117,12 @@ func (s *site) projectOnly(t testing.TB, name string) string {
 }
 
 // queueOf queues a run of a project.
-func (s *site) queueOf(t testing.TB, project string, kind redoubt.RunKind, ref string) (r redoubt.Run) {
+func (s *site) queueOf(t testing.TB, project string, kind model.RunKind, ref string) (r model.Run) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, project)
 		if err == nil {
-			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: ref, Kind: kind, Cause: redoubt.RunBySchedule})
+			r, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: ref, Kind: kind, Cause: model.RunBySchedule})
 		}
 		return err
 	})
@@ -132,17 +132,17 @@ func (s *site) queueOf(t testing.TB, project string, kind redoubt.RunKind, ref s
 	return r
 }
 
-func (s *site) queue(t testing.TB, kind redoubt.RunKind, ref string) redoubt.Run {
+func (s *site) queue(t testing.TB, kind model.RunKind, ref string) model.Run {
 	t.Helper()
 	return s.queueOf(t, "acme/payments", kind, ref)
 }
 
 // ended is a run that was cancelled.
-func (s *site) ended(t testing.TB) redoubt.Run {
+func (s *site) ended(t testing.TB) model.Run {
 	t.Helper()
-	r := s.queue(t, redoubt.RunFull, "refs/heads/ended")
+	r := s.queue(t, model.RunFull, "refs/heads/ended")
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		return tx.CancelRun(ctx, r.ID, redoubt.RunStopped)
+		return tx.CancelRun(ctx, r.ID, model.RunStopped)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,20 +154,20 @@ func (s *site) ended(t testing.TB) redoubt.Run {
 var runnerTokens atomic.Int64
 
 // runner is a runner that asked for work with a token of its own, once for each name.
-func (s *site) runner(t testing.TB, name string) (r redoubt.Runner) {
+func (s *site) runner(t testing.TB, name string) (r model.Runner) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		known, err := tx.Runners(ctx)
-		if at := slices.IndexFunc(known, func(k redoubt.Runner) bool { return k.Name == name }); at >= 0 {
+		if at := slices.IndexFunc(known, func(k model.Runner) bool { return k.Name == name }); at >= 0 {
 			r = known[at]
 		}
 		if err != nil || r.ID != 0 {
 			return err
 		}
 		secret := fmt.Sprint("runner-", name, "-", runnerTokens.Add(1))
-		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner " + name, PublicID: secret, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(secret))
+		token, err := tx.CreateToken(ctx, model.Token{Name: "runner " + name, PublicID: secret, Scopes: []model.Scope{model.ScopeRunner}}, storetest.TokenHash(secret))
 		if err == nil {
-			r, err = tx.SeeRunner(ctx, redoubt.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
+			r, err = tx.SeeRunner(ctx, model.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
 		}
 		return err
 	})
@@ -181,7 +181,7 @@ func (s *site) runner(t testing.TB, name string) (r redoubt.Runner) {
 func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
-	run := "runs/" + fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/keyed").ID)
+	run := "runs/" + fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/keyed").ID)
 	names := func(name string) object { return object{"names": []string{name}} }
 	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop")) // where webhooks are refused: that may pass, and is not kept
 	maps.Copy(writes, map[string]keyedWrite{

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 )
 
@@ -35,7 +35,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	chain := map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SCA")}
 	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
 	connected := map[string]string{"connectionId": fmt.Sprint(w.connect(t, "ours").ID)}
-	run := map[string]string{"runId": fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/main").ID)}
+	run := map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/main").ID)}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
 	telling := w.told(t, "ours")
@@ -149,7 +149,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "nobody/none"}}, {body: object{"project": "single"}}}},
 		"getRun":               {ours: run},
 		"getRunLog":            {ours: run},
-		"cancelRun":            {ours: map[string]string{"runId": fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/other").ID)}},
+		"cancelRun":            {ours: map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/other").ID)}},
 		"retryRun":             {ours: map[string]string{"runId": fmt.Sprint(w.ended(t).ID)}},
 		"listRunners":          {},
 		"revokeRunner":         {ours: map[string]string{"runnerId": fmt.Sprint(w.runner(t, "matrix").ID)}},
@@ -240,14 +240,14 @@ func testTokens(t *testing.T, w *world) {
 // badTokens are tokens that will not do, by what is wrong with them.
 func (w *world) badTokens(t *testing.T) map[string]string {
 	t.Helper()
-	scopes := func(list ...redoubt.Scope) []redoubt.Scope { return list }
+	scopes := func(list ...model.Scope) []model.Scope { return list }
 	tokens := map[string]string{
 		"none": "-", "garbage": "garbage", "another server's": "rdt_2_" + strings.Repeat("a", 52) + "_00000000",
-		"expired":   w.newToken(t, redoubt.Token{Name: "expired", Scopes: scopes(redoubt.ScopeWebAPI), ExpiresAt: w.clock.Now().Add(-time.Second)}),
-		"revoked":   w.newToken(t, redoubt.Token{Name: "revoked", Scopes: scopes(redoubt.ScopeWebAPI)}),
-		"ci only":   w.newToken(t, redoubt.Token{Name: "ci only", Scopes: scopes(redoubt.ScopeCI)}),
-		"read only": w.newToken(t, redoubt.Token{Name: "read only", Scopes: scopes(redoubt.ScopeWebAPI, redoubt.ScopeReadOnly)}),
-		"no scope":  w.newToken(t, redoubt.Token{Name: "no scope", Scopes: scopes(redoubt.ScopeReadOnly)}),
+		"expired":   w.newToken(t, model.Token{Name: "expired", Scopes: scopes(model.ScopeWebAPI), ExpiresAt: w.clock.Now().Add(-time.Second)}),
+		"revoked":   w.newToken(t, model.Token{Name: "revoked", Scopes: scopes(model.ScopeWebAPI)}),
+		"ci only":   w.newToken(t, model.Token{Name: "ci only", Scopes: scopes(model.ScopeCI)}),
+		"read only": w.newToken(t, model.Token{Name: "read only", Scopes: scopes(model.ScopeWebAPI, model.ScopeReadOnly)}),
+		"no scope":  w.newToken(t, model.Token{Name: "no scope", Scopes: scopes(model.ScopeReadOnly)}),
 	}
 	w.revoke(t, "revoked")
 	return tokens
@@ -257,7 +257,7 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 // token's globs leave out, or that nobody has: all are the same 404.
 func testForeign(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
-	rival.token = rival.newToken(t, redoubt.Token{Name: "foreign", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	theirs := w.foreignParts(t, rival)
 	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
 		if r.Scope == server.Anyone {
@@ -324,7 +324,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"connectionId": {theirs, "4000000000", "0", "01", "x"},
-		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", redoubt.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
+		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", model.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 
 		"commentId":          {rival.commented(t, rival.newFinding(t))["commentId"], "4000000000", "0", "x"},

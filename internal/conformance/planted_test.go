@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
@@ -187,8 +187,8 @@ func (g *garden) serveScanners() {
 	a := agent.New(agent.Config{
 		Store: g.store, Logger: log, Clock: g.clock.Now, SecretKey: secretKey, MaxUpload: 1 << 20, Wait: time.Minute,
 		EncodeOutcome: server.ScanAnswer,
-		CloneSource: func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
-			return redoubt.CloneSource{URL: "https://git.example/acme/payments"}, nil
+		CloneSource: func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
+			return model.CloneSource{URL: "https://git.example/acme/payments"}, nil
 		},
 	})
 	scans := queue.Kind{Work: queue.Do(a.Apply), Attempts: agent.Attempts, Abandoned: a.Abandoned}
@@ -333,10 +333,10 @@ func (g *garden) people() {
 // runner plants the logs and the reasons of runs.
 func (g *garden) runner() {
 	g.connect(g.T, "ours")
-	token := g.newToken(g.T, redoubt.Token{Name: "runner", Scopes: []redoubt.Scope{redoubt.ScopeRunner}})
+	token := g.newToken(g.T, model.Token{Name: "runner", Scopes: []model.Scope{model.ScopeRunner}})
 	c := &api.Client{BaseURL: g.scanners, Token: token, Retries: -1}
 	for i := range credentialKinds {
-		g.queue(g.T, redoubt.RunFull, fmt.Sprint("refs/heads/run-", i))
+		g.queue(g.T, model.RunFull, fmt.Sprint("refs/heads/run-", i))
 		g.clock.Advance(time.Minute)
 		run, err := c.LeaseRun(g.Context(), api.LeaseRunRequest{Name: "r1", Version: "test", Wait: 5})
 		if err != nil || run == nil {

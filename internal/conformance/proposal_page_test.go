@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
@@ -22,7 +22,7 @@ import (
 type triager struct{ *site }
 
 func (v triager) Viewer(*http.Request) (web.Viewer, error) {
-	return web.Viewer{User: "ada", Role: redoubt.RoleTriager, Deployment: v.deployment}, nil
+	return web.Viewer{User: "ada", Role: model.RoleTriager, Deployment: v.deployment}, nil
 }
 
 // page is what a triager sees at an address below the deployment.
@@ -63,7 +63,7 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 			statement("CVE-2026-3", "pkg:pypi/flask", `"status": "affected", "action_statement": "Update."`) + "," +
 			statement("CVE-2026-4", "pkg:pypi/none", `"status": "fixed"`) + `]}`)
 		mine := s.token
-		s.token = s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		s.token = s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 		id, err := strconv.ParseInt(s.imported(t, "project=acme/pay&ref=main", document).VEX[0].ID, 10, 64)
 		if err != nil {
 			t.Fatal(err)

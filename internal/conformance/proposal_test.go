@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -30,7 +30,7 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 			grype = `{"matches": [], "ignoredMatches": [{"vulnerability": {"id": "CVE-2026-3", "severity": "High"}, "artifact": {"name": "flask", "version": "1.0", "type": "python", "purl": "pkg:pypi/flask@1.0", "locations": [{"path": "/requirements.txt"}]}}], "descriptor": {"name": "grype", "version": "0.90"}}`
 		)
 		triager := s.token
-		ci := s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		ci := s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 		as := func(token, file, body string) (note string, outcomes []string) {
 			s.token = token
 			got := s.imported(t, "project=acme/pay&ref=main&full=true&filename="+file, []byte(body))
@@ -82,8 +82,8 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		as(ci, "c.sarif", strings.Replace(sarif, `"two"`, `"two more"`, 1))
 		expect("and what uploads alone say then", "0 0", "2 2")
 
-		err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested, Limit: 10})
+		err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionRequested, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 				if h.Document == nil || h.Target != "urn:acme" {
 					continue
 				}
-				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != redoubt.VEXHeld {
+				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != model.VEXHeld {
 					t.Errorf("accepted: %+v, %v", got, err)
 				}
 				if _, err := exceptions.AcceptVEX(ctx, tx, h.ID); err == nil {
@@ -111,22 +111,22 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 // proposal or makes older ones go, says so, and brings its findings.
 func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 	s := newSite(t, "sqlite")
-	s.token = s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	s.token = s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 	bom := func(n int) []byte {
 		return fmt.Appendf(nil, `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:3e671687-395b-41f5-a30f-%012d", "version": 1, "components": [
 			{"type": "library", "bom-ref": "c", "name": "a", "version": "1", "purl": "pkg:npm/a@1"}, {"type": "library", "name": "b", "version": "%d", "purl": "pkg:npm/b@%d"}],
 			"vulnerabilities": [{"id": "CVE-2026-1", "analysis": {"state": "not_affected"}, "affects": [{"ref": "c"}]}]}`, n, n, n)
 	}
-	for i := range redoubt.MaxVEXProposals + 1 {
+	for i := range model.MaxVEXProposals + 1 {
 		got := s.imported(t, fmt.Sprintf("project=acme/pay&ref=branch-%d", i), bom(i))
-		if len(got.VEX) != 1 || got.VEX[0].Outcome != "proposed" || strings.Contains(got.Note, "1 older proposals") != (i == redoubt.MaxVEXProposals) {
+		if len(got.VEX) != 1 || got.VEX[0].Outcome != "proposed" || strings.Contains(got.Note, "1 older proposals") != (i == model.MaxVEXProposals) {
 			t.Fatalf("upload %d: %+v, %q", i, got.VEX, got.Note)
 		}
 	}
 	s.proposesTooManyAtOnce(t)
 	statement := `{"vulnerability": {"name": "CVE-2026-1"}, "products": [{"@id": "pkg:npm/a"}], "status": "fixed"},`
 	large := `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:large", "version": 1, "statements": [` +
-		strings.TrimSuffix(strings.Repeat(statement, redoubt.MaxVEXProposedStatements+1), ",") + `]}`
+		strings.TrimSuffix(strings.Repeat(statement, model.MaxVEXProposedStatements+1), ",") + `]}`
 	got, err := s.api().ImportReports(t.Context(), s.deployment.Slug, api.ImportQuery{Project: "acme/other", Ref: "main"},
 		[]api.File{{Name: "large.json", Data: []byte(large)}, {Name: "bom.json", Data: bom(0)}})
 	if err != nil || len(got.Imports) != 2 {
@@ -148,8 +148,8 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 	t.Helper()
 	const more = 5
 	var files []api.File
-	for i := range redoubt.MaxVEXProposals + more + 1 {
-		name := fmt.Sprint("urn:", min(i, redoubt.MaxVEXProposals+more-1))
+	for i := range model.MaxVEXProposals + more + 1 {
+		name := fmt.Sprint("urn:", min(i, model.MaxVEXProposals+more-1))
 		files = append(files, api.File{Name: fmt.Sprint(i, ".json"), Data: fmt.Appendf(nil, `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": %q, "version": %d, "statements": [
 			{"vulnerability": {"name": "CVE-2026-%d"}, "products": [{"@id": "pkg:npm/a"}], "status": "fixed"}]}`, name, i+1, i)})
 	}
@@ -165,7 +165,7 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(held) != redoubt.MaxVEXProposals {
+	if err != nil || len(held) != model.MaxVEXProposals {
 		t.Fatalf("%d are held, %v", len(held), err)
 	}
 	dropped := 0
@@ -192,9 +192,9 @@ func (s *site) proposalOnly(t testing.TB, name string) (id string) {
 		if err != nil || len(projects) == 0 {
 			return fmt.Errorf("no project: %w", err)
 		}
-		receipt, err := exceptions.PutVEX(ctx, tx, redoubt.VEXDocument{
+		receipt, err := exceptions.PutVEX(ctx, tx, model.VEXDocument{
 			Name: "urn:" + name, Format: "OpenVEX", ProjectID: projects[0].ID, Proposed: true,
-			Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: name}},
+			Statements: []model.VEXStatement{{Names: []string{"CVE-1"}, Status: model.VEXFixed, Detail: name}},
 		})
 		id = itoa(receipt.Document.ID)
 		return err

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // suppressed is a report that mutes a call in each of the files, and not by a
@@ -29,7 +29,7 @@ func suppressed(paths ...string) []byte {
 func TestMutesOfPeopleGoWithTheirFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		triager := s.token
-		ci := s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		ci := s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 		var blocked []string // by the last report
 		send := func(token, ref string, paths ...string) api.Import {
 			t.Helper()

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestAViewOfWhatIsGoneSaysSo in each answer that it selects nothing in: no findings would be
@@ -46,7 +46,7 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 			}
 		}
 		bound := *s
-		bound.token = s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+		bound.token = s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 		says(&bound, keep("repos=acme%2Fpayments"), "acme/payments")
 		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
 			t.Error("a list of no view says so too")

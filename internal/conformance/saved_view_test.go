@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -38,18 +38,18 @@ func savedViewWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 }
 
 // as is the site for a user's token.
-func (s *site) as(t testing.TB, name string, role redoubt.Role) *site {
+func (s *site) as(t testing.TB, name string, role model.Role) *site {
 	t.Helper()
-	var u redoubt.User
+	var u model.User
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name}, role)
+		u, err = tx.CreateUser(ctx, model.User{Name: name}, role)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := *s
-	other.token = s.newToken(t, redoubt.Token{Name: name, UserID: u.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}})
+	other.token = s.newToken(t, model.Token{Name: name, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI}})
 	return &other
 }
 
@@ -58,7 +58,7 @@ func (s *site) as(t testing.TB, name string, role redoubt.Role) *site {
 func TestSavedViewsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
-		ada, ben, eve := s.as(t, "ada", redoubt.RoleTriager), s.as(t, "ben", redoubt.RoleTriager), s.as(t, "eve", redoubt.RoleViewer)
+		ada, ben, eve := s.as(t, "ada", model.RoleTriager), s.as(t, "ben", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		body := func(with object) object {
 			out := object{"name": "High", "issue_type": "sast", "query": "?severities=high&sort=due&page=3&status=open"}
 			maps.Copy(out, with)
@@ -135,7 +135,7 @@ func manyProjects(n int) string {
 func TestFindingsOfASavedView(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
-		ada := s.as(t, "ada", redoubt.RoleTriager)
+		ada := s.as(t, "ada", model.RoleTriager)
 		s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID, code[1].ID}, "new_assignee": "ada"})
 		keep := func(query string) string {
 			return fmt.Sprint(post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "View: " + query, "issue_type": "sast", "query": query}).View.ID)
@@ -239,7 +239,7 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
-		ada := s.as(t, "ada", redoubt.RoleTriager)
+		ada := s.as(t, "ada", model.RoleTriager)
 		for _, query := range []string{"assignees=%40me", "-assignees=%40me"} {
 			id := fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": query, "issue_type": "sast", "query": query, "shared": true}).View.ID)
 			for _, path := range []string{"findings?view=", "findings/counts?view=", "findings/export?format=jsonl&view="} {

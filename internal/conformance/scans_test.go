@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -47,9 +47,9 @@ func withTime(report []byte, seconds float64) []byte {
 func (s *site) addRunningScan(t testing.TB, project int64, age time.Duration) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.AddScan(ctx, redoubt.Scan{
+		_, err := tx.AddScan(ctx, model.Scan{
 			ProjectID: project, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now().Add(-age), Full: true,
-			Status: redoubt.ScanRunning, Products: redoubt.Products(0).With(redoubt.SCA), TotalTime: -1,
+			Status: model.ScanRunning, Products: model.Products(0).With(model.SCA), TotalTime: -1,
 		})
 		return err
 	})

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestTwoServers writes through one of two servers on one database and reads
@@ -64,7 +64,7 @@ func TestTwoServers(t *testing.T) {
 func TestRevokedBesideTheServer(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		command := s.another(t)
-		token := command.newToken(t, redoubt.Token{Name: "short", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Hour)})
+		token := command.newToken(t, model.Token{Name: "short", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Hour)})
 		ask := func() answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
 		if a := ask(); a.status != 200 {
 			t.Fatalf("a new token: %s", a.body)
@@ -73,7 +73,7 @@ func TestRevokedBesideTheServer(t *testing.T) {
 		s.clock.Advance(time.Second)
 		refused(t, ask(), 401, api.CodeUnauthenticated)
 
-		token = command.newToken(t, redoubt.Token{Name: "expiring", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Minute)})
+		token = command.newToken(t, model.Token{Name: "expiring", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Minute)})
 		s.clock.Advance(time.Minute - time.Microsecond)
 		if a := ask(); a.status != 200 {
 			t.Errorf("before its end: %s", a.body)

@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
@@ -36,7 +36,7 @@ type site struct {
 	config     store.Config
 	clock      *storetest.Clock
 	store      *store.Store
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	token      string
 	server     *server.Server
 	keeper     *hosts.Keeper
@@ -68,7 +68,7 @@ func newSite(t testing.TB, engine string, limits ...server.Limits) *site {
 	s := &site{config: storetest.Database(t, engine, clock), clock: clock}
 	s.open(t, limits...)
 	s.deployment = storetest.Deployment(t, s.store)
-	s.token = s.newToken(t, redoubt.Token{Name: "main", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	s.token = s.newToken(t, model.Token{Name: "main", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	return s
 }
 
@@ -115,8 +115,8 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 }
 
 // exportSBOM does the work of the program's job.
-func (s *site) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
-	var request redoubt.SBOMRequest
+func (s *site) exportSBOM(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
+	var request model.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
 		return nil, "", queue.PermanentError{Reason: err.Error()}
 	}
@@ -128,12 +128,12 @@ func (s *site) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, me
 }
 
 // newToken makes a token of the site's deployment and returns its secret.
-func (s *site) newToken(t testing.TB, token redoubt.Token) string {
+func (s *site) newToken(t testing.TB, token model.Token) string {
 	t.Helper()
 	return tokenOf(t, s.store, s.deployment.ID, token)
 }
 
-func tokenOf(t testing.TB, st *store.Store, deploymentID int64, token redoubt.Token) string {
+func tokenOf(t testing.TB, st *store.Store, deploymentID int64, token model.Token) string {
 	t.Helper()
 	secret := auth.NewSecret(deploymentID)
 	token.PublicID = secret.PublicID

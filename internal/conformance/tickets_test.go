@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ticketOnly is a ticket about a finding, made again where it went.
@@ -170,7 +170,7 @@ func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
 		ids[f.Repository.Name] = f.ID
 	}
 	linked := s.link(t, "https://t.example/browse/SEC-1", ids["acme/seen"], ids["secret/other"])
-	bound := s.newToken(t, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: redoubt.ProjectGlobs{"acme/*"}})
+	bound := s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"acme/*"}})
 	one := read[api.TicketResponse](t, s.send(t, request{method: "GET", path: fmt.Sprint("tickets/", linked.TicketID), token: bound})).Ticket
 	equal(t, "what the ticket is about", one.IssueIDs, []int64{ids["acme/seen"]})
 	found := read[api.FindingResponse](t, s.send(t, request{method: "GET", path: fmt.Sprint("findings/", ids["acme/seen"]), token: bound})).Finding
@@ -181,7 +181,7 @@ func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
 	} {
 		refused(t, s.send(t, request{method: "POST", path: path, token: bound, body: body}), 404, api.CodeNotFound)
 	}
-	other := s.newToken(t, redoubt.Token{Name: "third", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: redoubt.ProjectGlobs{"third/*"}})
+	other := s.newToken(t, model.Token{Name: "third", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"third/*"}})
 	refused(t, s.send(t, request{method: "GET", path: fmt.Sprint("tickets/", linked.TicketID), token: other}), 404, api.CodeNotFound)
 	if list := read[api.ListTicketsResponse](t, s.send(t, request{method: "GET", path: "tickets", token: other})); len(list.Tickets) != 0 {
 		t.Errorf("a token of another project is told of %+v", list.Tickets)

@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // user makes a user with a role in a deployment.
-func (s *site) user(t *testing.T, deployment int64, name string) (u redoubt.User) {
+func (s *site) user(t *testing.T, deployment int64, name string) (u model.User) {
 	t.Helper()
 	err := s.store.Update(t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name}, redoubt.RoleTriager)
+		u, err = tx.CreateUser(ctx, model.User{Name: name}, model.RoleTriager)
 		return err
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *site) assigned(t *testing.T, names ...string) []int64 {
 }
 
 func testAssignee(t *testing.T, s *site, code []codeRow) {
-	all := s.assigned(t, redoubt.AssigneeNobody)
+	all := s.assigned(t, model.AssigneeNobody)
 	if len(all) != len(code) {
 		t.Fatalf("%d of %d findings are nobody's", len(all), len(code))
 	}
@@ -71,7 +71,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	if diff := cmp.Diff(hers, s.assigned(t, "ada")); diff != "" {
 		t.Errorf("hers (-triaged +listed):\n%s", diff)
 	}
-	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{redoubt.AssigneeNobody}, "new_triage_state": "fixing", "new_assignee": "bob"})
+	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{model.AssigneeNobody}, "new_triage_state": "fixing", "new_assignee": "bob"})
 	if len(his)+len(hers) != len(all) || slices.Contains(his, code[0].ID) {
 		t.Errorf("nobody's are %v, hers are %v of %v", his, hers, all)
 	}
@@ -92,7 +92,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	if got := s.triaged(t, object{"issue_type": "sast", "assignees": []string{"ada", "bob"}, "new_assignee": ""}); !slices.Equal(got, all) {
 		t.Errorf("taken away from %v, want %v", got, all)
 	}
-	if got := s.assigned(t, redoubt.AssigneeNobody); !slices.Equal(got, all) {
+	if got := s.assigned(t, model.AssigneeNobody); !slices.Equal(got, all) {
 		t.Errorf("nobody's are %v, want all", got)
 	}
 }
@@ -146,7 +146,7 @@ func testEndOfDecisions(t *testing.T, s *site) {
 	}
 	s.clock.Advance(time.Minute)
 	s.triaged(t, object{"issue_type": "sast", "issue_ids": ids[2:], "new_triage_state": "fixing"})
-	end, _ := redoubt.EndOfDay(today)
+	end, _ := model.EndOfDay(today)
 	s.clock.Advance(end.Sub(s.clock.Now()) - time.Hour)
 	s.upload(t, "acme/end", "other", "full", semgrepReport(w.matches(1, 0, 5)...))
 	if f := s.finding(t, ids[0]); f.Status != "ignored" {
@@ -175,7 +175,7 @@ func (s *site) readTrailOfEnd(t *testing.T, id int64) {
 			return err
 		}
 		last := trail[len(trail)-1]
-		if len(trail) != 2 || last.By.Kind != "system" || last.Note != "ignored until "+redoubt.LastDay(last.Before.Until)+" (UTC) is over" {
+		if len(trail) != 2 || last.By.Kind != "system" || last.Note != "ignored until "+model.LastDay(last.Before.Until)+" (UTC) is over" {
 			t.Errorf("the trail ends with %+v", last)
 		}
 		over, err := tx.CountExpiredDecisions(ctx)

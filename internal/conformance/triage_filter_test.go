@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // selection is the findings of one type that bulk triage may select.
@@ -91,7 +91,7 @@ func (w *world) note(f *api.FindingCore, part, member string) any {
 
 func epssBand(e *api.EPSSScore) string {
 	if e == nil {
-		return redoubt.BandOf(nil).String()
+		return model.BandOf(nil).String()
 	}
 	switch {
 	case e.Score >= 0.5:

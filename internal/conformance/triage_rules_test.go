@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -325,7 +325,7 @@ func testTriageWhole(t *testing.T, s *site) {
 // TestTriageNeedsToWrite holds that a token that may only read is refused.
 func TestTriageNeedsToWrite(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		s.token = s.newToken(t, redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+		s.token = s.newToken(t, model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 		refused(t, s.triage(t, object{"issue_type": "sast", "issue_ids": []int{1}, "new_triage_state": "ignored"}), 403, api.CodePermissionDenied)
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestAdvisoriesRateWhatAScannerDoesNot has a scanner report what a database rates, and
@@ -30,7 +30,7 @@ func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
 		wants(t, "in other words", []string{s.unratedScan(t, "main", "other")}, "0 1 0")
 		wants(t, "still", live(), "2 refs/heads/main high false")
 
-		s.condition(t, true, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh})
+		s.condition(t, true, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh})
 		s.inventory(t, "topic", "4.17.19")
 		wants(t, "the gate", gateOf(s.unratedGate(t, "topic", "4.17.19")), "lodash 4.17.19 block")
 

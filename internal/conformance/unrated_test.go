@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -64,13 +64,13 @@ func (s *site) unratedBy(t *testing.T) map[string]bool {
 func (s *site) forgetRatings(t *testing.T) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		var writes []redoubt.FindingWrite
+		var writes []model.FindingWrite
 		for id := int64(1); id <= 2; id++ {
 			o, err := tx.Finding(ctx, id)
 			if err != nil {
 				return err
 			}
-			w := redoubt.FindingWrite{Finding: o.Finding, Body: bytes.Replace(o.Body, []byte(`"severity_unrated":true,`), nil, 1), Evidence: o.Evidence}
+			w := model.FindingWrite{Finding: o.Finding, Body: bytes.Replace(o.Body, []byte(`"severity_unrated":true,`), nil, 1), Evidence: o.Evidence}
 			if len(w.Body) != len(o.Body) {
 				w.Content[0]++
 			}
@@ -79,7 +79,7 @@ func (s *site) forgetRatings(t *testing.T) {
 		if err := tx.UpdateFindings(ctx, writes); err != nil {
 			return err
 		}
-		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+		return tx.SaveAdvisoryMatch(ctx, model.AdvisoryProgress{}, 0)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -27,7 +27,7 @@ import (
 // uploader is somebody at the pages who may sign out.
 type uploader struct {
 	*site
-	role redoubt.Role
+	role model.Role
 	left bool
 	http.Handler
 }
@@ -40,11 +40,11 @@ func (u *uploader) Viewer(*http.Request) (web.Viewer, error) {
 }
 
 // uploads is the pages of a site as a member of a role has them.
-func (s *site) uploads(t *testing.T, role redoubt.Role) *uploader {
+func (s *site) uploads(t *testing.T, role model.Role) *uploader {
 	t.Helper()
 	u := &uploader{site: s, role: role}
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateUser(ctx, redoubt.User{Name: "ada", DisplayName: "Ada"}, role)
+		_, err := tx.CreateUser(ctx, model.User{Name: "ada", DisplayName: "Ada"}, role)
 		return err
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *site) scans(t *testing.T) int {
 	t.Helper()
 	var n int
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1000)
+		list, _, err := tx.Scans(ctx, model.ScanFilter{}, store.ScanCursor{}, 1000)
 		n = len(list)
 		return err
 	})
@@ -113,7 +113,7 @@ func (s *site) scans(t *testing.T) int {
 // answer, in the person's name, and says what was taken and what was not.
 func TestUploadOnThePageIsAnImport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		u := s.uploads(t, redoubt.RoleTriager)
+		u := s.uploads(t, model.RoleTriager)
 		report := semgrepReport(found("rules.one", "a.py", 1), found("rules.two", "b.py", 2))
 		byAPI := s.imported(t, "project=acme/by-api&ref=main&full=true", report)
 		files := []file{{"semgrep.json", report}, {"package-lock.json", []byte("{broken")}}
@@ -175,7 +175,7 @@ const notTaken = `data-say="not-taken"`
 // there again, and the text says why.
 func TestUploadOnThePageRefuses(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		u := s.uploads(t, redoubt.RoleTriager)
+		u := s.uploads(t, model.RoleTriager)
 		good := file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))}
 		typed := map[string]string{"project": "acme/shop", "ref": "re<lease"}
 		whole, contentType := form(t, typed, good)
@@ -211,7 +211,7 @@ func TestUploadOnThePageRefuses(t *testing.T) {
 		if w := u.post(t, bytes.NewReader(whole), contentType, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
 			t.Errorf("sent by another site: %d", w.Code)
 		}
-		u.role = redoubt.RoleViewer
+		u.role = model.RoleViewer
 		if w := u.post(t, bytes.NewReader(whole), contentType); w.Code != http.StatusForbidden {
 			t.Errorf("sent by a viewer: %d", w.Code)
 		}
@@ -242,7 +242,7 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 // come in has nothing taken, and finds what was typed.
 func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		u := s.uploads(t, redoubt.RoleTriager)
+		u := s.uploads(t, model.RoleTriager)
 		body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))})
 		half := len(body) / 2
 		for name, happen := range map[string]func(){
@@ -253,7 +253,7 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return tx.SetRole(ctx, m.ID, redoubt.RoleViewer)
+					return tx.SetRole(ctx, m.ID, model.RoleViewer)
 				})
 				if err != nil {
 					t.Error(err)
@@ -275,7 +275,7 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 // TestUploadOnThePageIsBounded: by the bytes that the API takes, told or not.
 func TestUploadOnThePageIsBounded(t *testing.T) {
 	s := newSite(t, "sqlite", server.Limits{Upload: 1 << 20})
-	u := s.uploads(t, redoubt.RoleTriager)
+	u := s.uploads(t, model.RoleTriager)
 	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}
 	body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, large)
 	for name, sent := range map[string]io.Reader{"told": bytes.NewReader(body), "not told": struct{ io.Reader }{bytes.NewReader(body)}} {

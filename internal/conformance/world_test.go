@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -20,7 +20,7 @@ import (
 // second tenant with the same names.
 type world struct {
 	*site
-	rival        redoubt.Deployment
+	rival        model.Deployment
 	rivalProject int64 // one of theirs, once a test asked
 	projects     []api.Project
 	rules        map[string]scanRule // by name
@@ -48,7 +48,7 @@ var worldProjects = []string{
 func newWorld(t *testing.T, engine string) *world {
 	t.Helper()
 	w := &world{site: newSite(t, engine), rules: map[string]scanRule{}, notes: map[string]object{}}
-	w.globbed = w.newToken(t, redoubt.Token{Name: "globbed", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
+	w.globbed = w.newToken(t, model.Token{Name: "globbed", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
 	w.addRival(t)
 	w.publish(t, record{id: "GHSA-0000", aliases: []string{"CVE-2024-0001"}, name: "nobody-has-it", fixed: "1.0.0"})
 	for i := range worldProjects {
@@ -70,7 +70,7 @@ func (w *world) addRival(t *testing.T) {
 		t.Fatal(err)
 	}
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
-	rival.token = rival.newToken(t, redoubt.Token{Name: "main", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	rival.token = rival.newToken(t, model.Token{Name: "main", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	for i, name := range worldProjects {
 		rival.upload(t, name, "main", "full", semgrepReport(w.matches(i, 0, 20)...))
 	}

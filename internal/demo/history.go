@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Event is one thing that happened: one of its members is set, beside when and who.
@@ -16,11 +16,11 @@ type Event struct {
 	By        string        // name of the person; empty for what CI and the server do
 	Scan      *Step
 	Triage    *Triage
-	Condition *redoubt.PolicyCondition   // for the policy on the supply chain
-	Due       map[string]redoubt.DueDays // by slug of the policy: the days that it gives from then on
-	View      *redoubt.SavedView         // that is shared from then on
-	Exception *redoubt.Exception         // Until is to be set, Lasts from the event on
-	Ask       *Ask                       // Lasts is the end that is wished, from the event on
+	Condition *model.PolicyCondition   // for the policy on the supply chain
+	Due       map[string]model.DueDays // by slug of the policy: the days that it gives from then on
+	View      *model.SavedView         // that is shared from then on
+	Exception *model.Exception         // Until is to be set, Lasts from the event on
+	Ask       *Ask                     // Lasts is the end that is wished, from the event on
 	Comment   *Comment
 	Lasts     time.Duration
 	Block     []string // rules whose findings fail builds from then on
@@ -29,11 +29,11 @@ type Event struct {
 
 // Triage is what a person decides about all findings of a few rules.
 type Triage struct {
-	Type     redoubt.IssueType
+	Type     model.IssueType
 	Projects []string
 	Rules    []string
-	State    redoubt.TriageState
-	Reason   redoubt.TriageReason
+	State    model.TriageState
+	Reason   model.TriageReason
 	Note     string
 	Assignee string        // name of a person; empty leaves it
 	Lasts    time.Duration // from the event on; 0 is without an end
@@ -42,7 +42,7 @@ type Triage struct {
 // Ask is an exception that a person asks for, for the open findings of a rule in a project.
 type Ask struct {
 	Project, Rule string
-	TriageReason  redoubt.TriageReason
+	TriageReason  model.TriageReason
 	Reason        string
 }
 
@@ -52,7 +52,7 @@ type Comment struct{ Project, Rule, Text string }
 // Person is somebody who works with the demo.
 type Person struct {
 	Name, DisplayName string
-	Role              redoubt.Role
+	Role              model.Role
 }
 
 // Owner is the person who looks after the projects.
@@ -60,10 +60,10 @@ const Owner = "maya"
 
 // People are those whose names are in the history.
 var People = []Person{
-	{"maya", "Maya Okafor", redoubt.RoleAdmin},
-	{"jonas", "Jonas Weber", redoubt.RoleTriager},
-	{"ines", "Inês Duarte", redoubt.RoleTriager},
-	{"sam", "Sam Whitfield", redoubt.RoleViewer},
+	{"maya", "Maya Okafor", model.RoleAdmin},
+	{"jonas", "Jonas Weber", model.RoleTriager},
+	{"ines", "Inês Duarte", model.RoleTriager},
+	{"sam", "Sam Whitfield", model.RoleViewer},
 }
 
 // Rules lists the files of Samples with the rules that the scanners are given.
@@ -73,79 +73,79 @@ var Rules = []string{"samples/rules/go.yaml", "samples/rules/infrastructure.yaml
 var decisions = []Event{
 	{Age: 149 * day, News: []string{"samples/advisories/first", "samples/advisories/epss.csv", "samples/advisories/kev.json"}},
 	{Age: 146 * day, By: "jonas", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/web-shop"}, Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
-		State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Note: "Style, not security: the linter has these.",
+		Type: model.SAST, Projects: []string{"acme/web-shop"}, Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
+		State: model.TriageIgnored, Reason: model.AcceptableRisk, Note: "Style, not security: the linter has these.",
 	}},
 	{Age: 133 * day, By: "ines", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"B101"},
-		State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Note: "Only the tests assert.",
+		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"B101"},
+		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "Only the tests assert.",
 	}},
-	{Age: 120 * day, By: "maya", Condition: &redoubt.PolicyCondition{
-		ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityCritical, Fixable: true, GraceDays: 14,
+	{Age: 120 * day, By: "maya", Condition: &model.PolicyCondition{
+		ID: 1, Mode: model.ModeBlock, Severity: model.SeverityCritical, Fixable: true, GraceDays: 14,
 	}},
-	{Age: 120*day - time.Minute, By: "maya", Condition: &redoubt.PolicyCondition{ID: 2, Mode: redoubt.ModeBlock, Exploited: true}},
-	{Age: 119 * day, By: "maya", Due: map[string]redoubt.DueDays{
+	{Age: 120*day - time.Minute, By: "maya", Condition: &model.PolicyCondition{ID: 2, Mode: model.ModeBlock, Exploited: true}},
+	{Age: 119 * day, By: "maya", Due: map[string]model.DueDays{
 		"code": {Critical: 14, High: 60, Medium: 120}, "supply-chain": {Exploited: 7, Critical: 14, High: 45, Medium: 120}, "secrets": {Critical: 1, High: 3, Medium: 14, Low: 30},
 	}},
-	{Age: 119*day - time.Hour, By: "maya", View: &redoubt.SavedView{
-		Name: "Likely to be exploited", IssueType: redoubt.SCA, Query: "epss_probability=high&epss_probability=low&epss_probability=medium&sort=epss",
+	{Age: 119*day - time.Hour, By: "maya", View: &model.SavedView{
+		Name: "Likely to be exploited", IssueType: model.SCA, Query: "epss_probability=high&epss_probability=low&epss_probability=medium&sort=epss",
 	}},
-	{Age: 119*day - 2*time.Hour, By: "maya", View: &redoubt.SavedView{
-		Name: "Overdue, by due date", IssueType: redoubt.SAST, Query: "due=overdue&severities=critical&severities=high&sort=due",
+	{Age: 119*day - 2*time.Hour, By: "maya", View: &model.SavedView{
+		Name: "Overdue, by due date", IssueType: model.SAST, Query: "due=overdue&severities=critical&severities=high&sort=due",
 	}},
 	{Age: 118 * day, By: "maya", Block: []string{
 		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format", "redoubt.javascript.child-process-concatenation",
 		"redoubt.javascript.sql-concatenation", "redoubt.javascript.xss", "redoubt.go.shell-command", "redoubt.go.tls-skip-verify",
 		"redoubt.terraform.public-bucket",
 	}},
-	{Age: 112 * day, By: "maya", Lasts: 150 * day, Exception: &redoubt.Exception{
-		Target: "CKV_AWS_144", Projects: []string{"platform/**"}, TriageReason: redoubt.AcceptableRisk,
+	{Age: 112 * day, By: "maya", Lasts: 150 * day, Exception: &model.Exception{
+		Target: "CKV_AWS_144", Projects: []string{"platform/**"}, TriageReason: model.AcceptableRisk,
 		Reason: "One region is what we promise; see the disaster recovery plan.",
 	}},
-	{Age: 98 * day, By: "maya", Lasts: 60 * day, Exception: &redoubt.Exception{
-		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"}, Projects: []string{"acme/*"}, TriageReason: redoubt.NoTime,
+	{Age: 98 * day, By: "maya", Lasts: 60 * day, Exception: &model.Exception{
+		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"}, Projects: []string{"acme/*"}, TriageReason: model.NoTime,
 		Reason: "Old passwords are hashed anew as people sign in; done in two months.",
 	}},
 	{Age: 92 * day, By: "jonas", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.insecure-random-token"},
-		State: redoubt.TriageReviewing, Note: "Are these tokens ever handed out?",
+		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.insecure-random-token"},
+		State: model.TriageReviewing, Note: "Are these tokens ever handed out?",
 	}},
 	{Age: 79 * day, By: "ines", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
-		State: redoubt.TriageFixing, Note: "In the works for the next release.", Assignee: "ines",
+		Type: model.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
+		State: model.TriageFixing, Note: "In the works for the next release.", Assignee: "ines",
 	}},
 	{Age: 44 * day, By: "ines", Triage: &Triage{
-		Type: redoubt.SCA, Projects: []string{"platform/infra/terraform-modules"}, Rules: []string{"CVE-2021-44228"},
-		State: redoubt.TriageFixing, Note: "The new image is in review.",
+		Type: model.SCA, Projects: []string{"platform/infra/terraform-modules"}, Rules: []string{"CVE-2021-44228"},
+		State: model.TriageFixing, Note: "The new image is in review.",
 	}},
 	{Age: 60 * day, By: "ines", Triage: &Triage{
-		Type: redoubt.Secrets, Projects: []string{"acme/web-shop"}, Rules: []string{"generic-api-key"},
-		State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Note: "The key of the public sandbox, which everybody has.",
+		Type: model.Secrets, Projects: []string{"acme/web-shop"}, Rules: []string{"generic-api-key"},
+		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "The key of the public sandbox, which everybody has.",
 	}},
 	{Age: 47 * day, By: "jonas", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
-		State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Note: "After the move to httpx.",
+		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
+		State: model.TriageIgnored, Reason: model.NoTime, Note: "After the move to httpx.",
 	}},
 	{Age: 24 * day, By: "ines", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.http-no-timeout"},
-		State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Note: "Until the new router is in.", Lasts: 50 * day,
+		Type: model.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.http-no-timeout"},
+		State: model.TriageIgnored, Reason: model.NoTime, Note: "Until the new router is in.", Lasts: 50 * day,
 	}},
 	{Age: 16 * day, By: "maya", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/web-shop", "acme/payments"},
+		Type: model.SAST, Projects: []string{"acme/web-shop", "acme/payments"},
 		Rules:    []string{"redoubt.javascript.child-process-concatenation", "redoubt.python.os-command-from-request"},
 		Assignee: "maya",
 	}},
 	{Age: 15 * day, News: []string{"samples/advisories/later"}},
 	{Age: 13 * day, By: "maya", Triage: &Triage{
-		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
-		State: redoubt.TriageReopened, Note: "It took the checkout down last night.",
+		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
+		State: model.TriageReopened, Note: "It took the checkout down last night.",
 	}},
 	{Age: 3 * day, By: "jonas", Triage: &Triage{
-		Type: redoubt.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
-		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
+		Type: model.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
+		State: model.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
 	}},
 	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
-		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: redoubt.AcceptableRisk,
+		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: model.AcceptableRisk,
 		Reason: "Only the nightly job calls it, with names that we make ourselves. The rewrite is planned for next month.",
 	}},
 	{Age: 25 * time.Hour, By: "sam", Comment: &Comment{

@@ -14,10 +14,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -58,8 +58,8 @@ type evalState struct {
 }
 
 func (p *evals) given() *policy.EffectivePolicy {
-	of := policy.For(redoubt.Project{Name: "acme/payments"}, []redoubt.Policy{{ID: 1, Product: redoubt.SAST}}, []redoubt.ServedRule{{
-		PolicyRule: redoubt.PolicyRule{PolicyID: 1, Rule: redoubt.Rule{Name: "no-eval", IssueType: redoubt.SAST}, Mode: redoubt.ModeBlock},
+	of := policy.For(model.Project{Name: "acme/payments"}, []model.Policy{{ID: 1, Product: model.SAST}}, []model.ServedRule{{
+		PolicyRule: model.PolicyRule{PolicyID: 1, Rule: model.Rule{Name: "no-eval", IssueType: model.SAST}, Mode: model.ModeBlock},
 	}})
 	return &of
 }
@@ -71,12 +71,12 @@ type evalGate struct {
 	judge **policy.Judge
 }
 
-func (g evalGate) Judged(_ context.Context, _ redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error) {
+func (g evalGate) Judged(_ context.Context, _ model.Project, ref string) (rules []string, products []model.IssueType, err error) {
 	rules, products = g.given.Judged(ref)
 	return rules, products, nil
 }
 
-func (g evalGate) Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+func (g evalGate) Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
 	*g.judge, err = edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	return err
 }
@@ -86,12 +86,12 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	t.Helper()
 	p.clock.Advance(time.Minute)
 	out = evalState{ignored: map[byte]bool{}, blocks: map[byte]bool{}, lineages: map[byte]int64{}}
-	err := p.store.Update(context.Background(), p.tenant, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
+	err := p.store.Update(context.Background(), p.tenant, model.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
 		bytes := sha256.Sum256(fmt.Appendf(nil, "%+v", s))
 		upload := ingest.Upload{
-			Project: redoubt.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t), Digest: redoubt.Digest(bytes[:16]),
-			Before: func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+			Project: model.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t), Digest: model.Digest(bytes[:16]),
+			Before: func(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
 				judge, err = edge.Judge(ctx, tx, p.given(), project, scan, seen)
 				return err
 			},
@@ -133,7 +133,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 				return err
 			}
 			letter := s.file[f.Line-1]
-			out.lineages[letter], out.ignored[letter] = f.LineageID, lineages[f.LineageID].Triage.State == redoubt.TriageIgnored
+			out.lineages[letter], out.ignored[letter] = f.LineageID, lineages[f.LineageID].Triage.State == model.TriageIgnored
 		}
 		return nil
 	})
@@ -146,10 +146,10 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 // ignore decides on a lineage.
 func (p *evals) ignore(t rapid.TB, lineage int64) {
 	t.Helper()
-	by := redoubt.Actor{Kind: "user"}
+	by := model.Actor{Kind: "user"}
 	err := p.store.Update(context.Background(), p.tenant, by, func(ctx context.Context, tx *store.Tx) error {
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
-			LineageID: lineage, At: tx.Now(), By: by, Before: redoubt.Triage{State: redoubt.TriageUntriaged}, After: redoubt.Triage{State: redoubt.TriageIgnored, At: tx.Now()},
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{
+			LineageID: lineage, At: tx.Now(), By: by, Before: model.Triage{State: model.TriageUntriaged}, After: model.Triage{State: model.TriageIgnored, At: tx.Now()},
 		}})
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *evals) ignore(t rapid.TB, lineage int64) {
 func (s evalScan) name() string { return cmp.Or(s.path, "a.js") }
 
 // report is what semgrep writes where nobody is logged in; of what is told it adds the code.
-func (s evalScan) report(t rapid.TB) *redoubt.Report {
+func (s evalScan) report(t rapid.TB) *model.Report {
 	t.Helper()
 	results := []any{}
 	var told []int
@@ -383,7 +383,7 @@ func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 }
 
 // findings are all of the project's branch.
-func (p *evals) findings(t testing.TB) (list []redoubt.Finding) {
+func (p *evals) findings(t testing.TB) (list []model.Finding) {
 	t.Helper()
 	err := p.store.View(t.Context(), p.tenant, func(ctx context.Context, tx *store.Tx) error {
 		project, err := tx.ProjectByName(ctx, "acme/payments")

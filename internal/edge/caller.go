@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bearer is the token that a request carries as a bearer; empty for none.
@@ -34,7 +34,7 @@ func Credential(r *http.Request) string {
 }
 
 // How often tokens that are not valid are taken from one network: an address, or
-// the /64 of one of IPv6 (redoubt.Network). A fleet of builds whose token has
+// the /64 of one of IPv6 (model.Network). A fleet of builds whose token has
 // expired gets its 401; who tries tokens is told to wait.
 const (
 	failedPerSecond = 5
@@ -42,7 +42,7 @@ const (
 )
 
 // BusyError means that a client asks too often.
-type BusyError = redoubt.BusyError
+type BusyError = model.BusyError
 
 // ForbiddenError means that the server refuses the sender of a request, whatever it asks for:
 // 403.
@@ -89,7 +89,7 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 		caller, err = auth.Caller{}, auth.ErrUnauthenticated
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) && token != "" {
-		if g := c.failed.Allow(redoubt.Network(OriginOf(r).Address)); !g.OK {
+		if g := c.failed.Allow(model.Network(OriginOf(r).Address)); !g.OK {
 			err = errors.Join(Busy(g, "Too many requests from this address bring a token that is not valid. Check the token."), err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestCredentials(t *testing.T) {
@@ -39,21 +39,21 @@ func TestCredentials(t *testing.T) {
 // oneToken is a store with one token.
 type oneToken struct{ hash string }
 
-func (s oneToken) Deployment(context.Context, string) (redoubt.Deployment, error) {
-	return redoubt.Deployment{ID: 1}, nil
+func (s oneToken) Deployment(context.Context, string) (model.Deployment, error) {
+	return model.Deployment{ID: 1}, nil
 }
 
-func (s oneToken) TokenByHash(_ context.Context, _ int64, hash []byte) (redoubt.Token, error) {
+func (s oneToken) TokenByHash(_ context.Context, _ int64, hash []byte) (model.Token, error) {
 	if string(hash) != s.hash {
-		return redoubt.Token{}, redoubt.ErrNotFound
+		return model.Token{}, model.ErrNotFound
 	}
-	return redoubt.Token{ID: 1, DeploymentID: 1, PublicID: "tok_a"}, nil
+	return model.Token{ID: 1, DeploymentID: 1, PublicID: "tok_a"}, nil
 }
 
-func (s oneToken) TouchTokens(context.Context, []redoubt.TokenUse) error { return nil }
+func (s oneToken) TouchTokens(context.Context, []model.TokenUse) error { return nil }
 
-func (s oneToken) UserRole(context.Context, int64, int64) (redoubt.Role, error) {
-	return redoubt.RoleNone, nil
+func (s oneToken) UserRole(context.Context, int64, int64) (model.Role, error) {
+	return model.RoleNone, nil
 }
 
 func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
@@ -143,27 +143,27 @@ func TestIntake(t *testing.T) {
 	if err := read(one, "1234"); err != nil {
 		t.Errorf("what fits: %v", err)
 	}
-	if err := read(two, "123"); !errors.Is(err, redoubt.ErrUnavailable) {
+	if err := read(two, "123"); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("with others at work: %v", err)
 	}
 	one.Release()
-	if err := read(two, "45"); !errors.Is(err, redoubt.ErrTooLarge) {
+	if err := read(two, "45"); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("over its share: %v", err)
 	}
 	two.Release()
 	if err := Build(one.Body(nil))(5); err != nil {
 		t.Errorf("memory that fits: %v", err)
 	}
-	if err := two.Build(2); !errors.Is(err, redoubt.ErrUnavailable) {
+	if err := two.Build(2); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("memory with others at work: %v", err)
 	}
-	if err := two.Add(2); !errors.Is(err, redoubt.ErrUnavailable) {
+	if err := two.Add(2); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("bytes with others at work: %v", err)
 	}
-	if err := one.Add(2); !errors.Is(err, redoubt.ErrTooLarge) {
+	if err := one.Add(2); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("bytes on top of memory that take more than there ever is: %v", err)
 	}
-	if err := one.Build(9); !errors.Is(err, redoubt.ErrTooLarge) {
+	if err := one.Build(9); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("memory that there never is: %v", err)
 	}
 	one.Release()
@@ -174,8 +174,8 @@ func TestIntake(t *testing.T) {
 }
 
 func TestMayTake(t *testing.T) {
-	for name, want := range map[string]error{"acme/a": nil, "acme/unheard-of": nil, "other/x": redoubt.ErrNotFound, "ACME/a": redoubt.ErrNotFound} {
-		if err := MayTake(redoubt.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
+	for name, want := range map[string]error{"acme/a": nil, "acme/unheard-of": nil, "other/x": model.ErrNotFound, "ACME/a": model.ErrNotFound} {
+		if err := MayTake(model.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := MayTake(nil, name); err != nil {

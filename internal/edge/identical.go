@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // IdenticalGate applies the policies to an identical upload.
 type IdenticalGate interface {
 	// Judged returns the rules and products whose findings Judge needs.
-	Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error)
-	Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error
+	Judged(ctx context.Context, project model.Project, ref string) (rules []string, products []model.IssueType, err error)
+	Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error
 }
 
 // Identical records an upload without its report if Upload.Digest equals the digest of the
@@ -27,8 +27,8 @@ type IdenticalGate interface {
 func Identical(
 	ctx context.Context, tx *store.Tx, gate IdenticalGate, u ingest.Upload,
 ) (sum ingest.Summary, ok bool, err error) {
-	u.Report = &redoubt.Report{Tool: "unread"}
-	if u.Digest == (redoubt.Digest{}) || u.Check(tx.Now()) != nil {
+	u.Report = &model.Report{Tool: "unread"}
+	if u.Digest == (model.Digest{}) || u.Check(tx.Now()) != nil {
 		return sum, false, nil //nolint:nilerr // Apply reports the error
 	}
 	before, project, err := findIdentical(ctx, tx, &u)
@@ -40,7 +40,7 @@ func Identical(
 		return sum, false, err
 	}
 	scan := scanAgain(&u, before, tx.Now())
-	if stream.LastScanID != before.ID || ingest.OutcomeOf(scan, stream) != redoubt.ScanApplied {
+	if stream.LastScanID != before.ID || ingest.OutcomeOf(scan, stream) != model.ScanApplied {
 		return sum, false, nil
 	}
 	account, err := tx.ScanAccount(ctx, before.ID)
@@ -63,16 +63,16 @@ func Identical(
 }
 
 func ignoreNotFound(err error) error {
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-func findIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload) (redoubt.Scan, redoubt.Project, error) {
+func findIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload) (model.Scan, model.Project, error) {
 	project, err := tx.FindProjectForScan(ctx, u.Globs, u.Project)
 	if err != nil {
-		return redoubt.Scan{}, project, err
+		return model.Scan{}, project, err
 	}
 	before, err := tx.ScanOfUpload(ctx, project.ID, u.Ref, u.Digest)
 	return before, project, err
@@ -80,7 +80,7 @@ func findIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload) (redoubt
 
 // scanAgain returns the scan of an upload that is identical to that of another scan. A report
 // without a start time starts when it is uploaded.
-func scanAgain(u *ingest.Upload, before redoubt.Scan, now time.Time) redoubt.Scan {
+func scanAgain(u *ingest.Upload, before model.Scan, now time.Time) model.Scan {
 	scan := before
 	scan.ID, scan.RunID, scan.CompletedAt = 0, 0, now
 	if u.Commit != "" {
@@ -98,14 +98,14 @@ func scanAgain(u *ingest.Upload, before redoubt.Scan, now time.Time) redoubt.Sca
 // judgedOf reads the findings among ids that the gate needs.
 func judgedOf(
 	ctx context.Context, tx *store.Tx, gate IdenticalGate,
-	project redoubt.Project, scan redoubt.Scan, ids []int64,
+	project model.Project, scan model.Scan, ids []int64,
 ) (seen []ingest.Sighting, err error) {
 	rules, products, err := gate.Judged(ctx, project, scan.Ref)
 	if err != nil || len(rules)+len(products) == 0 {
 		return nil, err
 	}
 	rows, err := tx.UnresolvedOf(ctx, project.ID, scan.Ref, scan.Source, rules, products)
-	result := &redoubt.Result{} // the gate reads the rest from the store
+	result := &model.Result{} // the gate reads the rest from the store
 	for i := range rows {
 		if _, reported := slices.BinarySearch(ids, rows[i].ID); reported {
 			seen = append(seen, ingest.Sighting{Result: result, Finding: rows[i]})
@@ -119,8 +119,8 @@ func judgedOf(
 }
 
 func recordIdentical(
-	ctx context.Context, tx *store.Tx, u *ingest.Upload, scan redoubt.Scan,
-	account redoubt.ScanAccount, sum *ingest.Summary,
+	ctx context.Context, tx *store.Tx, u *ingest.Upload, scan model.Scan,
+	account model.ScanAccount, sum *ingest.Summary,
 ) error {
 	project, err := tx.UpdateProjectByScan(ctx, u.Globs, scan.ProjectID, u.Project)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestInProcess: a handler in the process answers as one behind a network does.
@@ -59,9 +59,9 @@ func TestCallerOfTheProcess(t *testing.T) {
 	if _, err := callers.Find(http.Header{}, r, ""); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Errorf("without a caller: %v", err)
 	}
-	operator := auth.ByOperator(redoubt.Deployment{ID: 7, Slug: "acme"}, redoubt.Actor{Kind: "cli", Name: "ada"})
+	operator := auth.ByOperator(model.Deployment{ID: 7, Slug: "acme"}, model.Actor{Kind: "cli", Name: "ada"})
 	got, err := callers.Find(http.Header{}, r.WithContext(WithCaller(t.Context(), operator)), "any")
-	if err != nil || got.Actor().Name != "ada" || !got.Is("acme") || !got.CanUse() || !got.CanWrite() || got.CanRun() || !got.Has(redoubt.RoleAdmin) {
+	if err != nil || got.Actor().Name != "ada" || !got.Is("acme") || !got.CanUse() || !got.CanWrite() || got.CanRun() || !got.Has(model.RoleAdmin) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -32,14 +32,14 @@ type Reservation struct {
 // Reserve begins a reservation of nothing yet.
 func (i *Intake) Reserve() *Reservation { return &Reservation{of: i} }
 
-// Add adds bytes. It answers redoubt.ErrTooLarge to a request that has had its
-// share, and redoubt.ErrUnavailable where others leave no room.
+// Add adds bytes. It answers model.ErrTooLarge to a request that has had its
+// share, and model.ErrUnavailable where others leave no room.
 func (r *Reservation) Add(bytes int) error {
 	r.held += int64(bytes)
 	all := r.of.used.Add(int64(bytes))
 	switch {
 	case r.held-r.built > r.of.Each:
-		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", redoubt.ErrTooLarge, r.of.Each)
+		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", model.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
 		return r.full()
 	}
@@ -47,7 +47,7 @@ func (r *Reservation) Add(bytes int) error {
 }
 
 // Build adds memory that is built of what was read, in bytes, to what all uploads
-// share. It answers redoubt.ErrUnavailable where others leave no room.
+// share. It answers model.ErrUnavailable where others leave no room.
 func (r *Reservation) Build(bytes int) error {
 	r.held += int64(bytes)
 	r.built += int64(bytes)
@@ -79,9 +79,9 @@ func (r *Reservation) Free(bytes int) {
 // than there is, so that waiting would not help.
 func (r *Reservation) full() error {
 	if r.held > r.of.All {
-		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", redoubt.ErrTooLarge, r.of.All)
+		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", model.ErrTooLarge, r.of.All)
 	}
-	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", model.ErrUnavailable)
 }
 
 // longUpload is what an upload holds, in bytes as read and built, that takes seconds

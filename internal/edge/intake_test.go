@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestLargeUploadsLetOthersGoFirst: small ones are stored as they come.
@@ -36,7 +36,7 @@ func TestIntakeAtItsEdges(t *testing.T) {
 		t.Errorf("as much memory as all may take: %v", err)
 	}
 	other := intake.Reserve()
-	if err := room.of.Reserve().Add(1); !errors.Is(err, redoubt.ErrUnavailable) {
+	if err := room.of.Reserve().Add(1); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("one byte more: %v", err)
 	}
 	room.Release()
@@ -44,10 +44,10 @@ func TestIntakeAtItsEdges(t *testing.T) {
 		t.Error(err)
 	}
 	one := intake.Reserve()
-	if err := errors.Join(one.Add(4), one.Build(1)); !errors.Is(err, redoubt.ErrUnavailable) || errors.Is(err, redoubt.ErrTooLarge) {
+	if err := errors.Join(one.Add(4), one.Build(1)); !errors.Is(err, model.ErrUnavailable) || errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("with others at work: %v", err)
 	}
-	if err := one.Build(1); !errors.Is(err, redoubt.ErrUnavailable) || errors.Is(err, redoubt.ErrTooLarge) {
+	if err := one.Build(1); !errors.Is(err, model.ErrUnavailable) || errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("as much alone as all may take, with others at work: %v", err)
 	}
 	large := (&Intake{Each: 1 << 30, All: 1 << 30}).Reserve()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var trust = Trust{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
@@ -108,9 +108,9 @@ func TestHungUp(t *testing.T) {
 		want  bool
 	}{
 		{"the client is gone", gone(nil), fmt.Errorf("read: %w", context.Canceled), true},
-		{"the disk is full, and the client is gone too", gone(nil), redoubt.ErrUnavailable, false},
+		{"the disk is full, and the client is gone too", gone(nil), model.ErrUnavailable, false},
 		{"something broke while the client went", gone(nil), broken, false},
-		{"the server stops", gone(redoubt.ErrUnavailable), context.Canceled, false},
+		{"the server stops", gone(model.ErrUnavailable), context.Canceled, false},
 		{"time ran out", gone(context.DeadlineExceeded), context.DeadlineExceeded, false},
 		{"something of the server's own was cancelled", here, context.Canceled, false},
 		{"all is well", here, nil, false},

@@ -3,17 +3,17 @@ package edge
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Seen answers as if a project that a token's globs leave out did not exist. It
 // takes what looking for the project answered.
-func Seen(globs redoubt.ProjectGlobs, p redoubt.Project, err error) (redoubt.Project, error) {
+func Seen(globs model.ProjectGlobs, p model.Project, err error) (model.Project, error) {
 	if err == nil && !globs.Allows(p.Name) {
-		return redoubt.Project{}, redoubt.ErrNotFound
+		return model.Project{}, model.ErrNotFound
 	}
 	return p, err
 }
@@ -21,29 +21,29 @@ func Seen(globs redoubt.ProjectGlobs, p redoubt.Project, err error) (redoubt.Pro
 // MayTake refuses a name that a token's globs leave out, as if there were none.
 // One that they allow may be taken, though it be an old name of a project that
 // they leave out: that is not there for the token (semantics §12).
-func MayTake(globs redoubt.ProjectGlobs, name string) error {
+func MayTake(globs model.ProjectGlobs, name string) error {
 	if !globs.Allows(name) {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	return nil
 }
 
 // Policies reads policies, and the projects that they are for.
 type Policies interface {
-	Projects(ctx context.Context, q store.ProjectQuery) ([]redoubt.Project, error)
-	Policies(ctx context.Context) ([]redoubt.Policy, error)
-	Policy(ctx context.Context, id int64) (redoubt.Policy, error)
+	Projects(ctx context.Context, q store.ProjectQuery) ([]model.Project, error)
+	Policies(ctx context.Context) ([]model.Policy, error)
+	Policy(ctx context.Context, id int64) (model.Policy, error)
 }
 
 // SeenPolicies lists the policies that a token bound by globs may see: those that
 // cover one of its projects, without what they say of others.
-func SeenPolicies(ctx context.Context, s Policies, globs redoubt.ProjectGlobs) ([]redoubt.Policy, error) {
+func SeenPolicies(ctx context.Context, s Policies, globs model.ProjectGlobs) ([]model.Policy, error) {
 	all, err := s.Policies(ctx)
 	if err != nil || len(globs) == 0 {
 		return all, err
 	}
 	own, err := s.Projects(ctx, store.ProjectQuery{Globs: globs})
-	var seen []redoubt.Policy
+	var seen []model.Policy
 	for _, p := range all {
 		if p, covers := p.Of(own); covers {
 			seen = append(seen, p)
@@ -52,8 +52,8 @@ func SeenPolicies(ctx context.Context, s Policies, globs redoubt.ProjectGlobs) (
 	return seen, err
 }
 
-// SeenPolicy is the one of them that has the id, or redoubt.ErrNotFound.
-func SeenPolicy(ctx context.Context, s Policies, globs redoubt.ProjectGlobs, id int64) (redoubt.Policy, error) {
+// SeenPolicy is the one of them that has the id, or model.ErrNotFound.
+func SeenPolicy(ctx context.Context, s Policies, globs model.ProjectGlobs, id int64) (model.Policy, error) {
 	p, err := s.Policy(ctx, id)
 	if err != nil || len(globs) == 0 {
 		return p, err
@@ -64,13 +64,13 @@ func SeenPolicy(ctx context.Context, s Policies, globs redoubt.ProjectGlobs, id 
 	}
 	p, covers := p.Of(own)
 	if !covers {
-		return p, redoubt.ErrNotFound
+		return p, model.ErrNotFound
 	}
 	return p, nil
 }
 
 // Judge shows the gate what stands before a report is applied.
-func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (*policy.Judge, error) {
+func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy, project model.Project, scan model.Scan, seen []ingest.Sighting) (*policy.Judge, error) {
 	return effective.Judge(ctx, tx, project, scan, reported(seen))
 }
 
@@ -90,7 +90,7 @@ func reported(seen []ingest.Sighting) []policy.Sighting {
 		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed}
 		if d := s.Result.Dependency; d != nil {
 			out[i].Unrated = d.Unrated
-			out[i].Supply = redoubt.SupplyFacts{Package: d.Package, Version: d.Version, Vulnerability: d.Vulnerability, Fixes: d.Fixes, EPSS: d.EPSS}
+			out[i].Supply = model.SupplyFacts{Package: d.Package, Version: d.Version, Vulnerability: d.Vulnerability, Fixes: d.Fixes, EPSS: d.EPSS}
 		}
 	}
 	return out

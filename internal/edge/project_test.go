@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // shelf has policies and projects, and may be broken at one of its methods.
 type shelf struct {
-	projects []redoubt.Project
-	policies []redoubt.Policy
+	projects []model.Project
+	policies []model.Policy
 	broken   string
 }
 
@@ -29,7 +29,7 @@ func (s shelf) fault(method string) error {
 	return nil
 }
 
-func (s shelf) Projects(_ context.Context, q store.ProjectQuery) (list []redoubt.Project, err error) {
+func (s shelf) Projects(_ context.Context, q store.ProjectQuery) (list []model.Project, err error) {
 	for _, p := range s.projects {
 		if q.Globs.Allows(p.Name) {
 			list = append(list, p)
@@ -38,14 +38,14 @@ func (s shelf) Projects(_ context.Context, q store.ProjectQuery) (list []redoubt
 	return list, s.fault("projects")
 }
 
-func (s shelf) Policies(context.Context) ([]redoubt.Policy, error) {
+func (s shelf) Policies(context.Context) ([]model.Policy, error) {
 	return s.policies, s.fault("policies")
 }
 
-func (s shelf) Policy(_ context.Context, id int64) (redoubt.Policy, error) {
-	at := slices.IndexFunc(s.policies, func(p redoubt.Policy) bool { return p.ID == id })
+func (s shelf) Policy(_ context.Context, id int64) (model.Policy, error) {
+	at := slices.IndexFunc(s.policies, func(p model.Policy) bool { return p.ID == id })
 	if at < 0 {
-		return redoubt.Policy{}, redoubt.ErrNotFound
+		return model.Policy{}, model.ErrNotFound
 	}
 	return s.policies[at], s.fault("policy")
 }
@@ -53,16 +53,16 @@ func (s shelf) Policy(_ context.Context, id int64) (redoubt.Policy, error) {
 // A token bound to projects reads the policies of these, and of each of them what it
 // says of these; an unbound one reads all.
 func TestPoliciesOfABoundToken(t *testing.T) {
-	s := shelf{projects: []redoubt.Project{{ID: 1, Name: "acme/a"}, {ID: 2, Name: "other/b"}}, policies: []redoubt.Policy{
+	s := shelf{projects: []model.Project{{ID: 1, Name: "acme/a"}, {ID: 2, Name: "other/b"}}, policies: []model.Policy{
 		{ID: 1, Name: "all"},
-		{ID: 2, Name: "of a", Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}}},
-		{ID: 3, Name: "of b", Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"other/*"}}},
+		{ID: 2, Name: "of a", Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}},
+		{ID: 3, Name: "of b", Scope: model.PolicyScope{Projects: model.ProjectGlobs{"other/*"}}},
 	}}
-	bound := redoubt.ProjectGlobs{"acme/*"}
+	bound := model.ProjectGlobs{"acme/*"}
 	for _, c := range []struct {
-		globs redoubt.ProjectGlobs
+		globs model.ProjectGlobs
 		want  []int64
-	}{{nil, []int64{1, 2, 3}}, {bound, []int64{1, 2}}, {redoubt.ProjectGlobs{"nothing/*"}, []int64{1}}} {
+	}{{nil, []int64{1, 2, 3}}, {bound, []int64{1, 2}}, {model.ProjectGlobs{"nothing/*"}, []int64{1}}} {
 		list, err := SeenPolicies(t.Context(), s, c.globs)
 		var ids []int64
 		for _, p := range list {
@@ -73,12 +73,12 @@ func TestPoliciesOfABoundToken(t *testing.T) {
 		}
 		for id := range int64(5) {
 			p, err := SeenPolicy(t.Context(), s, c.globs, id)
-			if seen := slices.Contains(c.want, id); seen && (err != nil || p.ID != id) || !seen && !errors.Is(err, redoubt.ErrNotFound) {
+			if seen := slices.Contains(c.want, id); seen && (err != nil || p.ID != id) || !seen && !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("%v, policy %d: %+v, %v", c.globs, id, p, err)
 			}
 		}
 	}
-	for broken, reads := range map[string][]redoubt.ProjectGlobs{"policies": {nil, bound}, "projects": {bound}} {
+	for broken, reads := range map[string][]model.ProjectGlobs{"policies": {nil, bound}, "projects": {bound}} {
 		s.broken = broken
 		for _, globs := range reads {
 			if _, err := SeenPolicies(t.Context(), s, globs); !errors.Is(err, errShelf) {
@@ -86,7 +86,7 @@ func TestPoliciesOfABoundToken(t *testing.T) {
 			}
 		}
 	}
-	for broken, reads := range map[string][]redoubt.ProjectGlobs{"policy": {nil, bound}, "projects": {bound}} {
+	for broken, reads := range map[string][]model.ProjectGlobs{"policy": {nil, bound}, "projects": {bound}} {
 		s.broken = broken
 		for _, globs := range reads {
 			if _, err := SeenPolicy(t.Context(), s, globs, 1); !errors.Is(err, errShelf) {
@@ -98,19 +98,19 @@ func TestPoliciesOfABoundToken(t *testing.T) {
 
 // What a token may not see is not there, and what is wrong elsewhere is told as it is.
 func TestSeen(t *testing.T) {
-	bound, mine, theirs := redoubt.ProjectGlobs{"acme/*"}, redoubt.Project{ID: 1, Name: "acme/a"}, redoubt.Project{ID: 2, Name: "other/b"}
+	bound, mine, theirs := model.ProjectGlobs{"acme/*"}, model.Project{ID: 1, Name: "acme/a"}, model.Project{ID: 2, Name: "other/b"}
 	for _, c := range []struct {
-		globs redoubt.ProjectGlobs
-		found redoubt.Project
+		globs model.ProjectGlobs
+		found model.Project
 		err   error
-		want  redoubt.Project
+		want  model.Project
 		as    error
 	}{
 		{nil, theirs, nil, theirs, nil},
 		{bound, mine, nil, mine, nil},
-		{bound, theirs, nil, redoubt.Project{}, redoubt.ErrNotFound},
-		{bound, redoubt.Project{}, errShelf, redoubt.Project{}, errShelf},
-		{nil, redoubt.Project{}, errShelf, redoubt.Project{}, errShelf},
+		{bound, theirs, nil, model.Project{}, model.ErrNotFound},
+		{bound, model.Project{}, errShelf, model.Project{}, errShelf},
+		{nil, model.Project{}, errShelf, model.Project{}, errShelf},
 	} {
 		p, err := Seen(c.globs, c.found, c.err)
 		if diff := cmp.Diff(c.want, p); diff != "" || !errors.Is(err, c.as) {
@@ -121,8 +121,8 @@ func TestSeen(t *testing.T) {
 
 // The gate is shown each sighting of a report, with what of it counts.
 func TestReported(t *testing.T) {
-	finding := redoubt.Finding{ID: 7, Path: "a.py"}
-	got := reported([]ingest.Sighting{{Result: &redoubt.Result{MatchBasedID: "m"}, Finding: finding, Proposed: true}, {Result: &redoubt.Result{}}})
+	finding := model.Finding{ID: 7, Path: "a.py"}
+	got := reported([]ingest.Sighting{{Result: &model.Result{MatchBasedID: "m"}, Finding: finding, Proposed: true}, {Result: &model.Result{}}})
 	if len(got) != 2 || got[0].MatchBasedID != "m" || got[0].Finding.ID != 7 || !got[0].Proposed || got[1].Proposed || len(reported(nil)) != 0 {
 		t.Errorf("shown are %+v", got)
 	}

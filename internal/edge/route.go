@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scope is what a request must show to use a route (semantics §12).
@@ -46,7 +46,7 @@ type Route struct {
 	Method  string
 	Pattern string // of http.ServeMux
 	Scope   Scope
-	Role    redoubt.Role // least one of the person, or of the user who made the token; none for Anyone
+	Role    model.Role // least one of the person, or of the user who made the token; none for Anyone
 	Writes  bool
 	Bound   Bound
 	// Asks says that what it writes decides nothing: it asks somebody to, and so is open to
@@ -55,7 +55,7 @@ type Route struct {
 }
 
 // Row is a row of a table.
-func Row(method, pattern string, scope Scope, role redoubt.Role, writes bool, bound Bound) Route {
+func Row(method, pattern string, scope Scope, role model.Role, writes bool, bound Bound) Route {
 	return Route{Method: method, Pattern: pattern, Scope: scope, Role: role, Writes: writes, Bound: bound}
 }
 
@@ -76,9 +76,9 @@ func (r Route) Faults() (faults []string) {
 	fault(!slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method), "no method")
 	fault(!strings.HasPrefix(r.Pattern, "/"), "no pattern")
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")
-	fault(r.Scope != Anyone && !slices.Contains(redoubt.Roles(), r.Role), "does not say the least role")
-	fault(r.Scope == Anyone && r.Role != redoubt.RoleNone, "asks for a role, and is for anyone")
-	fault(token && r.Writes && r.Role < redoubt.RoleTriager && !r.Asks, "is a write, and open to those who may only look")
+	fault(r.Scope != Anyone && !slices.Contains(model.Roles(), r.Role), "does not say the least role")
+	fault(r.Scope == Anyone && r.Role != model.RoleNone, "asks for a role, and is for anyone")
+	fault(token && r.Writes && r.Role < model.RoleTriager && !r.Asks, "is a write, and open to those who may only look")
 	fault(r.Asks && !r.Writes, "asks, and writes nothing")
 	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes, "changes something by its method, and is said to read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound), "does not say how a bound token is held to its projects")

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -40,7 +40,7 @@ func TestEveryRouteSaysItsFacts(t *testing.T) {
 
 // TestRowsWithoutTheirFacts is what the walk would find.
 func TestRowsWithoutTheirFacts(t *testing.T) {
-	viewer, triager := redoubt.RoleViewer, redoubt.RoleTriager
+	viewer, triager := model.RoleViewer, model.RoleTriager
 	for _, c := range []struct {
 		fault string
 		row   edge.Route
@@ -48,14 +48,14 @@ func TestRowsWithoutTheirFacts(t *testing.T) {
 		{"no method", edge.Row("TRACE", "/x", edge.Person, viewer, edge.Reads, edge.Unbound)},
 		{"no pattern", edge.Row("GET", "", edge.WebAPI, viewer, edge.Reads, edge.Filtered)},
 		{"does not say who may use it", edge.Row("GET", "/x", "", viewer, edge.Reads, edge.Unbound)},
-		{"does not say the least role", edge.Row("GET", "/x", edge.WebAPI, redoubt.RoleNone, edge.Reads, edge.Filtered)},
+		{"does not say the least role", edge.Row("GET", "/x", edge.WebAPI, model.RoleNone, edge.Reads, edge.Filtered)},
 		{"asks for a role, and is for anyone", edge.Row("GET", "/x", edge.Anyone, viewer, edge.Reads, edge.Unbound)},
 		{"does not say how a bound token is held to its projects", edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, "")},
 		{"is a write, and open to those who may only look", edge.Row("POST", "/x", edge.WebAPI, viewer, edge.Writes, edge.ByName)},
 		{"asks, and writes nothing", edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, edge.ByName).Asking()},
 		{"changes something by its method, and is said to read", edge.Row("DELETE", "/x", edge.WebAPI, triager, edge.Reads, edge.ByName)},
 		{"names a project, and does not hold a bound token to the name", edge.Row("GET", "/x/{projectName}", edge.WebAPI, viewer, edge.Reads, edge.Unbound)},
-		{"holds a token to its projects, and asks for none", edge.Row("GET", "/x", edge.Anyone, redoubt.RoleNone, edge.Reads, edge.ByName)},
+		{"holds a token to its projects, and asks for none", edge.Row("GET", "/x", edge.Anyone, model.RoleNone, edge.Reads, edge.ByName)},
 	} {
 		if faults := c.row.Faults(); len(faults) != 1 || !strings.HasSuffix(faults[0], ": "+c.fault) {
 			t.Errorf("a row that %s has the faults %q", c.fault, faults)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,10 +22,10 @@ func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	switch {
 	case err != nil:
 		return err
-	case run.Ref != "" && redoubt.FullRef(ref) != run.Ref:
-		return redoubt.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch", run.Ref)
+	case run.Ref != "" && model.FullRef(ref) != run.Ref:
+		return model.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch", run.Ref)
 	case run.Commit != "" && commit != run.Commit:
-		return redoubt.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
+		return model.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
 	}
 	tx.WorkFor(run.ID)
 	return nil
@@ -33,13 +33,13 @@ func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 
 // MayAddTo refuses what MayHandIn refuses of a scan, and what the token of a managed run adds
 // to a scan that is none of the run: another may scan the same commit at the time.
-func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan redoubt.Scan) error {
+func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.Scan) error {
 	if err := MayHandIn(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
 		return err
 	}
 	run, err := runOf(ctx, tx, caller)
 	if err == nil && run.ID != 0 && scan.RunID != run.ID {
-		err = redoubt.Invalid("scan", "this token is of managed run %d, and scan %d is none of it", run.ID, scan.ID)
+		err = model.Invalid("scan", "this token is of managed run %d, and scan %d is none of it", run.ID, scan.ID)
 	}
 	return err
 }
@@ -50,7 +50,7 @@ func stillIn(ctx context.Context, tx *store.Tx, caller auth.Caller) error {
 	user := caller.Token.UserID
 	if caller.SignedIn == nil {
 		t, err := tx.TokenByID(ctx, caller.Token.ID)
-		if errors.Is(err, redoubt.ErrNotFound) || err == nil && !t.RevokedAt.IsZero() {
+		if errors.Is(err, model.ErrNotFound) || err == nil && !t.RevokedAt.IsZero() {
 			return auth.ErrUnauthenticated
 		}
 		if err != nil || t.UserID == 0 {
@@ -74,17 +74,17 @@ func OfRun(ctx context.Context, tx *store.Tx, caller auth.Caller) (bool, error) 
 // runOf finds the managed run that the caller's token is of; its id is 0 where there is
 // none. A run takes its token along when it ends: who was let in before, and comes to be
 // stored after, is auth.ErrUnauthenticated.
-func runOf(ctx context.Context, tx *store.Tx, caller auth.Caller) (redoubt.Run, error) {
+func runOf(ctx context.Context, tx *store.Tx, caller auth.Caller) (model.Run, error) {
 	t := caller.Token
 	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
-		return redoubt.Run{}, nil
+		return model.Run{}, nil
 	}
 	run, err := tx.RunOfToken(ctx, t.ID)
-	if !errors.Is(err, redoubt.ErrNotFound) {
+	if !errors.Is(err, model.ErrNotFound) {
 		return run, err
 	}
-	if _, err = tx.TokenByID(ctx, t.ID); errors.Is(err, redoubt.ErrNotFound) {
+	if _, err = tx.TokenByID(ctx, t.ID); errors.Is(err, model.ErrNotFound) {
 		err = auth.ErrUnauthenticated
 	}
-	return redoubt.Run{}, err
+	return model.Run{}, err
 }

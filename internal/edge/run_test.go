@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -24,8 +24,8 @@ const (
 type runs struct {
 	t       *testing.T
 	s       *store.Store
-	d       redoubt.Deployment
-	project redoubt.Project
+	d       model.Deployment
+	project model.Project
 	made    int
 }
 
@@ -33,7 +33,7 @@ func newRuns(t *testing.T, s *store.Store) *runs {
 	t.Helper()
 	r := &runs{t: t, s: s, d: storetest.Deployment(t, s)}
 	r.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		r.project, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/payments"})
+		r.project, err = tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/payments"})
 		return err
 	})
 	return r
@@ -47,12 +47,12 @@ func (r *runs) update(write func(ctx context.Context, tx *store.Tx) error) {
 }
 
 // token makes a token as managed runs have them, with a change.
-func (r *runs) token(change func(*redoubt.Token)) auth.Caller {
+func (r *runs) token(change func(*model.Token)) auth.Caller {
 	r.t.Helper()
 	r.made++
 	secret := auth.NewSecret(r.d.ID)
-	token := redoubt.Token{
-		PublicID: secret.PublicID, Name: "t", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{r.project.Name},
+	token := model.Token{
+		PublicID: secret.PublicID, Name: "t", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{r.project.Name},
 		ExpiresAt: storetest.Epoch.Add(time.Hour),
 	}
 	if change != nil {
@@ -66,10 +66,10 @@ func (r *runs) token(change func(*redoubt.Token)) auth.Caller {
 }
 
 // lease has a runner take a run, which uploads with a token.
-func (r *runs) lease(run redoubt.Run, by auth.Caller) (leased redoubt.Run) {
+func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 	r.t.Helper()
 	r.update(func(ctx context.Context, tx *store.Tx) error {
-		run.ProjectID, run.Kind, run.Cause = r.project.ID, redoubt.RunFull, redoubt.RunByHand
+		run.ProjectID, run.Kind, run.Cause = r.project.ID, model.RunFull, model.RunByHand
 		if _, err := tx.QueueRun(ctx, run); err != nil {
 			return err
 		}
@@ -105,24 +105,24 @@ func (r *runs) ofRun(by auth.Caller) (is bool, err error) {
 
 func TestTokensOfRunsAreHeldToThem(t *testing.T) {
 	for name, c := range map[string]struct {
-		run         redoubt.Run
+		run         model.Run
 		ref, commit string
 		held        bool
 	}{
-		"its own":               {redoubt.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/main", commit, true},
-		"its own, in short":     {redoubt.Run{Ref: "refs/heads/main", Commit: commit}, "main", commit, true},
-		"another branch":        {redoubt.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/other", commit, false},
-		"another commit":        {redoubt.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/main", otherCommit, false},
-		"none":                  {redoubt.Run{Ref: "refs/heads/main", Commit: commit}, "", "", false},
-		"a commit not told yet": {redoubt.Run{Ref: "refs/heads/main"}, "refs/heads/main", otherCommit, true},
-		"a branch not told yet": {redoubt.Run{Commit: commit}, "refs/heads/other", commit, true},
+		"its own":               {model.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/main", commit, true},
+		"its own, in short":     {model.Run{Ref: "refs/heads/main", Commit: commit}, "main", commit, true},
+		"another branch":        {model.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/other", commit, false},
+		"another commit":        {model.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/main", otherCommit, false},
+		"none":                  {model.Run{Ref: "refs/heads/main", Commit: commit}, "", "", false},
+		"a commit not told yet": {model.Run{Ref: "refs/heads/main"}, "refs/heads/main", otherCommit, true},
+		"a branch not told yet": {model.Run{Commit: commit}, "refs/heads/other", commit, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRuns(t, storetest.New(t, "sqlite"))
 			by := r.token(nil)
 			r.lease(c.run, by)
 			err := r.hold(by, c.ref, c.commit)
-			if _, refused := errors.AsType[*redoubt.InvalidError](err); (err == nil) != c.held || refused == c.held {
+			if _, refused := errors.AsType[*model.InvalidError](err); (err == nil) != c.held || refused == c.held {
 				t.Errorf("%s of %q at %q: %v", name, c.ref, c.commit, err)
 			}
 			if is, err := r.ofRun(by); !is || err != nil {
@@ -138,9 +138,9 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
 		by := r.token(nil)
-		run := r.lease(redoubt.Run{Ref: "refs/heads/main", Commit: commit}, by)
+		run := r.lease(model.Run{Ref: "refs/heads/main", Commit: commit}, by)
 		r.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.CancelRun(ctx, run.ID, redoubt.RunStopped)
+			return tx.CancelRun(ctx, run.ID, model.RunStopped)
 		})
 		for _, ref := range []string{"refs/heads/main", "refs/heads/other"} {
 			if err := r.hold(by, ref, commit); !errors.Is(err, auth.ErrUnauthenticated) {
@@ -158,21 +158,21 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
-		anybodys := func(t *redoubt.Token) { t.ProjectGlobs, t.ExpiresAt = nil, time.Time{} }
-		var ada redoubt.User
+		anybodys := func(t *model.Token) { t.ProjectGlobs, t.ExpiresAt = nil, time.Time{} }
+		var ada model.User
 		r.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			ada, err = tx.CreateUser(ctx, redoubt.User{Name: "ada", PasswordHash: "x"}, redoubt.RoleTriager)
+			ada, err = tx.CreateUser(ctx, model.User{Name: "ada", PasswordHash: "x"}, model.RoleTriager)
 			return err
 		})
 		revoked := r.token(anybodys)
-		ofAda := r.token(func(t *redoubt.Token) { anybodys(t); t.UserID = ada.ID })
-		ofAda.Role = redoubt.RoleTriager
+		ofAda := r.token(func(t *model.Token) { anybodys(t); t.UserID = ada.ID })
+		ofAda.Role = model.RoleTriager
 		for name, c := range map[string]struct {
 			by   auth.Caller
 			over func(ctx context.Context, tx *store.Tx) error
 		}{
 			"revoked":                     {revoked, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, revoked.Token.ID) }},
-			"of a person who may no more": {ofAda, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleViewer) }},
+			"of a person who may no more": {ofAda, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleViewer) }},
 		} {
 			if err := r.hold(c.by, "main", commit); err != nil {
 				t.Errorf("one that will be %s: %v", name, err)
@@ -188,12 +188,12 @@ func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
 func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
-		r.lease(redoubt.Run{Ref: "refs/heads/main", Commit: commit}, r.token(nil))
-		for name, change := range map[string]func(*redoubt.Token){
+		r.lease(model.Run{Ref: "refs/heads/main", Commit: commit}, r.token(nil))
+		for name, change := range map[string]func(*model.Token){
 			"of its shape":    nil,
-			"without an end":  func(t *redoubt.Token) { t.ExpiresAt = time.Time{} },
-			"of two projects": func(t *redoubt.Token) { t.ProjectGlobs = []string{"a", "b"} },
-			"of all projects": func(t *redoubt.Token) { t.ProjectGlobs = nil },
+			"without an end":  func(t *model.Token) { t.ExpiresAt = time.Time{} },
+			"of two projects": func(t *model.Token) { t.ProjectGlobs = []string{"a", "b"} },
+			"of all projects": func(t *model.Token) { t.ProjectGlobs = nil },
 		} {
 			by := r.token(change)
 			if err := r.hold(by, "refs/heads/other", otherCommit); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -15,8 +15,8 @@ const ticketPoll = 100 * time.Millisecond
 // while goOn returns true. It returns the tickets by id.
 func AwaitTickets(
 	ctx context.Context, st *store.Store, deploymentID int64, ids []int64, most time.Duration, goOn func() bool,
-) (map[int64]redoubt.Ticket, error) {
-	tickets := make(map[int64]redoubt.Ticket, len(ids))
+) (map[int64]model.Ticket, error) {
+	tickets := make(map[int64]model.Ticket, len(ids))
 	for waited := time.Duration(0); ; waited += ticketPoll {
 		pending := false
 		err := st.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -24,7 +24,7 @@ func AwaitTickets(
 				if tickets[id], err = tx.Ticket(ctx, id); err != nil {
 					return err
 				}
-				pending = pending || tickets[id].State == redoubt.TicketRequested
+				pending = pending || tickets[id].State == model.TicketRequested
 			}
 			return nil
 		})

@@ -8,44 +8,44 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // full is a store that holds as much as there may be.
 type full struct{ Store }
 
-func (full) Now() time.Time       { return now }
-func (full) Actor() redoubt.Actor { return redoubt.Actor{} }
+func (full) Now() time.Time     { return now }
+func (full) Actor() model.Actor { return model.Actor{} }
 
-func (full) Exceptions(context.Context) ([]redoubt.Exception, error) {
-	return slices.Repeat([]redoubt.Exception{{State: redoubt.ExceptionActive}}, redoubt.MaxExceptions), nil
+func (full) Exceptions(context.Context) ([]model.Exception, error) {
+	return slices.Repeat([]model.Exception{{State: model.ExceptionActive}}, model.MaxExceptions), nil
 }
 
-func (full) CountVEX(context.Context, bool) (int, error) { return redoubt.MaxVEXDocuments, nil }
+func (full) CountVEX(context.Context, bool) (int, error) { return model.MaxVEXDocuments, nil }
 
-func (full) HeldVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXDocument, error) {
-	return redoubt.VEXDocument{}, redoubt.ErrNotFound
+func (full) HeldVEX(context.Context, model.VEXDocument) (model.VEXDocument, error) {
+	return model.VEXDocument{}, model.ErrNotFound
 }
 
 // wordy is a store whose exceptions say as much as they may.
 type wordy struct{ full }
 
-func (wordy) Exceptions(context.Context) ([]redoubt.Exception, error) {
-	half := strings.Repeat("x", redoubt.MaxExceptionBytes/4)
-	return []redoubt.Exception{{State: redoubt.ExceptionActive, Target: half, Reason: half}, {State: redoubt.ExceptionActive, Paths: redoubt.PathGlobs{half}, Projects: redoubt.ProjectGlobs{half}}}, nil
+func (wordy) Exceptions(context.Context) ([]model.Exception, error) {
+	half := strings.Repeat("x", model.MaxExceptionBytes/4)
+	return []model.Exception{{State: model.ExceptionActive, Target: half, Reason: half}, {State: model.ExceptionActive, Paths: model.PathGlobs{half}, Projects: model.ProjectGlobs{half}}}, nil
 }
 
 func TestOneTooManyIsRefused(t *testing.T) {
-	_, _, err := Add(t.Context(), full{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
-	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
+	_, _, err := Add(t.Context(), full{}, model.Exception{Target: "x", Reason: "y", TriageReason: model.AcceptableRisk})
+	if _, ok := errors.AsType[*model.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
 		t.Errorf("an exception: %v", err)
 	}
-	_, _, err = Add(t.Context(), wordy{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
-	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "33554434 bytes") {
+	_, _, err = Add(t.Context(), wordy{}, model.Exception{Target: "x", Reason: "y", TriageReason: model.AcceptableRisk})
+	if _, ok := errors.AsType[*model.InvalidError](err); !ok || !strings.Contains(err.Error(), "33554434 bytes") {
 		t.Errorf("one that says too much beside the others: %v", err)
 	}
-	_, err = PutVEX(t.Context(), full{}, redoubt.VEXDocument{Name: "urn:x", Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}}}})
-	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "20000 VEX documents") {
+	_, err = PutVEX(t.Context(), full{}, model.VEXDocument{Name: "urn:x", Statements: []model.VEXStatement{{Names: []string{"CVE-1"}}}})
+	if _, ok := errors.AsType[*model.InvalidError](err); !ok || !strings.Contains(err.Error(), "20000 VEX documents") {
 		t.Errorf("a document: %v", err)
 	}
 }

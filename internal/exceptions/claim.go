@@ -5,17 +5,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // claim is what a VEX document says of a vulnerability.
-type claim struct{ redoubt.VEXClaim }
+type claim struct{ model.VEXClaim }
 
 // claimed is what documents say of occurrences: of each what counts there, and
 // of these the most cautious. It is nil where they say nothing of one of them, so
 // that none hides what is somewhere else.
-func claimed(p redoubt.Project, active []*redoubt.ExceptionOccurrence) (best *claim) {
+func claimed(p model.Project, active []*model.ExceptionOccurrence) (best *claim) {
 	for _, o := range active {
 		here := claimedOf(p, o)
 		if here == nil {
@@ -29,7 +29,7 @@ func claimed(p redoubt.Project, active []*redoubt.ExceptionOccurrence) (best *cl
 }
 
 // claimedOf is the claim that counts for one occurrence, or nil.
-func claimedOf(p redoubt.Project, o *redoubt.ExceptionOccurrence) (best *claim) {
+func claimedOf(p model.Project, o *model.ExceptionOccurrence) (best *claim) {
 	for _, said := range o.Claims {
 		if c := (&claim{said}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
 			best = c
@@ -40,7 +40,7 @@ func claimedOf(p redoubt.Project, o *redoubt.ExceptionOccurrence) (best *claim) 
 
 // covers reports whether the claim, which is about the vulnerability, is about
 // the occurrence too.
-func (c *claim) covers(p redoubt.Project, o *redoubt.ExceptionOccurrence) bool {
+func (c *claim) covers(p model.Project, o *model.ExceptionOccurrence) bool {
 	d, s := c.Document, c.Statement
 	if !isFor(d, p, o.Ref) || o.Package == "" {
 		return false
@@ -50,17 +50,17 @@ func (c *claim) covers(p redoubt.Project, o *redoubt.ExceptionOccurrence) bool {
 		return false
 	}
 	key := purl.VEXKey(o.Ecosystem, o.Package)
-	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v redoubt.VEXPackage) bool {
+	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v model.VEXPackage) bool {
 		return v.Key == key && (v.Version == "" || v.Version == purl.Version(key, o.Version))
 	})
 }
 
 // isFor reports whether a document is for a project and a ref.
-func isFor(d *redoubt.VEXDocument, p redoubt.Project, ref string) bool {
+func isFor(d *model.VEXDocument, p model.Project, ref string) bool {
 	if d.ProjectID != 0 {
 		return d.ProjectID == p.ID && (d.Ref == "" || d.Ref == ref)
 	}
-	return redoubt.PolicyScope{Projects: d.Projects}.Covers(p)
+	return model.PolicyScope{Projects: d.Projects}.Covers(p)
 }
 
 // at is when the claim was made. A date ahead of the document's arrival counts
@@ -87,11 +87,11 @@ func (c *claim) order(b *claim) int {
 // caution ranks what a claim makes of a finding: the less it hides, the higher.
 func (c *claim) caution() int {
 	switch c.Statement.Triage().State {
-	case redoubt.TriageIgnored:
+	case model.TriageIgnored:
 		return 0
-	case redoubt.TriageReviewing:
+	case model.TriageReviewing:
 		return 1
-	case redoubt.TriageFixing:
+	case model.TriageFixing:
 		return 2
 	}
 	return 3
@@ -105,7 +105,7 @@ func (c *claim) note() string {
 		text += " by " + d.Author
 	}
 	text += " of " + c.at().UTC().Format(time.DateOnly) + ": "
-	if s.Status == redoubt.VEXUnclaimed {
+	if s.Status == model.VEXUnclaimed {
 		text += s.Triage().State.String()
 	} else {
 		text += s.Status.String()
@@ -116,5 +116,5 @@ func (c *claim) note() string {
 	if s.Detail != "" {
 		text += ". " + s.Detail
 	}
-	return redoubt.Shorten(text, redoubt.MaxNote)
+	return model.Shorten(text, model.MaxNote)
 }

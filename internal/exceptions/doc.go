@@ -3,5 +3,5 @@
 // (semantics §5).
 //
 // It reads no documents, answers no HTTP and writes no SQL. What it needs of the
-// storage is declared in Store; what it judges is redoubt.ExceptionCase.
+// storage is declared in Store; what it judges is model.ExceptionCase.
 package exceptions

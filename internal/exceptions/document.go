@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // PutVEX holds a document in place of an older one of its name and scope, and
 // brings the findings that either speaks of in line in the same transaction. An
 // older document than the one held changes nothing; one without statements
-// withdraws what is held. One document too many is a *redoubt.InvalidError.
-func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
+// withdraws what is held. One document too many is a *model.InvalidError.
+func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VEXReceipt, err error) {
 	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor()
 	d.IssuedAt = d.IssuedAt.UTC().Truncate(time.Microsecond) // as it is stored
 	if d.Proposed {
@@ -24,7 +24,7 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 	}
 	held, err := heldOrNone(ctx, s, d)
 	d.ID = cmp.Or(held.ID, d.ID)
-	receipt = redoubt.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
+	receipt = model.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
 	if err == nil {
 		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, held)
 	}
@@ -40,12 +40,12 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 
 // replace makes the outcome true, and returns the document's id and how many
 // lineages changed.
-func replace(ctx context.Context, s Store, o redoubt.VEXOutcome, d, held redoubt.VEXDocument) (id int64, changed int, err error) {
+func replace(ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument) (id int64, changed int, err error) {
 	switch o {
-	case redoubt.VEXHeld:
+	case model.VEXHeld:
 		d.ID, err = save(ctx, s, d, held)
-	case redoubt.VEXWithdrawn:
-		err = s.EndVEX(ctx, held, redoubt.ExceptionEnded, "A newer document says nothing any more.")
+	case model.VEXWithdrawn:
+		err = s.EndVEX(ctx, held, model.ExceptionEnded, "A newer document says nothing any more.")
 	default:
 		return d.ID, 0, nil
 	}
@@ -64,7 +64,7 @@ func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.EndVEX(ctx, d, redoubt.ExceptionEnded, ""); err != nil {
+	if err := s.EndVEX(ctx, d, model.ExceptionEnded, ""); err != nil {
 		return nil, err
 	}
 	return applyVEX(ctx, s, d, nil)
@@ -72,32 +72,32 @@ func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err erro
 
 // outcome is what becomes of a document beside the one that is held, whose id is
 // 0 where there is none.
-func outcome(d, held *redoubt.VEXDocument) redoubt.VEXOutcome {
+func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 	switch {
 	case held.ID == 0 && len(d.Statements) == 0:
-		return redoubt.VEXSame
+		return model.VEXSame
 	case held.ID == 0:
-		return redoubt.VEXHeld
+		return model.VEXHeld
 	case !newer(d, held):
-		return redoubt.VEXOlder
+		return model.VEXOlder
 	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && sayTheSame(d.Statements, held.Statements):
-		return redoubt.VEXSame
+		return model.VEXSame
 	case len(d.Statements) == 0:
-		return redoubt.VEXWithdrawn
+		return model.VEXWithdrawn
 	}
-	return redoubt.VEXHeld
+	return model.VEXHeld
 }
 
 // newer reports whether a document is to take the place of another of its name:
 // by version, then by when it was issued. It also does where that tells neither
 // apart.
-func newer(d, than *redoubt.VEXDocument) bool {
+func newer(d, than *model.VEXDocument) bool {
 	return cmp.Or(cmp.Compare(d.Version, than.Version), issued(d).Compare(issued(than))) >= 0
 }
 
 // issued is when a document was issued. A date ahead of its arrival, if that is
 // known, counts as that, or a wrong clock would be right for ever.
-func issued(d *redoubt.VEXDocument) time.Time {
+func issued(d *model.VEXDocument) time.Time {
 	if !d.ReceivedAt.IsZero() && d.IssuedAt.After(d.ReceivedAt) {
 		return d.ReceivedAt
 	}
@@ -105,21 +105,21 @@ func issued(d *redoubt.VEXDocument) time.Time {
 }
 
 // sayTheSame compares statements as they are stored.
-func sayTheSame(a, b []redoubt.VEXStatement) bool {
+func sayTheSame(a, b []model.VEXStatement) bool {
 	textA, errA := json.Marshal(a)
 	textB, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(textA, textB)
 }
 
 // save stores a document that counts, unless it is one too many.
-func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, error) {
+func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error) {
 	if held.ID == 0 {
 		n, err := s.CountVEX(ctx, false)
 		if err != nil {
 			return 0, err
 		}
-		if n >= redoubt.MaxVEXDocuments {
-			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt exceptions list, redoubt exceptions delete)", n)
+		if n >= model.MaxVEXDocuments {
+			return 0, model.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt exceptions list, redoubt exceptions delete)", n)
 		}
 	}
 	return s.SaveVEX(ctx, d, held)
@@ -127,7 +127,7 @@ func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, err
 
 // applyVEX brings all in line that a document speaks of or decided about, or that
 // earlier statements of it spoke of.
-func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []redoubt.VEXStatement) (Effect, error) {
+func applyVEX(ctx context.Context, s Store, d model.VEXDocument, earlier []model.VEXStatement) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
@@ -137,9 +137,9 @@ func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []red
 
 // scopeOfVEX is all that a document speaks of or decided about, or that earlier
 // statements of it spoke of.
-func scopeOfVEX(d redoubt.VEXDocument, earlier []redoubt.VEXStatement) redoubt.ExceptionScope {
-	scope := redoubt.ExceptionScope{Actors: []redoubt.Actor{d.Actor()}}
-	for _, list := range [][]redoubt.VEXStatement{d.Statements, earlier} {
+func scopeOfVEX(d model.VEXDocument, earlier []model.VEXStatement) model.ExceptionScope {
+	scope := model.ExceptionScope{Actors: []model.Actor{d.Actor()}}
+	for _, list := range [][]model.VEXStatement{d.Statements, earlier} {
 		for i := range list {
 			scope.Names = append(scope.Names, list[i].Names...)
 		}

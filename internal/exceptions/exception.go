@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Effect is what an exception or its end changes: an event a lineage, by the ids of
 // those.
-type Effect []redoubt.TriageEvent
+type Effect []model.TriageEvent
 
 // Selection names the lineages and what was decided about them before, in hex. It
 // is the same for an exception that is tried and one that is made.
@@ -29,9 +29,9 @@ func (f Effect) Selection() string {
 
 // Add makes an active exception of a target, which ignores what it covers in the same
 // transaction, and returns it with its id and what it changed. One that will not
-// do, or is one too many, is a *redoubt.InvalidError.
-func Add(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.Exception, changed Effect, err error) {
-	e.Reason, e.State = redact.Text(e.Reason), redoubt.ExceptionActive
+// do, or is one too many, is a *model.InvalidError.
+func Add(ctx context.Context, s Store, e model.Exception) (_ model.Exception, changed Effect, err error) {
+	e.Reason, e.State = redact.Text(e.Reason), model.ExceptionActive
 	if err := e.Check(s.Now()); err != nil {
 		return e, nil, err
 	}
@@ -46,9 +46,9 @@ func Add(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.Exception
 	return e, changed, err
 }
 
-// roomFor lists the active exceptions, or says as a *redoubt.InvalidError that there may be no
+// roomFor lists the active exceptions, or says as a *model.InvalidError that there may be no
 // more beside them.
-func roomFor(ctx context.Context, s Store, e redoubt.Exception) ([]redoubt.Exception, error) {
+func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
@@ -59,24 +59,24 @@ func roomFor(ctx context.Context, s Store, e redoubt.Exception) ([]redoubt.Excep
 			n, said = n+1, said+list[i].Length()
 		}
 	}
-	if n >= redoubt.MaxExceptions {
-		return nil, redoubt.Invalid("target", "%d exceptions are active, as many as may be: remove one first", n)
+	if n >= model.MaxExceptions {
+		return nil, model.Invalid("target", "%d exceptions are active, as many as may be: remove one first", n)
 	}
-	if said > redoubt.MaxExceptionBytes {
-		return nil, redoubt.Invalid("target", "the %d active exceptions and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", n, said, redoubt.MaxExceptionBytes)
+	if said > model.MaxExceptionBytes {
+		return nil, model.Invalid("target", "the %d active exceptions and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", n, said, model.MaxExceptionBytes)
 	}
 	return list, nil
 }
 
 // Remove ends an active exception, and reopens what it ignored in the same
-// transaction. One that is unknown or not active is redoubt.ErrNotFound.
-func Remove(ctx context.Context, s Store, id int64) (_ redoubt.Exception, changed Effect, err error) {
+// transaction. One that is unknown or not active is model.ErrNotFound.
+func Remove(ctx context.Context, s Store, id int64) (_ model.Exception, changed Effect, err error) {
 	before, err := s.Exception(ctx, id)
 	if err != nil {
 		return before, nil, err
 	}
-	if before.State != redoubt.ExceptionActive {
-		return before, nil, fmt.Errorf("exception %d is %s, not active: %w", id, before.State, redoubt.ErrNotFound)
+	if before.State != model.ExceptionActive {
+		return before, nil, fmt.Errorf("exception %d is %s, not active: %w", id, before.State, model.ErrNotFound)
 	}
 	if before.Document != nil {
 		if changed, err = removeVEX(ctx, s, id); err != nil {
@@ -86,7 +86,7 @@ func Remove(ctx context.Context, s Store, id int64) (_ redoubt.Exception, change
 		return e, changed, err
 	}
 	e := before
-	e.State = redoubt.ExceptionEnded
+	e.State = model.ExceptionEnded
 	if e, err = s.DecideException(ctx, "delete", before, e); err != nil {
 		return e, nil, err
 	}
@@ -100,7 +100,7 @@ func Remove(ctx context.Context, s Store, id int64) (_ redoubt.Exception, change
 
 // applyException brings in line what an exception can cover and returns what that
 // changed; then, beside that, what expired ones still ignore.
-func applyException(ctx context.Context, s Store, list []redoubt.Exception, scope redoubt.ExceptionScope) (changed Effect, err error) {
+func applyException(ctx context.Context, s Store, list []model.Exception, scope model.ExceptionScope) (changed Effect, err error) {
 	if changed, err = apply(ctx, s, list, scope); err != nil {
 		return nil, err
 	}
@@ -111,17 +111,17 @@ func applyException(ctx context.Context, s Store, list []redoubt.Exception, scop
 }
 
 // PreviewAdding returns what Add would change. It only reads.
-func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
+func PreviewAdding(ctx context.Context, s Store, e model.Exception) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.ID, e.State = math.MaxInt64, redoubt.ExceptionActive // those that are there come first, as they will
+	e.ID, e.State = math.MaxInt64, model.ExceptionActive // those that are there come first, as they will
 	return judge(ctx, s, append(list, e), scopeOf(e))
 }
 
 // PreviewRemoving returns what Remove would change. It only reads.
-func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
+func PreviewRemoving(ctx context.Context, s Store, e model.Exception) (Effect, error) {
 	if e.Document != nil {
 		return previewRemovingVEX(ctx, s, e)
 	}
@@ -129,12 +129,12 @@ func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (Effect,
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(other redoubt.Exception) bool { return other.ID == e.ID })
+	list = slices.DeleteFunc(list, func(other model.Exception) bool { return other.ID == e.ID })
 	return judge(ctx, s, list, scopeOf(e))
 }
 
 // scopeOf is all that exceptions of targets can cover, and all that the exceptions decided.
-func scopeOf(list ...redoubt.Exception) (scope redoubt.ExceptionScope) {
+func scopeOf(list ...model.Exception) (scope model.ExceptionScope) {
 	for _, e := range list {
 		scope.Actors = append(scope.Actors, e.Actor())
 		if e.Target != "" {
@@ -146,6 +146,6 @@ func scopeOf(list ...redoubt.Exception) (scope redoubt.ExceptionScope) {
 }
 
 // scopeOfNamed is what an exception of findings names.
-func scopeOfNamed(e redoubt.Exception) redoubt.ExceptionScope {
-	return redoubt.ExceptionScope{Named: true, Lineages: e.Lineages}
+func scopeOfNamed(e model.Exception) model.ExceptionScope {
+	return model.ExceptionScope{Named: true, Lineages: e.Lineages}
 }

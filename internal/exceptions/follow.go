@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // batch is how many lineages are read at a time.
@@ -34,10 +34,10 @@ func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
 
 // Due is what is to be brought in line though no upload brought it.
 type Due struct {
-	Lineages []int64               // whose triage is not what it should be
-	Judged   int                   // lineages that were looked at
-	Mark     redoubt.ExceptionMark // up to which that was found
-	Moved    bool                  // something happened since the last mark
+	Lineages []int64             // whose triage is not what it should be
+	Judged   int                 // lineages that were looked at
+	Mark     model.ExceptionMark // up to which that was found
+	Moved    bool                // something happened since the last mark
 }
 
 // FindDue looks at what can have changed since the last mark without an upload:
@@ -89,11 +89,11 @@ func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 
 // changedScopes are the scopes of all that changes can concern; none where there
 // were no changes.
-func changedScopes(list []redoubt.Exception, changes redoubt.ExceptionChanges) (scopes []redoubt.ExceptionScope) {
+func changedScopes(list []model.Exception, changes model.ExceptionChanges) (scopes []model.ExceptionScope) {
 	if changes.Unknown {
-		return []redoubt.ExceptionScope{anyOf(list)}
+		return []model.ExceptionScope{anyOf(list)}
 	}
-	var expired []redoubt.Exception
+	var expired []model.Exception
 	for _, e := range list {
 		if e.Active(changes.Since.At) && !e.Active(changes.Now.At) {
 			expired = append(expired, e)
@@ -103,7 +103,7 @@ func changedScopes(list []redoubt.Exception, changes redoubt.ExceptionChanges) (
 		scopes = append(scopes, scopeOf(expired...))
 	}
 	if len(changes.Names) > 0 {
-		scopes = append(scopes, redoubt.ExceptionScope{Names: changes.Names})
+		scopes = append(scopes, model.ExceptionScope{Names: changes.Names})
 	}
 	if len(changes.Projects) > 0 {
 		scope := anyOf(list)
@@ -119,13 +119,13 @@ func changedScopes(list []redoubt.Exception, changes redoubt.ExceptionChanges) (
 }
 
 // anyOf is all that anything may exempt, or did.
-func anyOf(list []redoubt.Exception) redoubt.ExceptionScope {
+func anyOf(list []model.Exception) model.ExceptionScope {
 	scope := scopeOf(list...)
-	return redoubt.ExceptionScope{Rules: scope.Rules, Names: scope.Names, Dependencies: true, Named: true, Exempted: true}
+	return model.ExceptionScope{Rules: scope.Rules, Names: scope.Names, Dependencies: true, Named: true, Exempted: true}
 }
 
 // decidedByExpired is what exceptions ignore that are not active any more.
-func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.ExceptionScope) {
+func decidedByExpired(list []model.Exception, now time.Time) (scope model.ExceptionScope) {
 	for i := range list {
 		if e := &list[i]; !e.Active(now) {
 			scope.Actors = append(scope.Actors, e.Actor())
@@ -135,7 +135,7 @@ func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.Ex
 }
 
 // apply brings the lineages of scopes in line, and returns what changed.
-func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExceptionScope) ([]redoubt.TriageEvent, error) {
+func apply(ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope) ([]model.TriageEvent, error) {
 	events, err := judge(ctx, s, list, scopes...)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...red
 	return events, write(ctx, s, events)
 }
 
-func write(ctx context.Context, s Store, events []redoubt.TriageEvent) error {
+func write(ctx context.Context, s Store, events []model.TriageEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -151,7 +151,7 @@ func write(ctx context.Context, s Store, events []redoubt.TriageEvent) error {
 }
 
 // judge lists what exceptions change of the lineages of scopes.
-func judge(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExceptionScope) ([]redoubt.TriageEvent, error) {
+func judge(ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope) ([]model.TriageEvent, error) {
 	ids, err := candidates(ctx, s, scopes)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func judge(ctx context.Context, s Store, list []redoubt.Exception, scopes ...red
 }
 
 // candidates lists the lineages of scopes, each once.
-func candidates(ctx context.Context, s Store, scopes []redoubt.ExceptionScope) (ids []int64, err error) {
+func candidates(ctx context.Context, s Store, scopes []model.ExceptionScope) (ids []int64, err error) {
 	for _, scope := range scopes {
 		found, err := s.ExceptionCandidates(ctx, scope)
 		if err != nil {
@@ -173,7 +173,7 @@ func candidates(ctx context.Context, s Store, scopes []redoubt.ExceptionScope) (
 }
 
 // judgeAll lists what exceptions change of lineages.
-func judgeAll(ctx context.Context, s Store, list []redoubt.Exception, ids []int64) (events []redoubt.TriageEvent, err error) {
+func judgeAll(ctx context.Context, s Store, list []model.Exception, ids []int64) (events []model.TriageEvent, err error) {
 	j := NewJudge(list, s.Now())
 	for part := range slices.Chunk(ids, batch) {
 		cases, err := s.ExceptionCases(ctx, part)

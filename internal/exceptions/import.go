@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ForImport is a transaction's exceptions as an import asks for them.
@@ -24,15 +24,15 @@ func (i ForImport) Reevaluate(ctx context.Context, lineages []int64) error {
 // says, also where that is nothing. It refuses statements about other projects, and a document
 // that is one too many: what scanners found counts all the same.
 func (i ForImport) PutVEX(
-	ctx context.Context, u redoubt.VEXUpload,
-) (receipts []redoubt.VEXReceipt, refused redoubt.Refusals, err error) {
+	ctx context.Context, u model.VEXUpload,
+) (receipts []model.VEXReceipt, refused model.Refusals, err error) {
 	for _, d := range documents(u) {
-		var strange redoubt.Refusals
+		var strange model.Refusals
 		d.Statements, strange = ownStatements(d.Statements, u.Project)
 		refused.RefuseAll(strange)
 		receipt, err := PutVEX(ctx, i.Store, d)
-		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
-			refused.Refuse(redoubt.Refusal{Item: "VEX document " + d.Name, Reason: invalid.Fields[0].Message})
+		if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+			refused.Refuse(model.Refusal{Item: "VEX document " + d.Name, Reason: invalid.Fields[0].Message})
 			continue
 		}
 		if err != nil {
@@ -44,12 +44,12 @@ func (i ForImport) PutVEX(
 }
 
 // documents are those of the upload as they are to be held.
-func documents(u redoubt.VEXUpload) []redoubt.VEXDocument {
+func documents(u model.VEXUpload) []model.VEXDocument {
 	r := u.Report
 	list := slices.Clone(r.VEX)
-	said := slices.ContainsFunc(list, func(d redoubt.VEXDocument) bool { return d.Name == "" })
+	said := slices.ContainsFunc(list, func(d model.VEXDocument) bool { return d.Name == "" })
 	if !said && u.Scan.Full && !r.Failed && r.Inventories != nil {
-		list = append(list, redoubt.VEXDocument{})
+		list = append(list, model.VEXDocument{})
 	}
 	for i := range list {
 		d := &list[i]
@@ -60,7 +60,7 @@ func documents(u redoubt.VEXUpload) []redoubt.VEXDocument {
 			}
 		}
 		d.ProjectID, d.Ref, d.Proposed = u.Project.ID, u.Scan.Ref, u.Proposed
-		if d.Ref == u.Project.Primary() || d.Ref == redoubt.FullRef("") {
+		if d.Ref == u.Project.Primary() || d.Ref == model.FullRef("") {
 			d.Ref = ""
 		}
 	}
@@ -69,15 +69,15 @@ func documents(u redoubt.VEXUpload) []redoubt.VEXDocument {
 
 // ownStatements are those that are about the project, and tells of the others.
 func ownStatements(
-	list []redoubt.VEXStatement, p redoubt.Project,
-) (own []redoubt.VEXStatement, strange redoubt.Refusals) {
-	own = make([]redoubt.VEXStatement, 0, len(list))
+	list []model.VEXStatement, p model.Project,
+) (own []model.VEXStatement, strange model.Refusals) {
+	own = make([]model.VEXStatement, 0, len(list))
 	for i := range list {
 		s := &list[i]
 		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
 			reason := fmt.Sprintf("its product %s is not known to be %s, and the document speaks of several products",
 				strings.Join(s.Product, ", "), p.Name)
-			strange.Refuse(redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: reason})
+			strange.Refuse(model.Refusal{Item: "VEX statement of " + s.Names[0], Reason: reason})
 			continue
 		}
 		own = append(own, *s)

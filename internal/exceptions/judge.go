@@ -6,21 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Judge decides about lineages at a time, by all exceptions of a deployment and
 // by what VEX documents claim.
 type Judge struct {
-	byRule, byName map[string][]*redoubt.Exception // active ones by target; names in upper case
-	byID           map[int64]*redoubt.Exception    // active ones of findings
+	byRule, byName map[string][]*model.Exception // active ones by target; names in upper case
+	byID           map[int64]*model.Exception    // active ones of findings
 	now            time.Time
 }
 
 // NewJudge judges by the exceptions that are active at the time.
-func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
-	j := &Judge{byRule: map[string][]*redoubt.Exception{}, byName: map[string][]*redoubt.Exception{}, byID: map[int64]*redoubt.Exception{}, now: now}
+func NewJudge(exceptions []model.Exception, now time.Time) *Judge {
+	j := &Judge{byRule: map[string][]*model.Exception{}, byName: map[string][]*model.Exception{}, byID: map[int64]*model.Exception{}, now: now}
 	for i := range exceptions {
 		switch e := &exceptions[i]; {
 		case !e.Active(now):
@@ -43,74 +43,74 @@ func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
 // counts. Where those say nothing either, what one of them decided is reopened.
 // What a person or another worker decided stays, unless an exception that names the finding was
 // granted after it and the person did not ignore the finding.
-func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
+func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 	before := c.Lineage.Triage
-	granted := func(e *redoubt.Exception) bool { return e.DecidedAt.After(before.At) }
+	granted := func(e *model.Exception) bool { return e.DecidedAt.After(before.At) }
 	if ignoredByOthers(before) {
-		return redoubt.TriageEvent{}, false
+		return model.TriageEvent{}, false
 	}
-	if before.DecidedByPerson() && (before.State == redoubt.TriageIgnored || !slices.ContainsFunc(j.naming(c), granted)) {
-		return redoubt.TriageEvent{}, false
+	if before.DecidedByPerson() && (before.State == model.TriageIgnored || !slices.ContainsFunc(j.naming(c), granted)) {
+		return model.TriageEvent{}, false
 	}
 	after, note := j.triage(c)
 	after.Automatic, after.At, after.Assignee = true, before.At, before.Assignee
 	if note == "" || after == before {
-		return redoubt.TriageEvent{}, false
+		return model.TriageEvent{}, false
 	}
 	after.At = j.now
-	return redoubt.TriageEvent{LineageID: c.Lineage.ID, At: j.now, By: after.By, Before: before, After: after, Note: note}, true
+	return model.TriageEvent{LineageID: c.Lineage.ID, At: j.now, By: after.By, Before: before, After: after, Note: note}, true
 }
 
 // triage is what a lineage's triage should be, and the line for its trail; no
 // line where it should stay.
-func (j *Judge) triage(c *redoubt.ExceptionCase) (after redoubt.Triage, note string) {
+func (j *Judge) triage(c *model.ExceptionCase) (after model.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
 	if by := append(j.naming(c), j.covering(c.Project, active)...); len(by) > 0 {
-		if before.State == redoubt.TriageIgnored && slices.ContainsFunc(by, func(e *redoubt.Exception) bool { return e.Actor() == before.By }) {
+		if before.State == model.TriageIgnored && slices.ContainsFunc(by, func(e *model.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}
 		first := by[0]
 		comment := cmp.Or(first.Answer, first.Reason)
-		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: first.TriageReason, Comment: comment, By: first.Actor()}, noteOf(first, comment)
+		return model.Triage{State: model.TriageIgnored, Reason: first.TriageReason, Comment: comment, By: first.Actor()}, noteOf(first, comment)
 	}
 	if best := claimed(c.Project, active); best != nil {
 		t := best.Statement.Triage()
-		return redoubt.Triage{State: t.State, Reason: t.Reason, Comment: t.Comment, By: best.Document.Actor()}, best.note()
+		return model.Triage{State: t.State, Reason: t.Reason, Comment: t.Comment, By: best.Document.Actor()}, best.note()
 	}
 	switch {
 	case reopened(before):
 		return before, ""
-	case before.By.Kind == redoubt.ActorVEX:
-		return redoubt.Triage{State: redoubt.TriageReopened, By: before.By}, "No VEX statement covers it any more."
-	case before.By.Kind == redoubt.ActorException:
-		return redoubt.Triage{State: redoubt.TriageReopened, Comment: before.Comment, By: before.By}, "The exception expired or no longer covers it."
+	case before.By.Kind == model.ActorVEX:
+		return model.Triage{State: model.TriageReopened, By: before.By}, "No VEX statement covers it any more."
+	case before.By.Kind == model.ActorException:
+		return model.Triage{State: model.TriageReopened, Comment: before.Comment, By: before.By}, "The exception expired or no longer covers it."
 	}
 	return before, ""
 }
 
 // noteOf is the line that an exception leaves in a trail. It names the approver, also when the
 // exception has ended.
-func noteOf(e *redoubt.Exception, comment string) string {
+func noteOf(e *model.Exception, comment string) string {
 	if !e.OfFindings() {
 		return comment
 	}
-	return redoubt.Shorten("Approved by "+cmp.Or(e.DecidedBy.Label(), e.DecidedBy.String())+": "+comment, redoubt.MaxNote)
+	return model.Shorten("Approved by "+cmp.Or(e.DecidedBy.Label(), e.DecidedBy.String())+": "+comment, model.MaxNote)
 }
 
 // ignoredByOthers reports whether a worker ignored it, by neither an exception nor a VEX statement.
-func ignoredByOthers(t redoubt.Triage) bool {
-	return t.Automatic && t.State == redoubt.TriageIgnored && t.By.Kind != redoubt.ActorException && t.By.Kind != redoubt.ActorVEX
+func ignoredByOthers(t model.Triage) bool {
+	return t.Automatic && t.State == model.TriageIgnored && t.By.Kind != model.ActorException && t.By.Kind != model.ActorVEX
 }
 
 // reopened reports whether a triage is what an exception or a VEX statement
 // leaves behind: the latter without a comment, unlike one that says "affected".
-func reopened(t redoubt.Triage) bool {
-	return t.State == redoubt.TriageReopened && (t.By.Kind == redoubt.ActorException || t.Comment == "")
+func reopened(t model.Triage) bool {
+	return t.State == model.TriageReopened && (t.By.Kind == model.ActorException || t.Comment == "")
 }
 
 // naming lists the active exceptions that name the lineage, by id.
-func (j *Judge) naming(c *redoubt.ExceptionCase) (list []*redoubt.Exception) {
+func (j *Judge) naming(c *model.ExceptionCase) (list []*model.Exception) {
 	for _, id := range c.NamedBy {
 		if e := j.byID[id]; e != nil {
 			list = append(list, e)
@@ -121,7 +121,7 @@ func (j *Judge) naming(c *redoubt.ExceptionCase) (list []*redoubt.Exception) {
 
 // covering lists the exceptions that cover one of the occurrences, by id; none
 // where an occurrence is covered by none.
-func (j *Judge) covering(p redoubt.Project, active []*redoubt.ExceptionOccurrence) (by []*redoubt.Exception) {
+func (j *Judge) covering(p model.Project, active []*model.ExceptionOccurrence) (by []*model.Exception) {
 	for _, o := range active {
 		before := len(by)
 		for _, e := range j.named(o) {
@@ -133,13 +133,13 @@ func (j *Judge) covering(p redoubt.Project, active []*redoubt.ExceptionOccurrenc
 			return nil
 		}
 	}
-	slices.SortFunc(by, func(a, b *redoubt.Exception) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(by, func(a, b *model.Exception) int { return cmp.Compare(a.ID, b.ID) })
 	return by
 }
 
 // named lists the exceptions whose target is an occurrence's rule or one of the
 // names of its vulnerability.
-func (j *Judge) named(o *redoubt.ExceptionOccurrence) []*redoubt.Exception {
+func (j *Judge) named(o *model.ExceptionOccurrence) []*model.Exception {
 	list := slices.Clip(j.byRule[o.Rule])
 	for _, name := range o.Names {
 		list = append(list, j.byName[name]...)
@@ -149,16 +149,16 @@ func (j *Judge) named(o *redoubt.ExceptionOccurrence) []*redoubt.Exception {
 
 // covers reports whether an exception whose target the occurrence is covers its
 // place.
-func covers(e *redoubt.Exception, p redoubt.Project, o *redoubt.ExceptionOccurrence) bool {
+func covers(e *model.Exception, p model.Project, o *model.ExceptionOccurrence) bool {
 	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool { return glob.Match(e.Paths, path) })) &&
-		redoubt.PolicyScope{Projects: e.Projects}.Covers(p)
+		model.PolicyScope{Projects: e.Projects}.Covers(p)
 }
 
 // activeOccurrences lists the occurrences that count: those that are unresolved
 // or muted, or all where none is.
-func activeOccurrences(c *redoubt.ExceptionCase) (list []*redoubt.ExceptionOccurrence) {
+func activeOccurrences(c *model.ExceptionCase) (list []*model.ExceptionOccurrence) {
 	for _, o := range c.Occurrences {
-		if o.State == redoubt.Unresolved || o.State == redoubt.Muted {
+		if o.State == model.Unresolved || o.State == model.Muted {
 			list = append(list, o)
 		}
 	}

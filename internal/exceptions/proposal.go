@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -20,8 +20,8 @@ import (
 //
 // One too many makes the oldest of the project go, so that no upload is lost for
 // it. A document of more statements, or of more bytes, than a project may have
-// proposed is a *redoubt.InvalidError.
-func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
+// proposed is a *model.InvalidError.
+func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VEXReceipt, err error) {
 	receipt.Statements = len(d.Statements)
 	was, err := heldOrNone(ctx, s, d)
 	if err != nil {
@@ -37,7 +37,7 @@ func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redou
 	if err != nil {
 		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
 	}
-	if receipt.Outcome == redoubt.VEXSame || receipt.Outcome == redoubt.VEXOlder {
+	if receipt.Outcome == model.VEXSame || receipt.Outcome == model.VEXOlder {
 		d.ID = b.counting.ID
 	}
 	receipt.Document, receipt.Document.Statements = d, nil
@@ -46,22 +46,22 @@ func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redou
 
 // heldOrNone is the document of the same name, scope and kind; one without an id
 // where there is none.
-func heldOrNone(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
+func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDocument, error) {
 	held, err := s.HeldVEX(ctx, d)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return redoubt.VEXDocument{}, nil
+	if errors.Is(err, model.ErrNotFound) {
+		return model.VEXDocument{}, nil
 	}
 	return held, err
 }
 
 // beside is what counts of a proposal's name.
 type beside struct {
-	held     redoubt.VEXDocument // of its scope; without an id where there is none
-	counting redoubt.VEXDocument // that, or else the one for all refs
-	ids      map[string]bool     // of all statements of both
+	held     model.VEXDocument // of its scope; without an id where there is none
+	counting model.VEXDocument // that, or else the one for all refs
+	ids      map[string]bool   // of all statements of both
 }
 
-func besideVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (b beside, err error) {
+func besideVEX(ctx context.Context, s Store, d model.VEXDocument) (b beside, err error) {
 	d.Proposed = false
 	if b.held, err = heldOrNone(ctx, s, d); err != nil {
 		return b, err
@@ -82,7 +82,7 @@ func besideVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (b beside, e
 	return b, err
 }
 
-func idsOf(list []redoubt.VEXStatement) map[string]bool {
+func idsOf(list []model.VEXStatement) map[string]bool {
 	ids := make(map[string]bool, len(list))
 	for i := range list {
 		ids[list[i].ID()] = true
@@ -91,7 +91,7 @@ func idsOf(list []redoubt.VEXStatement) map[string]bool {
 }
 
 // setID tells apart what documents say as a whole, in whatever order.
-func setID(list []redoubt.VEXStatement) string {
+func setID(list []model.VEXStatement) string {
 	ids := make([]string, 0, len(list))
 	for i := range list {
 		ids = append(ids, list[i].ID())
@@ -103,16 +103,16 @@ func setID(list []redoubt.VEXStatement) string {
 
 // proposed is what becomes of a document that is proposed, and which statements
 // of it are.
-func (b *beside) proposed(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXOutcome, []redoubt.VEXStatement, error) {
+func (b *beside) proposed(ctx context.Context, s Store, d model.VEXDocument) (model.VEXOutcome, []model.VEXStatement, error) {
 	switch {
 	case len(d.Statements) == 0:
-		return redoubt.VEXSame, nil, nil
+		return model.VEXSame, nil, nil
 	case b.counting.ID != 0 && !newer(&d, &b.counting):
-		return redoubt.VEXOlder, nil, nil
-	case len(d.Statements) > redoubt.MaxVEXProposedStatements:
-		return "", nil, redoubt.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage has to send it", len(d.Statements), redoubt.MaxVEXProposedStatements)
-	case d.Size() > redoubt.MaxVEXProposedBytes:
-		return "", nil, redoubt.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: who may triage has to send it", d.Size(), redoubt.MaxVEXProposedBytes)
+		return model.VEXOlder, nil, nil
+	case len(d.Statements) > model.MaxVEXProposedStatements:
+		return "", nil, model.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage has to send it", len(d.Statements), model.MaxVEXProposedStatements)
+	case d.Size() > model.MaxVEXProposedBytes:
+		return "", nil, model.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: who may triage has to send it", d.Size(), model.MaxVEXProposedBytes)
 	}
 	return b.open(ctx, s, d)
 }
@@ -120,7 +120,7 @@ func (b *beside) proposed(ctx context.Context, s Store, d redoubt.VEXDocument) (
 // open is what of a document is to be decided: statements that count already stay
 // in it, those that were refused do not. Where all that is left counts, it may
 // still say less than the document that counts.
-func (b *beside) open(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXOutcome, []redoubt.VEXStatement, error) {
+func (b *beside) open(ctx context.Context, s Store, d model.VEXDocument) (model.VEXOutcome, []model.VEXStatement, error) {
 	ids := make([]string, len(d.Statements))
 	for i := range d.Statements {
 		ids[i] = d.Statements[i].ID()
@@ -129,7 +129,7 @@ func (b *beside) open(ctx context.Context, s Store, d redoubt.VEXDocument) (redo
 	if err != nil {
 		return "", nil, err
 	}
-	list, isNew := make([]redoubt.VEXStatement, 0, len(ids)), false
+	list, isNew := make([]model.VEXStatement, 0, len(ids)), false
 	for i, id := range ids {
 		if b.ids[id] || !refused[id] {
 			list = append(list, d.Statements[i])
@@ -138,22 +138,22 @@ func (b *beside) open(ctx context.Context, s Store, d redoubt.VEXDocument) (redo
 	}
 	switch {
 	case len(list) == 0:
-		return redoubt.VEXRefused, nil, nil
+		return model.VEXRefused, nil, nil
 	case isNew:
-		return redoubt.VEXProposed, list, nil
+		return model.VEXProposed, list, nil
 	case b.withdrawn(list) == 0:
-		return redoubt.VEXSame, nil, nil
+		return model.VEXSame, nil, nil
 	}
 	whole := setID(list)
 	if refused, err = s.RefusedVEX(ctx, d.ProjectID, []string{whole}); err == nil && refused[whole] {
-		return redoubt.VEXRefused, nil, nil
+		return model.VEXRefused, nil, nil
 	}
-	return redoubt.VEXProposed, list, err
+	return model.VEXProposed, list, err
 }
 
 // withdrawn counts the statements of the document that counts in the same scope
 // which another list of statements does not have.
-func (b *beside) withdrawn(list []redoubt.VEXStatement) (n int) {
+func (b *beside) withdrawn(list []model.VEXStatement) (n int) {
 	says := idsOf(list)
 	for id := range idsOf(b.held.Statements) {
 		if !says[id] {
@@ -166,11 +166,11 @@ func (b *beside) withdrawn(list []redoubt.VEXStatement) (n int) {
 // keepProposal makes the outcome true beside what was proposed before. It returns
 // the proposal's id, and which others made room. What says another thing has
 // another id: who accepts one by its id accepts what was read.
-func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was redoubt.VEXDocument) (id int64, dropped []int64, err error) {
+func keepProposal(ctx context.Context, s Store, o model.VEXOutcome, d, was model.VEXDocument) (id int64, dropped []int64, err error) {
 	switch {
-	case o == redoubt.VEXOlder, o != redoubt.VEXProposed && was.ID == 0:
+	case o == model.VEXOlder, o != model.VEXProposed && was.ID == 0:
 		return 0, nil, nil
-	case o != redoubt.VEXProposed:
+	case o != model.VEXProposed:
 		return 0, nil, s.DeleteVEX(ctx, was)
 	case was.ID != 0 && setID(was.Statements) == setID(d.Statements):
 		if was.Version == d.Version && was.IssuedAt.Equal(d.IssuedAt) && was.Author == d.Author && was.Format == d.Format {
@@ -186,14 +186,14 @@ func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was red
 	if dropped, err = makeRoom(ctx, s, d); err != nil {
 		return 0, nil, err
 	}
-	id, err = s.SaveVEX(ctx, d, redoubt.VEXDocument{})
+	id, err = s.SaveVEX(ctx, d, model.VEXDocument{})
 	return id, dropped, err
 }
 
 // makeRoom drops the oldest proposals of a project until one more is not too
 // much, and of the project that has most where the deployment has too many, or too
 // much. It returns which went of the project itself.
-func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []int64, err error) {
+func makeRoom(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []in
 		statements, bytes = statements+own[i].Statements, bytes+own[i].Bytes
 	}
 	tooMuch := func() bool {
-		return len(own) >= redoubt.MaxVEXProposals || statements > redoubt.MaxVEXProposedStatements || bytes > redoubt.MaxVEXProposedBytes
+		return len(own) >= model.MaxVEXProposals || statements > model.MaxVEXProposedStatements || bytes > model.MaxVEXProposedBytes
 	}
 	for ; len(own) > 0 && tooMuch(); own = own[1:] {
 		statements, bytes = statements-own[0].Statements, bytes-own[0].Bytes
@@ -217,7 +217,7 @@ func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []in
 }
 
 // makeRoomAmongAll is makeRoom for what a deployment may have. Each turn drops one.
-func makeRoomAmongAll(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []int64, err error) {
+func makeRoomAmongAll(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	more := d.Size()
 	for {
 		n, err := s.CountVEX(ctx, true)
@@ -225,8 +225,8 @@ func makeRoomAmongAll(ctx context.Context, s Store, d redoubt.VEXDocument) (drop
 			return dropped, err
 		}
 		bytes, err := s.ProposedVEXBytes(ctx)
-		tooLarge := bytes+more > redoubt.MaxAllVEXProposedBytes
-		if err != nil || n < redoubt.MaxAllVEXProposals && !tooLarge {
+		tooLarge := bytes+more > model.MaxAllVEXProposedBytes
+		if err != nil || n < model.MaxAllVEXProposals && !tooLarge {
 			return dropped, err
 		}
 		most, err := s.MostVEXProposals(ctx, tooLarge)
@@ -252,7 +252,7 @@ func drop(ctx context.Context, s Store, id int64) error {
 
 // dropProposal forgets what was proposed under the name of a document that counts
 // now, unless it is newer and says another thing.
-func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
+func dropProposal(ctx context.Context, s Store, d model.VEXDocument) error {
 	counts := d.Statements
 	d.Proposed = true
 	proposed, err := heldOrNone(ctx, s, d)
@@ -262,43 +262,43 @@ func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
 	return s.DeleteVEX(ctx, proposed)
 }
 
-// proposal finds a proposed document. An unknown one is redoubt.ErrNotFound, one
-// that was decided already redoubt.ErrConflict.
-func proposal(ctx context.Context, s Store, id int64) (redoubt.VEXDocument, error) {
+// proposal finds a proposed document. An unknown one is model.ErrNotFound, one
+// that was decided already model.ErrConflict.
+func proposal(ctx context.Context, s Store, id int64) (model.VEXDocument, error) {
 	e, err := s.Exception(ctx, id)
 	switch {
 	case err != nil:
 	case e.Document == nil:
-		err = redoubt.Invalid("exception", "%d is no VEX document", id)
-	case e.State != redoubt.ExceptionRequested:
-		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, redoubt.ErrConflict)
+		err = model.Invalid("exception", "%d is no VEX document", id)
+	case e.State != model.ExceptionRequested:
+		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, model.ErrConflict)
 	}
 	if err != nil {
-		return redoubt.VEXDocument{}, err
+		return model.VEXDocument{}, err
 	}
 	return s.VEXDocument(ctx, id)
 }
 
 // AcceptVEX makes a proposed document count, as if who accepts it had sent it; or,
 // where ids of its statements are given, these alone, beside what the document of
-// its name says already. An unknown document is redoubt.ErrNotFound, one that
-// was decided already redoubt.ErrConflict, an unknown statement a *redoubt.InvalidError.
-func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (redoubt.VEXReceipt, error) {
+// its name says already. An unknown document is model.ErrNotFound, one that
+// was decided already model.ErrConflict, an unknown statement a *model.InvalidError.
+func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (model.VEXReceipt, error) {
 	d, err := proposal(ctx, s, id)
 	if err != nil {
-		return redoubt.VEXReceipt{}, err
+		return model.VEXReceipt{}, err
 	}
 	if len(statements) > 0 {
 		return acceptStatements(ctx, s, d, statements)
 	}
 	if err := s.DeleteVEX(ctx, d); err != nil {
-		return redoubt.VEXReceipt{}, err
+		return model.VEXReceipt{}, err
 	}
 	d.Proposed = false
 	return PutVEX(ctx, s, d)
 }
 
-func acceptStatements(ctx context.Context, s Store, d redoubt.VEXDocument, ids []string) (receipt redoubt.VEXReceipt, err error) {
+func acceptStatements(ctx context.Context, s Store, d model.VEXDocument, ids []string) (receipt model.VEXReceipt, err error) {
 	chosen, err := choose(d, ids)
 	if err != nil {
 		return receipt, err
@@ -316,7 +316,7 @@ func acceptStatements(ctx context.Context, s Store, d redoubt.VEXDocument, ids [
 	if counts.ID, err = save(ctx, s, counts, b.held); err != nil {
 		return receipt, err
 	}
-	receipt = redoubt.VEXReceipt{Document: counts, Outcome: redoubt.VEXHeld, Statements: len(counts.Statements)}
+	receipt = model.VEXReceipt{Document: counts, Outcome: model.VEXHeld, Statements: len(counts.Statements)}
 	receipt.Document.Statements = nil
 	effect, err := applyVEX(ctx, s, counts, b.held.Statements)
 	if receipt.Changed = len(effect); err != nil {
@@ -326,7 +326,7 @@ func acceptStatements(ctx context.Context, s Store, d redoubt.VEXDocument, ids [
 }
 
 // choose picks statements of a document by their ids.
-func choose(d redoubt.VEXDocument, ids []string) (list []redoubt.VEXStatement, err error) {
+func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err error) {
 	found := map[string]bool{}
 	for _, id := range ids {
 		found[id] = false
@@ -340,7 +340,7 @@ func choose(d redoubt.VEXDocument, ids []string) (list []redoubt.VEXStatement, e
 	}
 	for _, id := range ids {
 		if !found[id] {
-			return nil, redoubt.Invalid("statements", "VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
+			return nil, model.Invalid("statements", "VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
 		}
 	}
 	return list, nil
@@ -348,15 +348,15 @@ func choose(d redoubt.VEXDocument, ids []string) (list []redoubt.VEXStatement, e
 
 // merged is what is said once more statements count, each in place of those
 // about the same.
-func merged(held, more []redoubt.VEXStatement) []redoubt.VEXStatement {
-	list := slices.DeleteFunc(slices.Clone(held), func(old redoubt.VEXStatement) bool {
-		return slices.ContainsFunc(more, func(s redoubt.VEXStatement) bool { return s.IsAboutSame(&old) })
+func merged(held, more []model.VEXStatement) []model.VEXStatement {
+	list := slices.DeleteFunc(slices.Clone(held), func(old model.VEXStatement) bool {
+		return slices.ContainsFunc(more, func(s model.VEXStatement) bool { return s.IsAboutSame(&old) })
 	})
 	return append(list, more...)
 }
 
 // settle leaves of a proposal what is still to be decided.
-func settle(ctx context.Context, s Store, d redoubt.VEXDocument) error {
+func settle(ctx context.Context, s Store, d model.VEXDocument) error {
 	b, err := besideVEX(ctx, s, d)
 	if err != nil {
 		return err
@@ -366,7 +366,7 @@ func settle(ctx context.Context, s Store, d redoubt.VEXDocument) error {
 	switch left.Statements = list; {
 	case err != nil:
 		return err
-	case outcome != redoubt.VEXProposed:
+	case outcome != model.VEXProposed:
 		return s.DeleteVEX(ctx, d)
 	case len(list) != len(d.Statements):
 		_, err = s.SaveVEX(ctx, left, d)
@@ -376,10 +376,10 @@ func settle(ctx context.Context, s Store, d redoubt.VEXDocument) error {
 
 // RefuseVEX forgets a proposed document, or those of its statements whose ids are
 // given, and remembers that: the project's uploads do not propose them again. Its answer says
-// why, and may be empty. It returns how many were refused. An unknown document is redoubt.ErrNotFound, one
-// that was decided already redoubt.ErrConflict, an unknown statement a *redoubt.InvalidError.
+// why, and may be empty. It returns how many were refused. An unknown document is model.ErrNotFound, one
+// that was decided already model.ErrConflict, an unknown statement a *model.InvalidError.
 func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements ...string) (refused int, err error) {
-	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), false); err != nil {
+	if answer, err = model.ExceptionAnswer(redact.Text(answer), false); err != nil {
 		return 0, err
 	}
 	d, err := proposal(ctx, s, id)
@@ -397,7 +397,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 		}
 	}
 	var ids []string
-	var counts []redoubt.VEXStatement
+	var counts []model.VEXStatement
 	for i := range chosen {
 		if id := chosen[i].ID(); b.ids[id] {
 			counts = append(counts, chosen[i])
@@ -406,7 +406,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 		}
 	}
 	if len(statements) > 0 && len(counts) > 0 {
-		return 0, redoubt.Invalid("statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID)
+		return 0, model.Invalid("statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID)
 	}
 	if refused = len(ids); len(counts) > 0 { // that it says no more than these is refused as well
 		ids = append(ids, setID(counts))
@@ -418,5 +418,5 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 	if len(statements) > 0 {
 		return refused, settle(ctx, s, d)
 	}
-	return refused, s.EndVEX(ctx, d, redoubt.ExceptionRefused, answer)
+	return refused, s.EndVEX(ctx, d, model.ExceptionRefused, answer)
 }

@@ -7,25 +7,25 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Request has an exception for findings of one project wait for a decision. What will not do is a
-// *redoubt.InvalidError; a finding with a request already, or one request too many, is
-// redoubt.ErrConflict.
-func Request(ctx context.Context, s Store, e redoubt.Exception, findings []redoubt.Finding) (redoubt.Exception, error) {
-	if len(findings) == 0 || len(findings) > redoubt.MaxRequestFindings {
-		return e, redoubt.Invalid("issue_ids", "name 1 to %d findings", redoubt.MaxRequestFindings)
+// *model.InvalidError; a finding with a request already, or one request too many, is
+// model.ErrConflict.
+func Request(ctx context.Context, s Store, e model.Exception, findings []model.Finding) (model.Exception, error) {
+	if len(findings) == 0 || len(findings) > model.MaxRequestFindings {
+		return e, model.Invalid("issue_ids", "name 1 to %d findings", model.MaxRequestFindings)
 	}
-	e.State, e.Reason, e.Wish = redoubt.ExceptionRequested, redact.Text(e.Reason), e.Until
+	e.State, e.Reason, e.Wish = model.ExceptionRequested, redact.Text(e.Reason), e.Until
 	e.ProjectID, e.Lineages = findings[0].ProjectID, nil
 	if err := e.Check(s.Now()); err != nil {
 		return e, err
 	}
 	for _, f := range findings {
 		if f.ProjectID != e.ProjectID {
-			return e, redoubt.Invalid("issue_ids", "are of several projects: ask for each of them")
+			return e, model.Invalid("issue_ids", "are of several projects: ask for each of them")
 		}
 		e.Lineages = append(e.Lineages, f.LineageID)
 	}
@@ -37,7 +37,7 @@ func Request(ctx context.Context, s Store, e redoubt.Exception, findings []redou
 	}
 	for _, f := range findings {
 		if !slices.Contains(open, f.LineageID) {
-			return e, redoubt.Invalid("issue_ids", "finding %d is not open: there is nothing to ask for", f.ID)
+			return e, model.Invalid("issue_ids", "finding %d is not open: there is nothing to ask for", f.ID)
 		}
 	}
 	if err := mayRequest(ctx, s, e, findings); err != nil {
@@ -47,47 +47,47 @@ func Request(ctx context.Context, s Store, e redoubt.Exception, findings []redou
 }
 
 // mayRequest refuses what was asked already, and one request too many.
-func mayRequest(ctx context.Context, s Store, e redoubt.Exception, findings []redoubt.Finding) error {
+func mayRequest(ctx context.Context, s Store, e model.Exception, findings []model.Finding) error {
 	asked, err := s.RequestedExceptions(ctx, e.Lineages)
 	if err != nil {
 		return err
 	}
 	for _, f := range findings {
 		if id := asked[f.LineageID]; id != 0 {
-			return fmt.Errorf("exception %d is requested for finding %d already: %w", id, f.ID, redoubt.ErrConflict)
+			return fmt.Errorf("exception %d is requested for finding %d already: %w", id, f.ID, model.ErrConflict)
 		}
 	}
 	switch own, all, err := s.RequestCounts(ctx, e.CreatorID); {
 	case err != nil:
 		return err
-	case own >= redoubt.MaxOpenRequestsOfOne:
-		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w", own, redoubt.ErrConflict)
-	case all >= redoubt.MaxOpenRequests:
-		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w", all, redoubt.ErrConflict)
+	case own >= model.MaxOpenRequestsOfOne:
+		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w", own, model.ErrConflict)
+	case all >= model.MaxOpenRequests:
+		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w", all, model.ErrConflict)
 	}
 	return nil
 }
 
-// requested finds an exception that waits for a decision; another is redoubt.ErrConflict.
-func requested(ctx context.Context, s Store, id int64) (redoubt.Exception, error) {
+// requested finds an exception that waits for a decision; another is model.ErrConflict.
+func requested(ctx context.Context, s Store, id int64) (model.Exception, error) {
 	e, err := s.Exception(ctx, id)
 	switch {
 	case err != nil:
 	case e.Document != nil:
-		err = redoubt.Invalid("exception", "%d is a VEX document", id)
-	case e.State != redoubt.ExceptionRequested:
-		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, redoubt.ErrConflict)
+		err = model.Invalid("exception", "%d is a VEX document", id)
+	case e.State != model.ExceptionRequested:
+		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, model.ErrConflict)
 	}
 	return e, err
 }
 
 // Approve makes a requested exception active until a time, the zero time being for ever. Its
 // answer, or else its reason, is the comment on the findings. It returns what that changed.
-func Approve(ctx context.Context, s Store, id int64, until time.Time, answer string) (e redoubt.Exception, changed Effect, err error) {
-	if err = redoubt.CheckExceptionEnd(until, s.Now()); err != nil {
+func Approve(ctx context.Context, s Store, id int64, until time.Time, answer string) (e model.Exception, changed Effect, err error) {
+	if err = model.CheckExceptionEnd(until, s.Now()); err != nil {
 		return e, nil, err
 	}
-	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), false); err != nil {
+	if answer, err = model.ExceptionAnswer(redact.Text(answer), false); err != nil {
 		return e, nil, err
 	}
 	before, err := requested(ctx, s, id)
@@ -98,7 +98,7 @@ func Approve(ctx context.Context, s Store, id int64, until time.Time, answer str
 		return e, nil, err
 	}
 	e = before
-	e.State, e.Answer, e.Until = redoubt.ExceptionActive, answer, until
+	e.State, e.Answer, e.Until = model.ExceptionActive, answer, until
 	if e, err = s.DecideException(ctx, "approve", before, e); err != nil {
 		return e, nil, err
 	}
@@ -111,8 +111,8 @@ func Approve(ctx context.Context, s Store, id int64, until time.Time, answer str
 }
 
 // Refuse ends a request with the reason.
-func Refuse(ctx context.Context, s Store, id int64, answer string) (e redoubt.Exception, err error) {
-	if answer, err = redoubt.ExceptionAnswer(redact.Text(answer), true); err != nil {
+func Refuse(ctx context.Context, s Store, id int64, answer string) (e model.Exception, err error) {
+	if answer, err = model.ExceptionAnswer(redact.Text(answer), true); err != nil {
 		return e, err
 	}
 	before, err := requested(ctx, s, id)
@@ -120,47 +120,47 @@ func Refuse(ctx context.Context, s Store, id int64, answer string) (e redoubt.Ex
 		return e, err
 	}
 	e = before
-	e.State, e.Answer = redoubt.ExceptionRefused, answer
+	e.State, e.Answer = model.ExceptionRefused, answer
 	return s.DecideException(ctx, "refuse", before, e)
 }
 
 // Withdraw ends a request of the user, or of the token that no user made. That of another person
-// is a *redoubt.InvalidError.
-func Withdraw(ctx context.Context, s Store, id, userID int64) (redoubt.Exception, error) {
+// is a *model.InvalidError.
+func Withdraw(ctx context.Context, s Store, id, userID int64) (model.Exception, error) {
 	before, err := requested(ctx, s, id)
 	if err != nil {
 		return before, err
 	}
 	by, actor := before.CreatedBy, s.Actor()
 	if before.CreatorID != userID || userID == 0 && (by.Kind != actor.Kind || by.ID != actor.ID || by.Name != actor.Name) {
-		return before, redoubt.Invalid("request", "only %s, who asked, can withdraw it", cmp.Or(by.Label(), by.ID))
+		return before, model.Invalid("request", "only %s, who asked, can withdraw it", cmp.Or(by.Label(), by.ID))
 	}
 	e := before
-	e.State = redoubt.ExceptionWithdrawn
+	e.State = model.ExceptionWithdrawn
 	return s.DecideException(ctx, "withdraw", before, e)
 }
 
 // Undo takes an approval back: the exception is requested again, or has ended where another request
 // names one of its findings by now. Each finding that it still ignores gets its former triage. Only the
-// approver may; another person gets a *redoubt.InvalidError.
-func Undo(ctx context.Context, s Store, id int64) (e redoubt.Exception, changed Effect, err error) {
+// approver may; another person gets a *model.InvalidError.
+func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Effect, err error) {
 	before, err := s.Exception(ctx, id)
 	if err != nil {
 		return before, nil, err
 	}
 	if !before.OfFindings() || !before.Active(s.Now()) {
-		return before, nil, fmt.Errorf("exception %d is no approved request: %w", id, redoubt.ErrConflict)
+		return before, nil, fmt.Errorf("exception %d is no approved request: %w", id, model.ErrConflict)
 	}
 	if by, actor := before.DecidedBy, s.Actor(); by.Kind != actor.Kind || by.ID != actor.ID {
-		return before, nil, redoubt.Invalid("exception", "only %s, who approved it, can undo that", cmp.Or(by.Label(), by.ID))
+		return before, nil, model.Invalid("exception", "only %s, who approved it, can undo that", cmp.Or(by.Label(), by.ID))
 	}
 	others, err := s.RequestedExceptions(ctx, before.Lineages)
 	if err != nil {
 		return before, nil, err
 	}
 	e = before
-	if e.State, e.Answer, e.Until = redoubt.ExceptionRequested, "", e.Wish; len(others) > 0 {
-		e.State, e.Answer = redoubt.ExceptionEnded, "The approval was undone. Another request is about its findings by now."
+	if e.State, e.Answer, e.Until = model.ExceptionRequested, "", e.Wish; len(others) > 0 {
+		e.State, e.Answer = model.ExceptionEnded, "The approval was undone. Another request is about its findings by now."
 	}
 	if e, err = s.DecideException(ctx, "reopen", before, e); err != nil {
 		return e, nil, err
@@ -171,7 +171,7 @@ func Undo(ctx context.Context, s Store, id int64) (e redoubt.Exception, changed 
 
 // restore gives lineages that an exception ignores the triage that they had before, and then what
 // other exceptions make of them.
-func restore(ctx context.Context, s Store, e redoubt.Exception) (changed Effect, err error) {
+func restore(ctx context.Context, s Store, e model.Exception) (changed Effect, err error) {
 	events, err := s.TriageEventsBy(ctx, e.Actor(), e.Lineages)
 	if err != nil {
 		return nil, err
@@ -181,8 +181,8 @@ func restore(ctx context.Context, s Store, e redoubt.Exception) (changed Effect,
 		return nil, err
 	}
 	for _, event := range events {
-		if now := lineages[event.LineageID].Triage; now.State == redoubt.TriageIgnored && now.By == e.Actor() {
-			changed = append(changed, redoubt.TriageEvent{
+		if now := lineages[event.LineageID].Triage; now.State == model.TriageIgnored && now.By == e.Actor() {
+			changed = append(changed, model.TriageEvent{
 				LineageID: event.LineageID, At: s.Now(), By: s.Actor(), Before: now, After: event.Before, Note: "The approval was undone.",
 			})
 		}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Review is what a proposed document would do.
@@ -20,7 +20,7 @@ type Review struct {
 
 // ReviewVEX tells what AcceptVEX would change, for a proposed document with its
 // statements and for each of some of these alone. It only reads.
-func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redoubt.VEXStatement) (r Review, err error) {
+func ReviewVEX(ctx context.Context, s Store, d model.VEXDocument, shown []model.VEXStatement) (r Review, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return r, err
@@ -28,13 +28,13 @@ func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redo
 	return review(ctx, s, list, d, shown)
 }
 
-func isProposal(e redoubt.Exception) bool {
-	return e.Document != nil && e.State == redoubt.ExceptionRequested
+func isProposal(e model.Exception) bool {
+	return e.Document != nil && e.State == model.ExceptionRequested
 }
 
 // ReviewProposals is ReviewVEX, by id, of those exceptions of a list that are proposed documents, each
 // as a whole. It only reads.
-func ReviewProposals(ctx context.Context, s Store, documents []redoubt.Exception) (map[int64]Review, error) {
+func ReviewProposals(ctx context.Context, s Store, documents []model.Exception) (map[int64]Review, error) {
 	if !slices.ContainsFunc(documents, isProposal) {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func ReviewProposals(ctx context.Context, s Store, documents []redoubt.Exception
 	return reviews, nil
 }
 
-func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VEXDocument, shown []redoubt.VEXStatement) (r Review, err error) {
+func review(ctx context.Context, s Store, list []model.Exception, d model.VEXDocument, shown []model.VEXStatement) (r Review, err error) {
 	b, err := besideVEX(ctx, s, d)
 	if err != nil {
 		return r, err
@@ -91,12 +91,12 @@ func review(ctx context.Context, s Store, list []redoubt.Exception, d redoubt.VE
 }
 
 // previewRemovingVEX returns what the end of a document would change. It only reads.
-func previewRemovingVEX(ctx context.Context, s Store, e redoubt.Exception) (changed Effect, err error) {
+func previewRemovingVEX(ctx context.Context, s Store, e model.Exception) (changed Effect, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.ExceptionCandidates(ctx, redoubt.ExceptionScope{Actors: []redoubt.Actor{e.Actor()}})
+	ids, err := s.ExceptionCandidates(ctx, model.ExceptionScope{Actors: []model.Actor{e.Actor()}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func previewRemovingVEX(ctx context.Context, s Store, e redoubt.Exception) (chan
 		}
 		for i := range cases {
 			for _, o := range cases[i].Occurrences {
-				o.Claims = slices.DeleteFunc(o.Claims, func(c redoubt.VEXClaim) bool { return c.Document.ID == e.ID })
+				o.Claims = slices.DeleteFunc(o.Claims, func(c model.VEXClaim) bool { return c.Document.ID == e.ID })
 			}
 			if event, is := j.Decide(&cases[i]); is {
 				changed = append(changed, event)
@@ -120,13 +120,13 @@ func previewRemovingVEX(ctx context.Context, s Store, e redoubt.Exception) (chan
 
 // supposed is a document as if it counted.
 type supposed struct {
-	document *redoubt.VEXDocument
-	byName   map[string][]*redoubt.VEXStatement
+	document *model.VEXDocument
+	byName   map[string][]*model.VEXStatement
 	instead  bool // of all that the document of its id says, or of what is about the same
 }
 
-func supposing(d *redoubt.VEXDocument, list []redoubt.VEXStatement, instead bool) *supposed {
-	v := &supposed{d, map[string][]*redoubt.VEXStatement{}, instead}
+func supposing(d *model.VEXDocument, list []model.VEXStatement, instead bool) *supposed {
+	v := &supposed{d, map[string][]*model.VEXStatement{}, instead}
 	for i := range list {
 		for _, name := range list[i].Names {
 			v.byName[name] = append(v.byName[name], &list[i])
@@ -136,9 +136,9 @@ func supposing(d *redoubt.VEXDocument, list []redoubt.VEXStatement, instead bool
 }
 
 // changes reports whether the triage of a lineage would change.
-func (v *supposed) changes(j *Judge, c *redoubt.ExceptionCase) bool {
+func (v *supposed) changes(j *Judge, c *model.ExceptionCase) bool {
 	then := *c
-	then.Occurrences = make([]*redoubt.ExceptionOccurrence, len(c.Occurrences))
+	then.Occurrences = make([]*model.ExceptionOccurrence, len(c.Occurrences))
 	for i, o := range c.Occurrences {
 		as := *o
 		as.Claims = v.claims(o)
@@ -149,9 +149,9 @@ func (v *supposed) changes(j *Judge, c *redoubt.ExceptionCase) bool {
 }
 
 // claims are what would be said of the vulnerability of an occurrence.
-func (v *supposed) claims(o *redoubt.ExceptionOccurrence) (list []redoubt.VEXClaim) {
-	var mine []*redoubt.VEXStatement
-	seen := map[*redoubt.VEXStatement]bool{}
+func (v *supposed) claims(o *model.ExceptionOccurrence) (list []model.VEXClaim) {
+	var mine []*model.VEXStatement
+	seen := map[*model.VEXStatement]bool{}
 	for _, name := range o.Names {
 		for _, s := range v.byName[name] {
 			if !seen[s] {
@@ -161,13 +161,13 @@ func (v *supposed) claims(o *redoubt.ExceptionOccurrence) (list []redoubt.VEXCla
 		}
 	}
 	for _, c := range o.Claims {
-		replaced := v.instead || slices.ContainsFunc(mine, func(s *redoubt.VEXStatement) bool { return s.IsAboutSame(c.Statement) })
+		replaced := v.instead || slices.ContainsFunc(mine, func(s *model.VEXStatement) bool { return s.IsAboutSame(c.Statement) })
 		if c.Document.ID != v.document.ID || !replaced {
 			list = append(list, c)
 		}
 	}
 	for _, s := range mine {
-		list = append(list, redoubt.VEXClaim{Document: v.document, Statement: s})
+		list = append(list, model.VEXClaim{Document: v.document, Statement: s})
 	}
 	return list
 }
@@ -175,7 +175,7 @@ func (v *supposed) claims(o *redoubt.ExceptionOccurrence) (list []redoubt.VEXCla
 // supposedOnes are statements of a document, each as if it alone counted.
 type supposedOnes map[string]map[string]*supposed // by name of the vulnerability, by id
 
-func supposedAlone(d *redoubt.VEXDocument, list []redoubt.VEXStatement) supposedOnes {
+func supposedAlone(d *model.VEXDocument, list []model.VEXStatement) supposedOnes {
 	ones := supposedOnes{}
 	for i := range list {
 		one, id := supposing(d, list[i:i+1], false), list[i].ID()
@@ -190,7 +190,7 @@ func supposedAlone(d *redoubt.VEXDocument, list []redoubt.VEXStatement) supposed
 }
 
 // about are those about the vulnerability of a lineage, by id.
-func (ones supposedOnes) about(c *redoubt.ExceptionCase) map[string]*supposed {
+func (ones supposedOnes) about(c *model.ExceptionCase) map[string]*supposed {
 	found := map[string]*supposed{}
 	for _, o := range c.Occurrences {
 		for _, name := range o.Names {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Store is what exceptions need of one transaction of one deployment.
@@ -12,17 +12,17 @@ type Store interface {
 	// Now is the commit's clock value.
 	Now() time.Time
 	// Actor is who the transaction acts for.
-	Actor() redoubt.Actor
+	Actor() model.Actor
 
 	// Exceptions lists the active exceptions by id, without the findings that they name, and with
 	// those that expired until EndExpiredExceptions.
-	Exceptions(ctx context.Context) ([]redoubt.Exception, error)
-	// Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
-	Exception(ctx context.Context, id int64) (redoubt.Exception, error)
+	Exceptions(ctx context.Context) ([]model.Exception, error)
+	// Exception finds one by its id; an unknown one is model.ErrNotFound.
+	Exception(ctx context.Context, id int64) (model.Exception, error)
 	// AddException stores an exception and returns it with its id, its maker and its time.
-	AddException(ctx context.Context, e redoubt.Exception) (redoubt.Exception, error)
+	AddException(ctx context.Context, e model.Exception) (model.Exception, error)
 	// DecideException writes another state of an exception, for the audit trail with a verb.
-	DecideException(ctx context.Context, verb string, before, e redoubt.Exception) (redoubt.Exception, error)
+	DecideException(ctx context.Context, verb string, before, e model.Exception) (model.Exception, error)
 	// EndExpiredExceptions notes the end of exceptions whose time is over.
 	EndExpiredExceptions(ctx context.Context) error
 
@@ -34,51 +34,51 @@ type Store interface {
 	// being the actor, and all that wait.
 	RequestCounts(ctx context.Context, creatorID int64) (own, all int, err error)
 	// Lineages reads lineages by id.
-	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
+	Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error)
 	// TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
-	TriageEventsBy(ctx context.Context, by redoubt.Actor, lineages []int64) ([]redoubt.TriageEvent, error)
+	TriageEventsBy(ctx context.Context, by model.Actor, lineages []int64) ([]model.TriageEvent, error)
 
 	// CountVEX counts the documents that are held, or those that are proposed.
 	CountVEX(ctx context.Context, proposed bool) (int, error)
 	// HeldVEX finds the document of the same name and scope, with its statements;
-	// where there is none it is redoubt.ErrNotFound.
-	HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error)
+	// where there is none it is model.ErrNotFound.
+	HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error)
 	// VEXDocument reads a document with its statements; an unknown one is
-	// redoubt.ErrNotFound.
-	VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error)
+	// model.ErrNotFound.
+	VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error)
 	// SaveVEX stores a document, in place of the one that is held where that has
 	// an id, and returns its id.
-	SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (int64, error)
+	SaveVEX(ctx context.Context, d, held model.VEXDocument) (int64, error)
 	// DeleteVEX forgets a document.
-	DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error
+	DeleteVEX(ctx context.Context, d model.VEXDocument) error
 	// EndVEX forgets what a document says, and keeps that there was one and its answer.
-	EndVEX(ctx context.Context, d redoubt.VEXDocument, state redoubt.ExceptionState, answer string) error
+	EndVEX(ctx context.Context, d model.VEXDocument, state model.ExceptionState, answer string) error
 	// VEXProposals lists what is proposed of a project, the oldest first.
-	VEXProposals(ctx context.Context, projectID int64) ([]redoubt.Exception, error)
+	VEXProposals(ctx context.Context, projectID int64) ([]model.Exception, error)
 	// ProposedVEXBytes is how many bytes all proposals of the deployment say.
 	ProposedVEXBytes(ctx context.Context) (int64, error)
 	// MostVEXProposals is VEXProposals of the project that has most documents, or
 	// whose documents say most.
-	MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exception, error)
+	MostVEXProposals(ctx context.Context, byBytes bool) ([]model.Exception, error)
 	// RefusedVEX returns which statements were refused of a project, by their ids.
 	RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error)
 	// RefuseVEX remembers that statements of a proposed document were refused.
-	RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error
+	RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) error
 
 	// ExceptionCandidates lists the lineages of a scope, ascending, each once.
-	ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionScope) ([]int64, error)
+	ExceptionCandidates(ctx context.Context, scope model.ExceptionScope) ([]int64, error)
 	// ExceptionCases reads lineages with what decides about them; unknown ones are
 	// not in the answer.
-	ExceptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExceptionCase, error)
+	ExceptionCases(ctx context.Context, lineages []int64) ([]model.ExceptionCase, error)
 
 	// ExpireDecisions reopens what was decided until a time that is over, and
 	// returns the lineages.
 	ExpireDecisions(ctx context.Context) ([]int64, error)
 	// UpdateTriage writes each event's After to its lineage and appends the event
 	// to the trail.
-	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
+	UpdateTriage(ctx context.Context, events []model.TriageEvent) error
 
 	// ExceptionChanges returns what happened since the mark that was saved last.
-	ExceptionChanges(ctx context.Context) (redoubt.ExceptionChanges, error)
-	SaveExceptionMark(ctx context.Context, mark redoubt.ExceptionMark) error
+	ExceptionChanges(ctx context.Context) (model.ExceptionChanges, error)
+	SaveExceptionMark(ctx context.Context, mark model.ExceptionMark) error
 }

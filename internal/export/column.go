@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // column is one of a table: its name, and what a finding has there: a string,
@@ -72,7 +72,7 @@ var columns = []column{
 // and is not called that.
 func (f *finding) severity() string {
 	if f.Unrated {
-		return redoubt.NotRated
+		return model.NotRated
 	}
 	return f.Severity
 }

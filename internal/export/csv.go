@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // commaSeparated writes a table as RFC 4180 has it, in UTF-8, with a line of names.
@@ -27,7 +27,7 @@ func newCSV(w io.Writer) (*commaSeparated, error) {
 
 func (*commaSeparated) part() error { return nil }
 
-func (c *commaSeparated) raw(t redoubt.IssueType, raw []byte) error {
+func (c *commaSeparated) raw(t model.IssueType, raw []byte) error {
 	f, err := decoded(t, raw)
 	if err != nil {
 		return err

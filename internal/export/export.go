@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Format is what an export is written as.
@@ -49,7 +49,7 @@ func (f Format) MediaType() string {
 }
 
 // Parts selects what the filters accept now, in the parts that the format wants.
-func Parts(v *index.View, f Format, filters ...redoubt.FindingFilter) []Selection {
+func Parts(v *index.View, f Format, filters ...model.FindingFilter) []Selection {
 	var out []Selection
 	for _, filter := range filters {
 		if !f.byProject() {
@@ -69,7 +69,7 @@ type Selection interface {
 	Total() int
 	// Next hands over at most size findings in the contract's shape, and reports
 	// whether there may be more. take does not keep the bytes.
-	Next(ctx context.Context, size int, take func(t redoubt.IssueType, finding []byte) error) (more bool, err error)
+	Next(ctx context.Context, size int, take func(t model.IssueType, finding []byte) error) (more bool, err error)
 }
 
 // Options say what an export cannot know by itself.
@@ -84,7 +84,7 @@ const step = 500
 // finding is one to be written.
 type finding struct {
 	api.Finding
-	issueType redoubt.IssueType
+	issueType model.IssueType
 }
 
 // writer writes one format.
@@ -92,7 +92,7 @@ type writer interface {
 	// part begins a further selection.
 	part() error
 	// raw takes a finding as it came. It does not keep it.
-	raw(t redoubt.IssueType, finding []byte) error
+	raw(t model.IssueType, finding []byte) error
 	// close writes what comes after the last one.
 	close() error
 }
@@ -144,7 +144,7 @@ func writeParts(ctx context.Context, out writer, parts []Selection, o Options) e
 				return fmt.Errorf("the export was given up: %w", context.Cause(ctx))
 			}
 			var err error
-			more, err = p.Next(ctx, step, func(t redoubt.IssueType, finding []byte) error {
+			more, err = p.Next(ctx, step, func(t model.IssueType, finding []byte) error {
 				written++
 				return out.raw(t, finding)
 			})
@@ -160,7 +160,7 @@ func writeParts(ctx context.Context, out writer, parts []Selection, o Options) e
 }
 
 // decoded reads a finding.
-func decoded(t redoubt.IssueType, raw []byte) (*finding, error) {
+func decoded(t model.IssueType, raw []byte) (*finding, error) {
 	f := &finding{issueType: t}
 	if err := json.Unmarshal(raw, &f.Finding); err != nil {
 		return nil, fmt.Errorf("read a finding to export: %w", err)
@@ -174,7 +174,7 @@ type jsonLines struct{ w io.Writer }
 
 func (*jsonLines) part() error { return nil }
 
-func (j *jsonLines) raw(t redoubt.IssueType, finding []byte) error {
+func (j *jsonLines) raw(t model.IssueType, finding []byte) error {
 	_, err := fmt.Fprintf(j.w, `{"issue_type":%q,%s`+"\n", t.String(), finding[1:])
 	return err
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/xuri/excelize/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
 // listed is a selection of findings that are there.
 type listed struct {
-	issueType redoubt.IssueType
+	issueType model.IssueType
 	findings  []api.Finding
 	more      int // how many more it announces than it has
 	err       error
@@ -34,7 +34,7 @@ type listed struct {
 
 func (l *listed) Total() int { return len(l.findings) + l.more }
 
-func (l *listed) Next(_ context.Context, size int, take func(redoubt.IssueType, []byte) error) (bool, error) {
+func (l *listed) Next(_ context.Context, size int, take func(model.IssueType, []byte) error) (bool, error) {
 	n := min(size, len(l.findings))
 	for _, f := range l.findings[:n] {
 		text, err := json.Marshal(f)
@@ -107,7 +107,7 @@ func table(t *testing.T, text []byte) [][]string {
 }
 
 func TestCSV(t *testing.T) {
-	rows := table(t, write(t, CSV, &listed{issueType: redoubt.SCA, findings: []api.Finding{dependencyFinding(7)}}, &listed{issueType: redoubt.SAST, findings: []api.Finding{aFinding(8)}}))
+	rows := table(t, write(t, CSV, &listed{issueType: model.SCA, findings: []api.Finding{dependencyFinding(7)}}, &listed{issueType: model.SAST, findings: []api.Finding{aFinding(8)}}))
 	if len(rows) != 3 || rows[0][0] != "id" || len(rows[0]) != len(columns) {
 		t.Fatalf("%d rows: %v", len(rows), rows[0])
 	}
@@ -138,7 +138,7 @@ func TestNoCellIsComputed(t *testing.T) {
 		f := aFinding(1)
 		f.RuleMessage, f.TriageComment, f.Location.FilePath, f.RuleName, f.Assignee = &text, &text, text, text, text
 		f.Repository.Name, f.Categories, f.Ref = text, []string{text}, text
-		row := table(t, write(t, CSV, &listed{issueType: redoubt.SAST, findings: []api.Finding{f}}))[1]
+		row := table(t, write(t, CSV, &listed{issueType: model.SAST, findings: []api.Finding{f}}))[1]
 		want := strings.ReplaceAll(text, "\r\n", "\n")
 		if bad {
 			want = "'" + strings.NewReplacer("\t=", "\t'=", "\r=", "\r'=", "\n=", "\n'=").Replace(want)
@@ -153,7 +153,7 @@ func TestNoCellIsComputed(t *testing.T) {
 
 func TestJSONLines(t *testing.T) {
 	want := dependencyFinding(7)
-	lines := strings.Split(string(write(t, JSONL, &listed{issueType: redoubt.SCA, findings: []api.Finding{want, aFinding(8)}})), "\n")
+	lines := strings.Split(string(write(t, JSONL, &listed{issueType: model.SCA, findings: []api.Finding{want, aFinding(8)}})), "\n")
 	if len(lines) != 3 || lines[2] != "" {
 		t.Fatalf("%d lines", len(lines))
 	}
@@ -174,7 +174,7 @@ func TestXLSX(t *testing.T) {
 	for text, bad := range hostile {
 		f := dependencyFinding(7)
 		f.TriageComment = &text
-		book, err := excelize.OpenReader(bytes.NewReader(write(t, XLSX, &listed{issueType: redoubt.SCA, findings: []api.Finding{f}})))
+		book, err := excelize.OpenReader(bytes.NewReader(write(t, XLSX, &listed{issueType: model.SCA, findings: []api.Finding{f}})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestSheets(t *testing.T) {
 	}
 	x.row = sheetRows - 1 // as if it were nearly full
 	for range 3 {
-		if err := x.raw(redoubt.SAST, raw); err != nil {
+		if err := x.raw(model.SAST, raw); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestSheets(t *testing.T) {
 	if rows, err := book.GetRows("Findings 2"); err != nil || len(rows) != 3 || rows[0][0] != "id" {
 		t.Errorf("the second sheet has %d rows, %v", len(rows), err)
 	}
-	empty := write(t, XLSX, &listed{issueType: redoubt.SAST, findings: []api.Finding{aFinding(1)}, more: 2 * sheetRows})
+	empty := write(t, XLSX, &listed{issueType: model.SAST, findings: []api.Finding{aFinding(1)}, more: 2 * sheetRows})
 	if book, err = excelize.OpenReader(bytes.NewReader(empty)); err != nil || len(book.GetSheetList()) != 3 {
 		t.Errorf("announced: %v", err)
 	}
@@ -280,10 +280,10 @@ func TestSARIFFollowsItsSchema(t *testing.T) {
 	for name, parts := range map[string][]Selection{
 		"nothing": nil,
 		"all": {
-			&listed{issueType: redoubt.SAST, findings: []api.Finding{aFinding(1), ignored, fixed}},
-			&listed{issueType: redoubt.SAST, findings: []api.Finding{bare}},
-			&listed{issueType: redoubt.SCA, findings: []api.Finding{dependencyFinding(6)}},
-			&listed{issueType: redoubt.Secrets, findings: []api.Finding{secret}},
+			&listed{issueType: model.SAST, findings: []api.Finding{aFinding(1), ignored, fixed}},
+			&listed{issueType: model.SAST, findings: []api.Finding{bare}},
+			&listed{issueType: model.SCA, findings: []api.Finding{dependencyFinding(6)}},
+			&listed{issueType: model.Secrets, findings: []api.Finding{secret}},
 		},
 	} {
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(write(t, SARIF, parts...)))
@@ -301,7 +301,7 @@ func TestBrokenExports(t *testing.T) {
 	gone := errors.New("gone")
 	for _, f := range Formats() {
 		var buf bytes.Buffer
-		err := Write(t.Context(), &buf, f, []Selection{&listed{issueType: redoubt.SAST, findings: []api.Finding{aFinding(1)}, err: gone}}, Options{})
+		err := Write(t.Context(), &buf, f, []Selection{&listed{issueType: model.SAST, findings: []api.Finding{aFinding(1)}, err: gone}}, Options{})
 		if !errors.Is(err, gone) {
 			t.Errorf("%s: %v", f, err)
 		}
@@ -310,7 +310,7 @@ func TestBrokenExports(t *testing.T) {
 		}
 		given, give := context.WithCancel(t.Context())
 		give()
-		if err := Write(given, io.Discard, f, []Selection{&listed{issueType: redoubt.SAST}}, Options{}); !errors.Is(err, context.Canceled) {
+		if err := Write(given, io.Discard, f, []Selection{&listed{issueType: model.SAST}}, Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, given up: %v", f, err)
 		}
 	}
@@ -340,11 +340,11 @@ func TestUnratedIsNotCalledMedium(t *testing.T) {
 	for _, unrated := range []bool{false, true} {
 		f.Severity, f.Unrated = "medium", unrated
 		want := map[bool]string{false: "medium", true: "not rated"}[unrated]
-		rows := table(t, write(t, CSV, &listed{issueType: redoubt.SCA, findings: []api.Finding{f}}))
+		rows := table(t, write(t, CSV, &listed{issueType: model.SCA, findings: []api.Finding{f}}))
 		if got := at(t, rows[1], "severity"); got != want {
 			t.Errorf("the severity is %q, want %q", got, want)
 		}
-		log := string(write(t, SARIF, &listed{issueType: redoubt.SCA, findings: []api.Finding{f}}))
+		log := string(write(t, SARIF, &listed{issueType: model.SCA, findings: []api.Finding{f}}))
 		if strings.Contains(log, `"severityUnrated":true`) != unrated || !strings.Contains(log, `"severity":"medium"`) {
 			t.Errorf("of unrated %v the log says %s", unrated, log)
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestWritesAsItReads: what was read goes out before the next step is, whatever
@@ -48,14 +48,14 @@ type generated struct {
 
 func (g *generated) Total() int { return g.n }
 
-func (g *generated) Next(_ context.Context, size int, take func(redoubt.IssueType, []byte) error) (bool, error) {
+func (g *generated) Next(_ context.Context, size int, take func(model.IssueType, []byte) error) (bool, error) {
 	g.before()
 	size = min(size, g.n-g.done)
 	for range size {
 		g.done++
 		text := fmt.Sprintf(`{"id":%d,"rule_name":"rule-%d","severity":"high","location":{"filePath":"src/%d.py","line":%d},"rule_message":%q,"created_at":"2026-01-02T03:04:05Z","relevant_since":"2026-01-02T03:04:05Z","repository":{"name":"acme/%d","url":""}}`,
 			g.done, g.done%7, g.done*7919%1000, g.done*104729%5000, strings.Repeat(fmt.Sprint(g.done*15485863), 6), g.done%3)
-		if err := take(redoubt.SAST, []byte(text)); err != nil {
+		if err := take(model.SAST, []byte(text)); err != nil {
 			return false, err
 		}
 	}
@@ -102,7 +102,7 @@ func risen(b *testing.B, v *index.View, f Format, want int) int64 {
 			most = max(most, alive()-before)
 		}
 	}
-	parts := Parts(v, f, redoubt.FindingFilter{IssueType: redoubt.SAST})
+	parts := Parts(v, f, model.FindingFilter{IssueType: model.SAST})
 	if err := Write(b.Context(), io.Discard, f, parts, Options{Progress: progress}); err != nil {
 		b.Fatal(err)
 	}
@@ -130,28 +130,28 @@ func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }
 
-func (s *bulk) Feed(_ context.Context, _, _ int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	first := &redoubt.Batch{}
+func (s *bulk) Feed(_ context.Context, _, _ int64, take func(*model.Batch) error) (int64, bool, error) {
+	first := &model.Batch{}
 	for i := range 50 {
-		first.Projects = append(first.Projects, redoubt.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme"})
-		first.Rules = append(first.Rules, redoubt.Rule{ID: int64(i + 1), Name: fmt.Sprintf("python.rule-%d", i), Message: "Do not.", Category: "security", Confidence: redoubt.ConfidenceHigh})
+		first.Projects = append(first.Projects, model.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme"})
+		first.Rules = append(first.Rules, model.Rule{ID: int64(i + 1), Name: fmt.Sprintf("python.rule-%d", i), Message: "Do not.", Category: "security", Confidence: model.ConfidenceHigh})
 	}
 	if err := take(first); err != nil {
 		return 0, false, err
 	}
 	began := time.Unix(1_700_000_000, 0)
 	for at := 0; at < s.n; at += 1000 {
-		b := &redoubt.Batch{}
+		b := &model.Batch{}
 		for i := at; i < min(at+1000, s.n); i++ {
 			message := fmt.Sprintf("Found user input in line %d of a file that nobody looked at for years.", i)
-			body, err := redoubt.Body{RuleMessage: &message, Location: redoubt.WireLocation{FilePath: fmt.Sprintf("src/file%d.py", i%5000), Line: i%900 + 1, EndLine: i%900 + 1}}.Members()
+			body, err := model.Body{RuleMessage: &message, Location: model.WireLocation{FilePath: fmt.Sprintf("src/file%d.py", i%5000), Line: i%900 + 1, EndLine: i%900 + 1}}.Members()
 			if err != nil {
 				return 0, false, err
 			}
-			b.Lineages = append(b.Lineages, redoubt.Lineage{ID: int64(i + 1), ProjectID: int64(i%50 + 1), Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
-			b.Findings = append(b.Findings, redoubt.IndexedFinding{Finding: redoubt.Finding{
-				ID: int64(i + 1), LineageID: int64(i + 1), ProjectID: int64(i%50 + 1), RuleID: int64(i%47%50 + 1), IssueType: redoubt.SAST, Ref: "refs/heads/main",
-				State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh,
+			b.Lineages = append(b.Lineages, model.Lineage{ID: int64(i + 1), ProjectID: int64(i%50 + 1), Triage: model.Triage{State: model.TriageUntriaged}})
+			b.Findings = append(b.Findings, model.IndexedFinding{Finding: model.Finding{
+				ID: int64(i + 1), LineageID: int64(i + 1), ProjectID: int64(i%50 + 1), RuleID: int64(i%47%50 + 1), IssueType: model.SAST, Ref: "refs/heads/main",
+				State: model.Unresolved, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh,
 				CreatedAt: began.Add(time.Duration(i) * time.Second), RelevantSince: began.Add(time.Duration(i) * time.Second),
 			}, Body: body})
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // sarifLog writes SARIF 2.1.0, a run for each project. Results go out as they come;
@@ -42,7 +42,7 @@ func (s *sarifLog) part() error {
 	return err
 }
 
-func (s *sarifLog) raw(t redoubt.IssueType, raw []byte) error {
+func (s *sarifLog) raw(t model.IssueType, raw []byte) error {
 	f, err := decoded(t, raw)
 	if err != nil {
 		return err

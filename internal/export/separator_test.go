@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // split reads a table as a lenient program does that splits by another sign: a cell
@@ -56,7 +56,7 @@ func TestNoCellIsComputedWhateverSplits(t *testing.T) {
 			f.Repository.URL = text.Draw(r, "last")
 			findings = append(findings, f)
 		}
-		written := write(t, CSV, &listed{issueType: redoubt.SAST, findings: findings})
+		written := write(t, CSV, &listed{issueType: model.SAST, findings: findings})
 		for _, by := range []byte(",;\t|") {
 			for _, spaces := range []bool{false, true} {
 				for _, cell := range split(string(written), by, spaces) {

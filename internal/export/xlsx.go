@@ -13,7 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Limits of the format.
@@ -61,7 +61,7 @@ func newXLSX(w io.Writer, total int) (*workbook, error) {
 
 func (*workbook) part() error { return nil }
 
-func (x *workbook) raw(t redoubt.IssueType, raw []byte) error {
+func (x *workbook) raw(t model.IssueType, raw []byte) error {
 	f, err := decoded(t, raw)
 	if err != nil {
 		return err

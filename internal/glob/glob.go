@@ -2,7 +2,7 @@
 // exceptions fit.
 //
 // It is pure: globs and a path in, an answer out. How a glob is written, and
-// which ones will do, redoubt.PathGlobs says.
+// which ones will do, model.PathGlobs says.
 package glob
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Match reports whether a path, relative to the top of the repository, fits one
-// of the globs. One that redoubt.PathGlobs.Check refuses may fit nothing.
+// of the globs. One that model.PathGlobs.Check refuses may fit nothing.
 func Match(globs []string, path string) bool {
 	for _, glob := range globs {
 		if e := expression(glob); e != nil && e.MatchString(path) {

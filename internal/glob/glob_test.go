@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestMatchLeavesOutWhatTheScannerDoes compares with what the real scanner
@@ -29,7 +29,7 @@ func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 			files = fields[1:]
 			continue
 		}
-		globs := redoubt.PathGlobs{fields[0]}
+		globs := model.PathGlobs{fields[0]}
 		if err := globs.Check(); err != nil {
 			t.Error(err)
 		}
@@ -47,7 +47,7 @@ func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 func TestMatchFitsWhatIsBelow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab*?/\[\]!-]{1,8}`)
-		globs := redoubt.PathGlobs{word.Draw(t, "glob")}
+		globs := model.PathGlobs{word.Draw(t, "glob")}
 		path := rapid.StringMatching(`[ab]{1,3}(/[ab]{1,3}){0,2}`).Draw(t, "path")
 		if globs.Check() != nil {
 			return
@@ -61,17 +61,17 @@ func TestMatchFitsWhatIsBelow(t *testing.T) {
 // A set that leaves nothing out is none, also where a later bracket would end it.
 func TestSetsThatLeaveNothingOut(t *testing.T) {
 	for _, glob := range []string{"[!]", "[!]*", "a[^]]", "[^]b/[a]"} {
-		if err := (redoubt.PathGlobs{glob}).Check(); err == nil || expression(glob) != nil {
+		if err := (model.PathGlobs{glob}).Check(); err == nil || expression(glob) != nil {
 			t.Errorf("%q can be read, and is checked: %v", glob, err)
 		}
 	}
 }
 
-// What redoubt.PathGlobs allows is what can be read, brackets above all.
+// What model.PathGlobs allows is what can be read, brackets above all.
 func TestWhatPathGlobsAllowCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		glob := rapid.StringMatching(`[ab\[\]!^ä/*-]{1,10}`).Draw(t, "glob")
-		err := redoubt.PathGlobs{glob}.Check()
+		err := model.PathGlobs{glob}.Check()
 		if err != nil && !strings.Contains(err.Error(), "brackets") {
 			return
 		}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -40,15 +40,15 @@ type Hit struct {
 	ID        int64  // of a finding, a project or a saved view; 0 of others
 	Name      string // of a finding what it is about: its vulnerability, or its rule
 	Detail    string // what tells it from others; may be empty
-	IssueType redoubt.IssueType
+	IssueType model.IssueType
 	Open      int  // findings of it that are open, each once
 	Advised   bool // advisories know the vulnerability
 }
 
 // Caller is who searches.
 type Caller struct {
-	UserID   int64                // whose saved views are found beside those that are shared; 0 for nobody's
-	Projects redoubt.ProjectGlobs // all that may be seen, and no saved views; none for everything
+	UserID   int64              // whose saved views are found beside those that are shared; 0 for nobody's
+	Projects model.ProjectGlobs // all that may be seen, and no saved views; none for everything
 }
 
 // Find finds what there is, limit hits of each kind and 1 at least, the best first. An empty
@@ -93,7 +93,7 @@ func (s *search) finding(ctx context.Context) ([]Hit, error) {
 		return nil, nil
 	}
 	o, err := s.tx.Finding(ctx, s.q.finding)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *search) finding(ctx context.Context) ([]Hit, error) {
 	if o.Package != "" {
 		detail = fmt.Sprintf("%s, %s", o.Package, detail)
 	}
-	h := Hit{Kind: Finding, Rank: RankID, ID: o.ID, Name: cmp.Or(redoubt.BodyVulnerability(o.Body), o.RuleName), Detail: detail, IssueType: o.IssueType}
-	if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == redoubt.StatusOpen {
+	h := Hit{Kind: Finding, Rank: RankID, ID: o.ID, Name: cmp.Or(model.BodyVulnerability(o.Body), o.RuleName), Detail: detail, IssueType: o.IssueType}
+	if model.StatusOf(o.State, o.Lineage.Triage.State) == model.StatusOpen {
 		h.Open = 1
 	}
 	return []Hit{h}, nil
@@ -193,9 +193,9 @@ func vulnerabilityID(lower string) string {
 }
 
 // merged has each vulnerability once, as its card shows it.
-func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]redoubt.AdvisoryCard) []Hit {
+func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]model.AdvisoryCard) []Hit {
 	if groups[asked] != 0 {
-		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: asked, IssueType: redoubt.SCA})
+		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: asked, IssueType: model.SCA})
 	}
 	at := map[int64]int{} // places of vulnerabilities in out, by group
 	out := hits[:0]

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bounds of what is typed: each word costs a look at all names.
@@ -26,14 +26,14 @@ type Query struct {
 	finding int64    // the number that it is; 0 for none
 }
 
-// ParseQuery reads what is typed. What no person types is a *redoubt.InvalidError about q.
+// ParseQuery reads what is typed. What no person types is a *model.InvalidError about q.
 func ParseQuery(typed string) (Query, error) {
 	q := Query{words: strings.Fields(strings.ToLower(typed))}
 	if !utf8.ValidString(typed) || strings.ContainsRune(typed, 0) {
-		return Query{}, redoubt.Invalid("q", "holds what is no text: a zero byte, or bytes that are not UTF-8")
+		return Query{}, model.Invalid("q", "holds what is no text: a zero byte, or bytes that are not UTF-8")
 	}
 	if utf8.RuneCountInString(typed) > MaxText || len(q.words) > MaxWords {
-		return Query{}, redoubt.Invalid("q", "has at most %d words and %d characters: search for less", MaxWords, MaxText)
+		return Query{}, model.Invalid("q", "has at most %d words and %d characters: search for less", MaxWords, MaxText)
 	}
 	q.text = strings.Join(q.words, " ")
 	if n, err := strconv.ParseUint(strings.TrimPrefix(q.text, "#"), 10, 32); err == nil {

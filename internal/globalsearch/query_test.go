@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func query(t testing.TB, typed string) Query {
@@ -73,7 +73,7 @@ func TestQueriesAreBounded(t *testing.T) {
 		strings.Repeat("\xff", 2*MaxText+1): "no text",
 	} {
 		_, err := ParseQuery(typed)
-		if fault == "" && err != nil || fault != "" && (!errors.As(err, new(*redoubt.InvalidError)) || !strings.Contains(err.Error(), fault)) {
+		if fault == "" && err != nil || fault != "" && (!errors.As(err, new(*model.InvalidError)) || !strings.Contains(err.Error(), fault)) {
 			t.Errorf("%.20q: %v, want %q", typed, err, fault)
 		}
 	}

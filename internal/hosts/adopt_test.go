@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -18,7 +18,7 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		second, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, credential)
+		second, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, credential)
 		w.must(err)
 		ours, foreign := w.find("rule-a", 4), w.findIn("acme/web", "rule-b", 5)
 		r := w.repository(c)
@@ -55,7 +55,7 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 		} {
 			t.Run(what, func(t *testing.T) {
 				w.t = t
-				w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+				w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 				n := scm.Comment{ID: "1", Author: "bot", Body: c.body}
 				if !c.summary {
 					n.Path, n.Line = "a.go", 4
@@ -89,7 +89,7 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 }
 
 // repository is that of the payments.
-func (w *world) repository(c redoubt.Connection) (r redoubt.Repository) {
+func (w *world) repository(c model.Connection) (r model.Repository) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = tx.RepositoryByHostID(ctx, c.ID, "1")

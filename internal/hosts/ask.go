@@ -5,36 +5,36 @@ import (
 	"crypto/rand"
 	"errors"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Keep writes what a host was asked before, in a transaction of the deployment, and
 // returns the connection as it is then.
-type Keep = func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error)
+type Keep = func(ctx context.Context, tx *store.Tx) (model.Connection, error)
 
 // seen is what a host says when it is asked who the connection is.
 type seen struct {
 	account      scm.Account
-	repositories []redoubt.Repository
+	repositories []model.Repository
 }
 
 func look(ctx context.Context, h scm.Host) (s seen, err error) {
 	if s.account, err = h.Who(ctx); err != nil {
 		return s, err
 	}
-	return s, h.Repositories(ctx, func(part []redoubt.Repository) error {
+	return s, h.Repositories(ctx, func(part []model.Repository) error {
 		s.repositories = append(s.repositories, part...)
 		return nil
 	})
 }
 
 // present asks a host who a connection is that shows this credential, and what it sees.
-// What will not do is a redoubt.InvalidError.
-func (k *Keeper) present(ctx context.Context, c redoubt.Connection, credential redoubt.HostCredential) (found seen, err error) {
-	if c.Kind.HasAPI() || credential != (redoubt.HostCredential{}) { // a public remote needs none
-		if err := redoubt.CheckCredential(c.Kind, credential); err != nil {
+// What will not do is a model.InvalidError.
+func (k *Keeper) present(ctx context.Context, c model.Connection, credential model.HostCredential) (found seen, err error) {
+	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // a public remote needs none
+		if err := model.CheckCredential(c.Kind, credential); err != nil {
 			return found, err
 		}
 	}
@@ -43,15 +43,15 @@ func (k *Keeper) present(ctx context.Context, c redoubt.Connection, credential r
 		return found, err
 	}
 	if found, err = look(ctx, h); err != nil && ctx.Err() == nil {
-		err = redoubt.Invalid("base_url", "%s", err.Error())
+		err = model.Invalid("base_url", "%s", err.Error())
 	}
 	return found, err
 }
 
 // AskToAdd asks the host of a connection that is to be made who that is there and what it
-// sees. What will not do is a redoubt.InvalidError.
-func (k *Keeper) AskToAdd(ctx context.Context, c redoubt.Connection, credential redoubt.HostCredential) (Keep, error) {
-	if err := redoubt.CheckConnection(c); err != nil {
+// sees. What will not do is a model.InvalidError.
+func (k *Keeper) AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (Keep, error) {
+	if err := model.CheckConnection(c); err != nil {
 		return nil, err
 	}
 	found, err := k.present(ctx, c, credential)
@@ -62,10 +62,10 @@ func (k *Keeper) AskToAdd(ctx context.Context, c redoubt.Connection, credential 
 		return nil, err
 	}
 	c.Account, c.CheckedAt = found.account.Login, k.Clock()
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		made, err := tx.AddConnection(ctx, c, func(id int64) (s store.Sealed, err error) {
-			of := redoubt.Connection{ID: id, Kind: c.Kind, BaseURL: c.BaseURL}
-			if credential != (redoubt.HostCredential{}) {
+			of := model.Connection{ID: id, Kind: c.Kind, BaseURL: c.BaseURL}
+			if credential != (model.HostCredential{}) {
 				s.Credential, err = k.Vault.Seal(tx.Deployment().ID, of, credential)
 			}
 			s.WebhookSecret = k.Vault.SealWebhook(tx.Deployment().ID, of, rand.Text())
@@ -98,7 +98,7 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 	if ctx.Err() != nil {
 		return nil, asked, ctx.Err()
 	}
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		if asksToWait(asked) { // returned but not stored: the connection works
 			now, err := tx.Connection(ctx, id)
 			now.Problem = asked.Error()
@@ -120,14 +120,14 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 }
 
 // AskToChange asks the host who the connection is with another credential, where there is
-// one. What will not do is a redoubt.InvalidError. What the connection follows now becomes
+// one. What will not do is a model.InvalidError. What the connection follows now becomes
 // projects at once.
-func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change redoubt.ConnectionChange) (Keep, error) {
+func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change model.ConnectionChange) (Keep, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := redoubt.CheckConnection(change.Of(c)); err != nil {
+	if err := model.CheckConnection(change.Of(c)); err != nil {
 		return nil, err
 	}
 	var found seen
@@ -148,7 +148,7 @@ func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change
 		}
 		change.People = &people
 	}
-	return func(ctx context.Context, tx *store.Tx) (after redoubt.Connection, err error) {
+	return func(ctx context.Context, tx *store.Tx) (after model.Connection, err error) {
 		before, err := tx.Connection(ctx, id)
 		if err != nil {
 			return before, err
@@ -193,13 +193,13 @@ func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (Keep,
 			k.Logger.WarnContext(ctx, "webhooks stay at the host", "connection", c.Name, "cause", err)
 		}
 	}
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		return c, tx.DeleteConnection(ctx, id)
 	}, nil
 }
 
 // kept writes what a host was asked, in a transaction of its own.
-func (k *Keeper) kept(ctx context.Context, deploymentID int64, by redoubt.Actor, keep Keep) (c redoubt.Connection, err error) {
+func (k *Keeper) kept(ctx context.Context, deploymentID int64, by model.Actor, keep Keep) (c model.Connection, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err
@@ -209,10 +209,10 @@ func (k *Keeper) kept(ctx context.Context, deploymentID int64, by redoubt.Actor,
 
 // Check asks a host again who the connection is and what it sees, and keeps the answer:
 // what went wrong is kept as the connection's problem, and returned.
-func (k *Keeper) Check(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (redoubt.Connection, error) {
+func (k *Keeper) Check(ctx context.Context, deploymentID int64, by model.Actor, id int64) (model.Connection, error) {
 	keep, asked, err := k.AskAgain(ctx, deploymentID, id)
 	if err != nil {
-		return redoubt.Connection{}, err
+		return model.Connection{}, err
 	}
 	c, err := k.kept(ctx, deploymentID, by, keep)
 	return c, errors.Join(asked, err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -71,7 +71,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		if got := fmt.Sprint(now.Follow); got != "[acme/*]" || err != nil {
 			t.Errorf("follows %s, %v", got, err)
 		}
-		if _, err := leave("nobody/*"); !errors.Is(err, redoubt.ErrNotFound) {
+		if _, err := leave("nobody/*"); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("what nobody has: %v", err)
 		}
 	})
@@ -83,12 +83,12 @@ func TestChangeOfAConnection(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		change := func(d redoubt.ConnectionChange) (redoubt.Connection, error) {
+		change := func(d model.ConnectionChange) (model.Connection, error) {
 			keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, c.ID, d)
 			if err != nil {
-				return redoubt.Connection{}, err
+				return model.Connection{}, err
 			}
-			var after redoubt.Connection
+			var after model.Connection
 			w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 				after, err = keep(ctx, tx)
 				return err
@@ -99,23 +99,23 @@ func TestChangeOfAConnection(t *testing.T) {
 		if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err == nil {
 			t.Fatal("a host that refuses is no problem")
 		}
-		if _, err := change(redoubt.ConnectionChange{Credential: &redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "bad"}}); !isInvalid(err) {
+		if _, err := change(model.ConnectionChange{Credential: &model.HostCredential{Kind: model.CredentialToken, Secret: "bad"}}); !isInvalid(err) {
 			t.Errorf("a credential that is refused: %v", err)
 		}
 		w.host.down = nil
-		renamed, err := change(redoubt.ConnectionChange{Name: new("theirs"), Follow: &[]string{"other/*"}})
+		renamed, err := change(model.ConnectionChange{Name: new("theirs"), Follow: &[]string{"other/*"}})
 		if err != nil || renamed.Name != "theirs" || renamed.Account != "Bot" || renamed.Problem == "" {
 			t.Errorf("renamed: %+v, %v", renamed, err)
 		}
 		if got := fmt.Sprint(w.followed(c.ID)); got != "[acme/payments acme/web other/x]" {
 			t.Errorf("follows %s", got)
 		}
-		mended, err := change(redoubt.ConnectionChange{Credential: &redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "good"}})
+		mended, err := change(model.ConnectionChange{Credential: &model.HostCredential{Kind: model.CredentialToken, Secret: "good"}})
 		if err != nil || mended.Problem != "" {
 			t.Errorf("mended: %+v, %v", mended, err)
 		}
-		for what, d := range map[string]redoubt.ConnectionChange{
-			"no name": {Name: new(" ")}, "no glob": {Follow: &[]string{""}}, "wrong kind": {Credential: &redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "x"}},
+		for what, d := range map[string]model.ConnectionChange{
+			"no name": {Name: new(" ")}, "no glob": {Follow: &[]string{""}}, "wrong kind": {Credential: &model.HostCredential{Kind: model.CredentialSSHKey, Secret: "x"}},
 		} {
 			if _, err := change(d); !isInvalid(err) {
 				t.Errorf("%s: %v", what, err)
@@ -125,6 +125,6 @@ func TestChangeOfAConnection(t *testing.T) {
 }
 
 func isInvalid(err error) bool {
-	_, is := errors.AsType[*redoubt.InvalidError](err)
+	_, is := errors.AsType[*model.InvalidError](err)
 	return is
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // watched is the branch of a repository whose pushes are something to us; empty: none.
-func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r redoubt.Repository) (string, error) {
+func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
 	if k.Watched == nil || k.Pushed == nil || !r.Scannable() {
 		return "", nil
 	}
@@ -22,7 +22,7 @@ func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r redoubt.Repository
 // it scanned where it is another one than before; what says what came of it. Webhooks come
 // late, twice and in any order: they only say when to ask. Of what was found without one, the
 // webhook is to tell in a while.
-func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository, told bool) (what string, err error) {
+func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool) (what string, err error) {
 	branch := ""
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		branch, err = k.watched(ctx, tx, r)
@@ -32,7 +32,7 @@ func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, 
 		return "nothing to do", err
 	}
 	commit, err := h.Branch(ctx, r, branch)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return "there is no branch " + branch, nil
 	}
 	if err != nil {

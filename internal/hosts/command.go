@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // command is what somebody asks for in a comment.
 type command struct {
 	verb     verb
 	finding  int64 // by its id; 0: the one that the comment answers
-	reason   redoubt.TriageReason
+	reason   model.TriageReason
 	note     string
 	assignee string    // a name at the host; me and nobody stand for themselves
 	until    time.Time // the end that is wished of an exception; zero: none
@@ -39,16 +39,16 @@ const (
 )
 
 // states are what verbs decide.
-var states = map[verb]redoubt.TriageState{
-	verbIgnore: redoubt.TriageIgnored, verbReopen: redoubt.TriageReopened, verbReview: redoubt.TriageReviewing, verbFix: redoubt.TriageFixing,
+var states = map[verb]model.TriageState{
+	verbIgnore: model.TriageIgnored, verbReopen: model.TriageReopened, verbReview: model.TriageReviewing, verbFix: model.TriageFixing,
 }
 
 // least is the role that a command takes: who may look asks, others decide.
-func (c command) least() redoubt.Role {
+func (c command) least() model.Role {
 	if c.verb == verbAsk {
-		return redoubt.RoleViewer
+		return model.RoleViewer
 	}
-	return redoubt.RoleTriager
+	return model.RoleTriager
 }
 
 // usage is what is answered to help, and to what nobody understands.
@@ -95,7 +95,7 @@ var namedFinding = regexp.MustCompile(`^#?([0-9]{1,18})$`)
 // parseCommand takes a line of asksFor apart. What it does not understand is an error for
 // whoever wrote it.
 func parseCommand(line string) (c command, err error) {
-	words := strings.Fields(redoubt.Line(line))[1:]
+	words := strings.Fields(model.Line(line))[1:]
 	if len(words) == 0 {
 		return command{verb: verbHelp}, nil
 	}
@@ -139,7 +139,7 @@ func (c *command) takeEnd(words []string) ([]string, error) {
 		return words, errors.New("say until which day, as `/redoubt exception until 2027-01-31: why`")
 	}
 	day := strings.TrimSuffix(words[1], ":")
-	until, ok := redoubt.EndOfDay(day)
+	until, ok := model.EndOfDay(day)
 	if !ok {
 		return words, fmt.Errorf("%s is no day: write it as `2027-01-31`", code(day, 40))
 	}
@@ -153,9 +153,9 @@ func (c *command) takeReason(words []string) ([]string, error) {
 		return words, nil
 	}
 	name, ends := strings.CutSuffix(words[0], ":")
-	reason, is := redoubt.ParseTriageReason(strings.ReplaceAll(strings.ToLower(name), "-", "_"))
+	reason, is := model.ParseTriageReason(strings.ReplaceAll(strings.ToLower(name), "-", "_"))
 	switch {
-	case is && reason != redoubt.NoTriageReason:
+	case is && reason != model.NoTriageReason:
 		c.reason = reason
 		return words[1:], nil
 	case ends:

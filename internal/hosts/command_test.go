@@ -3,7 +3,7 @@ package hosts
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestWhatCommentsAskFor(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWhatCommentsAskFor(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	day, _ := redoubt.EndOfDay("2999-01-31")
+	day, _ := model.EndOfDay("2999-01-31")
 	for line, want := range map[string]command{
 		"/redoubt exception until 2999-01-31: only tests": {verb: verbAsk, until: day, note: "only tests"},
 		"/redoubt exception #7 Until 2999-01-31 x: y":     {verb: verbAsk, finding: 7, until: day, note: "x: y"},
@@ -42,8 +42,8 @@ func TestCommands(t *testing.T) {
 		"/redoubt":                                        {verb: verbHelp},
 		"/redoubt help me":                                {verb: verbHelp},
 		"/redoubt ignore":                                 {verb: verbIgnore},
-		"/redoubt ignore false_positive: is a test":       {verb: verbIgnore, reason: redoubt.FalsePositive, note: "is a test"},
-		"/redoubt IGNORE #12 No-Time later":               {verb: verbIgnore, finding: 12, reason: redoubt.NoTime, note: "later"},
+		"/redoubt ignore false_positive: is a test":       {verb: verbIgnore, reason: model.FalsePositive, note: "is a test"},
+		"/redoubt IGNORE #12 No-Time later":               {verb: verbIgnore, finding: 12, reason: model.NoTime, note: "later"},
 		"/redoubt ignore nobody calls it":                 {verb: verbIgnore, note: "nobody calls it"},
 		"/redoubt reopen 12":                              {verb: verbReopen, finding: 12},
 		"/redoubt fixing with\x1b[31m #3":                 {verb: verbFix, note: "with[31m #3"},

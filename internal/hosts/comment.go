@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -19,7 +19,7 @@ type commenting struct {
 	keeper *Keeper
 	host   scm.Host
 	message
-	at       redoubt.ChangeRequest
+	at       model.ChangeRequest
 	refs     map[string]bool // of the change request, among those that are scanned
 	page     func(finding int64) string
 	blocking string // page of what blocks
@@ -158,14 +158,14 @@ func (c *commenting) drop(ctx context.Context, lineage int64) error {
 }
 
 // add writes a comment that is not there. A line that is no part of the change is
-// redoubt.ErrConflict.
+// model.ErrConflict.
 func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) error {
 	if err := c.keep(ctx, c.noted(lineage, n, false)); err != nil {
 		return err
 	}
 	made, err := c.host.AddComment(ctx, c.repository, c.at, n)
 	switch {
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		return errors.Join(err, c.drop(ctx, lineage))
 	case err != nil: // it may be there all the same: the next try looks
 		return err
@@ -180,7 +180,7 @@ func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body strin
 		return c.keep(ctx, n)
 	}
 	n.Body = body
-	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	return c.keep(ctx, n)
@@ -225,7 +225,7 @@ func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
 	switch {
 	case errors.Is(err, scm.ErrUnsupported):
 		return c.edit(ctx, n, settledText(n.Body, lineage, c.origin()))
-	case err != nil && !errors.Is(err, redoubt.ErrNotFound): // somebody deleted it
+	case err != nil && !errors.Is(err, model.ErrNotFound): // somebody deleted it
 		return err
 	}
 	return c.keep(ctx, n)
@@ -245,7 +245,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			continue
 		case is: // it is there again
 			n.Settled = false
-			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff, c.origin())); err != nil {
+			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin())); err != nil {
 				return nil, err
 			}
 			continue
@@ -253,9 +253,9 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			apart = append(apart, i)
 			continue
 		}
-		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff, c.origin()), Path: i.path, Line: i.line})
+		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin()), Path: i.path, Line: i.line})
 		switch {
-		case errors.Is(err, redoubt.ErrConflict):
+		case errors.Is(err, model.ErrConflict):
 			apart = append(apart, i)
 		case err != nil:
 			return nil, err

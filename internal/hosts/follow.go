@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -13,7 +13,7 @@ import (
 const checkEvery = time.Hour
 
 // following is who follows in the trail.
-var following = redoubt.Actor{Kind: "system", Name: "connections"}
+var following = model.Actor{Kind: "system", Name: "connections"}
 
 // How long one connection may be asked for each of these: repositories, what is new in them,
 // and tickets. One that takes all its time leaves the others theirs.
@@ -24,14 +24,14 @@ const forgetAfter = 2 * checkEvery
 
 // Follow runs a store.FollowJob: it polls a connection for repositories, pushes and
 // change requests, and adds the next job.
-func (k *Keeper) Follow(ctx context.Context, j redoubt.Job, in store.Following) error {
-	c, d := redoubt.Connection{}, redoubt.Deployment{}
+func (k *Keeper) Follow(ctx context.Context, j model.Job, in store.Following) error {
+	c, d := model.Connection{}, model.Deployment{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		d = tx.Deployment()
 		c, err = tx.Connection(ctx, in.ConnectionID)
 		return err
 	})
-	if errors.Is(err, redoubt.ErrNotFound) { // the connection was deleted
+	if errors.Is(err, model.ErrNotFound) { // the connection was deleted
 		return nil
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
 
 // follow polls repositories, pushes and tickets, each with its own timeout. The next job repeats
 // failed requests.
-func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Connection) {
+func (k *Keeper) follow(ctx context.Context, d model.Deployment, c model.Connection) {
 	within := func(what string, ask func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)
 		defer cancel()
@@ -87,7 +87,7 @@ func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Con
 }
 
 // propose keeps a change request, and has it scanned where it is new or has another head.
-func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) (fresh bool, err error) {
+func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) (fresh bool, err error) {
 	c.RepositoryID = r.ID
 	if fresh, err = tx.SaveChangeRequest(ctx, c); err != nil || !fresh || k.Proposed == nil {
 		return fresh, err
@@ -97,7 +97,7 @@ func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r redoubt.Repository
 
 // hearOf is propose of what a host told. What is beside its head may be of the branch alone,
 // so that is told again.
-func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) (fresh bool, err error) {
+func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) (fresh bool, err error) {
 	if fresh, err = k.propose(ctx, tx, r, c); err != nil || !fresh {
 		return false, err
 	}

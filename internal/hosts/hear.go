@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -36,9 +36,9 @@ const hearRate, hearBurst = 10, 500
 func (k *Keeper) Routes() []edge.Mounted {
 	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
 	return []edge.Mounted{{
-		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, redoubt.RoleNone, edge.Writes, edge.Unbound),
+		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, model.RoleNone, edge.Writes, edge.Unbound),
 		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-			if g := limiter.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+			if g := limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
 				return edge.Busy(g, "This address asks too often.")
 			}
 			return k.hear(w, r)
@@ -49,7 +49,7 @@ func (k *Keeper) Routes() []edge.Mounted {
 // hear takes a webhook, once its signature holds: what it tells is worked off by a job. A
 // connection that is not there and a signature that does not fit look the same.
 func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
-	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", redoubt.ErrNotFound)
+	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", model.ErrNotFound)
 	deployment, err := strconv.ParseInt(r.PathValue("deploymentId"), 10, 64)
 	if err != nil {
 		return nobody
@@ -59,7 +59,7 @@ func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
 		return nobody
 	}
 	c, err := k.connection(r.Context(), deployment, id)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nobody
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
 
 // take keeps what was told with the job that works it off. The host's own id of it is
 // under no signature, so what was told is known by its text.
-func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connection, e scm.Event, body []byte) error {
+func (k *Keeper) take(ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte) error {
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		d, err := tx.AddDelivery(ctx, store.Delivery{
@@ -117,14 +117,14 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connect
 
 // nothingIn says why nothing is to be done about an event, before a job is made of it; empty
 // where there may be something.
-func (k *Keeper) nothingIn(ctx context.Context, tx *store.Tx, c redoubt.Connection, e scm.Event) (string, error) {
+func (k *Keeper) nothingIn(ctx context.Context, tx *store.Tx, c model.Connection, e scm.Event) (string, error) {
 	switch e.Kind {
 	case scm.EventOther:
 		return "nothing to do", nil
 	case scm.EventRepository:
 		return "", nil
 	case scm.EventComment:
-		if c.Replies == redoubt.RepliesOff {
+		if c.Replies == model.RepliesOff {
 			return "nothing to do: replies decide nothing at this connection", nil
 		}
 	case scm.EventPush:
@@ -135,7 +135,7 @@ func (k *Keeper) nothingIn(ctx context.Context, tx *store.Tx, c redoubt.Connecti
 	}
 	r, err := tx.RepositoryByHostID(ctx, c.ID, e.Repository)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound) || err == nil && r.ProjectID == 0:
+	case errors.Is(err, model.ErrNotFound) || err == nil && r.ProjectID == 0:
 		return "the repository is no project", nil
 	case err != nil || e.Kind != scm.EventPush:
 		return "", err
@@ -154,9 +154,9 @@ func subjectOf(e scm.Event) string {
 }
 
 // Hear runs a store.HearJob: it processes a webhook.
-func (k *Keeper) Hear(ctx context.Context, j redoubt.Job, in heard) error {
+func (k *Keeper) Hear(ctx context.Context, j model.Job, in heard) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return queue.PermanentError{Reason: "the connection is gone"}
 	}
 	if err != nil {
@@ -165,30 +165,30 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job, in heard) error {
 	asking, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
 	outcome, err := k.act(asking, j.DeploymentID, c, in)
-	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
+	if errors.Is(err, model.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}
 	if err != nil {
 		return k.askedFor(j, err)
 	}
 	return k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		return tx.FinishDelivery(ctx, in.Delivery, redoubt.Line(outcome))
+		return tx.FinishDelivery(ctx, in.Delivery, model.Line(outcome))
 	})
 }
 
 // act does what an event asks for, and says what came of it.
-func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connection, in heard) (string, error) {
+func (k *Keeper) act(ctx context.Context, deploymentID int64, c model.Connection, in heard) (string, error) {
 	if in.Event.Kind == scm.EventRepository {
 		_, err := k.Check(ctx, deploymentID, following, in.Connection)
 		return "repositories were listed again", err
 	}
-	var r redoubt.Repository
+	var r model.Repository
 	err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = tx.RepositoryByHostID(ctx, c.ID, in.Event.Repository)
 		return err
 	})
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound) || err == nil && r.ProjectID == 0:
+	case errors.Is(err, model.ErrNotFound) || err == nil && r.ProjectID == 0:
 		return "the repository is no project", nil
 	case err != nil:
 		return "", err

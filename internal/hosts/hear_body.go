@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -51,7 +51,7 @@ func (s *seats) leave(connection int64) {
 
 // read reads a webhook to a connection. Of one without anything like a signature nothing is
 // read: it is scm.ErrSignature, as one whose signature does not hold.
-func (k *Keeper) read(r *http.Request, c redoubt.Connection, secret string) (e scm.Event, body []byte, err error) {
+func (k *Keeper) read(r *http.Request, c model.Connection, secret string) (e scm.Event, body []byte, err error) {
 	if !scm.MayBeSigned(c.Kind, secret, r.Header) {
 		return e, nil, scm.ErrSignature
 	}
@@ -60,14 +60,14 @@ func (k *Keeper) read(r *http.Request, c redoubt.Connection, secret string) (e s
 	}
 	e, err = scm.ReadWebhook(c.Kind, secret, r.Header, body)
 	if err != nil && !errors.Is(err, scm.ErrSignature) {
-		err = redoubt.Invalid("body", "%v", err)
+		err = model.Invalid("body", "%v", err)
 	}
 	return e, body, err
 }
 
 // body reads the body of a webhook to a connection, whose signature is not looked at yet.
 func (k *Keeper) body(r *http.Request, connection int64) ([]byte, error) {
-	long := redoubt.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
+	long := model.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
 	if r.ContentLength > maxWebhook {
 		return nil, long
 	}
@@ -76,7 +76,7 @@ func (k *Keeper) body(r *http.Request, connection int64) ([]byte, error) {
 		return body, err
 	}
 	if !k.seats.take(connection) {
-		return nil, &redoubt.BusyError{Text: "Another large webhook is being read. Send this one again later.", Wait: largeFor}
+		return nil, &model.BusyError{Text: "Another large webhook is being read. Send this one again later.", Wait: largeFor}
 	}
 	defer k.seats.leave(connection)
 	all := bytes.NewBuffer(body)
@@ -100,7 +100,7 @@ type timed struct {
 // Read implements io.Reader.
 func (t timed) Read(p []byte) (int, error) {
 	if t.clock().After(t.until) {
-		return 0, redoubt.Invalid("body", "a webhook of more than %d KiB comes within %v", smallWebhook>>10, largeFor)
+		return 0, model.Invalid("body", "a webhook of more than %d KiB comes within %v", smallWebhook>>10, largeFor)
 	}
 	return t.Reader.Read(p)
 }

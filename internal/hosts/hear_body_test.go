@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -39,7 +39,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // deliver has the keeper read a webhook of a connection with a header of a signature.
-func (w *world) deliver(c redoubt.Connection, signature string, body io.Reader, length int64) error {
+func (w *world) deliver(c model.Connection, signature string, body io.Reader, length int64) error {
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, "/", body)
 	r.ContentLength = length
 	r.SetPathValue("deploymentId", fmt.Sprint(w.d.ID))
@@ -66,7 +66,7 @@ func TestUnsignedWebhooksAreNotRead(t *testing.T) {
 		"none": "", "no sum": "x", "a short sum": strings.Repeat("a", 62), "no digits": strings.Repeat("x", 64),
 	} {
 		body := &counted{Reader: strings.NewReader(strings.Repeat("x", 1<<20))}
-		if err := w.deliver(c, signature, body, -1); !errors.Is(err, redoubt.ErrNotFound) || body.read != 0 {
+		if err := w.deliver(c, signature, body, -1); !errors.Is(err, model.ErrNotFound) || body.read != 0 {
 			t.Errorf("signature %s: %v, and %d bytes were read", what, err, body.read)
 		}
 	}
@@ -90,14 +90,14 @@ func TestLargeWebhooksTakeTurns(t *testing.T) {
 		inside := false
 		first := &counted{Reader: strings.NewReader(strings.Repeat("x", 1<<20)), at: 300 << 10, call: func() {
 			inside = true
-			busy := &redoubt.BusyError{}
+			busy := &model.BusyError{}
 			second := &counted{Reader: strings.NewReader(largest)}
 			if err := w.deliver(c, largestSum, second, -1); !errors.As(err, &busy) || second.read > 300<<10 {
 				t.Errorf("a large one beside a large one: %v, and %d bytes were read", err, second.read)
 			}
 			w.must(w.deliver(c, smallSum, strings.NewReader(small), -1))
 		}}
-		if err := w.deliver(c, strings.Repeat("a", 64), first, -1); !errors.Is(err, redoubt.ErrNotFound) || !inside {
+		if err := w.deliver(c, strings.Repeat("a", 64), first, -1); !errors.Is(err, model.ErrNotFound) || !inside {
 			t.Errorf("a large one that is not signed: %v", err)
 		}
 
@@ -118,13 +118,13 @@ func TestLargeWebhooksOfAllConnections(t *testing.T) {
 	var answers []string // of the innermost first
 	var deliver func(depth int)
 	deliver = func(depth int) {
-		c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: fmt.Sprint("ours ", depth), BaseURL: "https://git.example"}, credential)
+		c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: fmt.Sprint("ours ", depth), BaseURL: "https://git.example"}, credential)
 		w.must(err)
 		body := &counted{Reader: strings.NewReader(strings.Repeat("x", 1<<20)), at: 300 << 10, call: func() { deliver(depth + 1) }}
 		if depth == 5 {
 			body.call = nil
 		}
-		_, is := errors.AsType[*redoubt.BusyError](w.deliver(c, strings.Repeat("a", 64), body, -1))
+		_, is := errors.AsType[*model.BusyError](w.deliver(c, strings.Repeat("a", 64), body, -1))
 		answers = append(answers, fmt.Sprint(depth, " busy: ", is))
 	}
 	deliver(1)
@@ -132,6 +132,6 @@ func TestLargeWebhooksOfAllConnections(t *testing.T) {
 }
 
 func invalid(err error) bool {
-	_, is := errors.AsType[*redoubt.InvalidError](err)
+	_, is := errors.AsType[*model.InvalidError](err)
 	return is
 }

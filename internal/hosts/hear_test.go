@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -58,7 +58,7 @@ func (w *world) hand(deployment, connection int64, secret, event, body string) e
 	return nil
 }
 
-func (w *world) outcomes(c redoubt.Connection) (list []string) {
+func (w *world) outcomes(c model.Connection) (list []string) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		all, _, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: c.ID, Limit: 20})
 		for _, d := range all {
@@ -77,7 +77,7 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 		c := w.connect()
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first}}
 		for _, told := range [][2]string{
 			{"pull_request", `{"number":3,"repository":{"id":1}}`},
 			{"pull_request", `{"number":4,"repository":{"id":1}}`},
@@ -103,9 +103,9 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 			"another connection": w.send(w.d.ID, c.ID+1000, secret, "pull_request", `{"number":5,"repository":{"id":1}}`),
 			"another deployment": w.send(w.d.ID+1000, c.ID, secret, "pull_request", `{"number":5,"repository":{"id":1}}`),
 		} {
-			want := redoubt.ErrNotFound
+			want := model.ErrNotFound
 			if what == "a replay" {
-				want = redoubt.ErrConflict
+				want = model.ErrConflict
 			}
 			if !errors.Is(err, want) {
 				t.Errorf("%s: %v", what, err)
@@ -116,7 +116,7 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 }
 
 // flood has the keeper take webhooks, and works none off.
-func (w *world) flood(c redoubt.Connection, secret string, n int, event string, body func(i int) string) (taken int, err error) {
+func (w *world) flood(c model.Connection, secret string, n int, event string, body func(i int) string) (taken int, err error) {
 	w.t.Helper()
 	for i := range n {
 		text := body(i)
@@ -141,7 +141,7 @@ func (w *world) hearings() (n int) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Jobs(ctx, store.HearJob, 5000)
 		for _, j := range list {
-			if j.State == redoubt.JobQueued {
+			if j.State == model.JobQueued {
 				n++
 			}
 		}
@@ -173,7 +173,7 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		_, err = w.flood(c, secret, 5, "pull_request", func(i int) string { return fmt.Sprintf(`{"n":%d,"number":3,"repository":{"id":1}}`, 1000+i) })
 		w.must(err)
 		same(t, "and while that about the first is under way", w.hearings(), 3)
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first}, {Number: 4, State: redoubt.ChangeOpen, HeadCommit: second}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first}, {Number: 4, State: model.ChangeOpen, HeadCommit: second}}
 		_, _, err = queue.Do(w.keeper.Hear)(t.Context(), *claimed)
 		w.must(errors.Join(err, s.FinishJob(t.Context(), *claimed, nil, "")))
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{}`))
@@ -204,7 +204,7 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 			return nil
 		})
 		taken, err := w.flood(c, secret, 3, "pull_request", func(i int) string { return fmt.Sprintf(`{"number":%d,"repository":{"id":1}}`, 3+i) })
-		if busy, is := errors.AsType[*redoubt.BusyError](err); taken != 1 || !is || busy.Wait <= 0 {
+		if busy, is := errors.AsType[*model.BusyError](err); taken != 1 || !is || busy.Wait <= 0 {
 			t.Errorf("%d are taken, %v", taken, err)
 		}
 		_, err = w.flood(c, secret, 1, "pull_request", func(int) string { return `{"again":1,"number":3,"repository":{"id":1}}` })
@@ -212,7 +212,7 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 		same(t, "jobs", w.hearings(), 2000)
 		same(t, "deliveries that were kept", len(w.outcomes(c)), 2)
 
-		another, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "another", BaseURL: "https://other.example"}, credential)
+		another, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: "another", BaseURL: "https://other.example"}, credential)
 		w.must(err)
 		secret, err = w.keeper.Vault.OpenWebhook(w.d.ID, another)
 		w.must(err)
@@ -230,11 +230,11 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 			w := newWorld(t, storetest.Open(t, storetest.Database(t, engine, clock)))
 			queue := func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, err := tx.QueueHearing(ctx, redoubt.Connection{ID: 7}, "change 3", []byte(`{}`))
+					_, err := tx.QueueHearing(ctx, model.Connection{ID: 7}, "change 3", []byte(`{}`))
 					return err
 				})
 			}
-			claim := func() *redoubt.Job {
+			claim := func() *model.Job {
 				j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
 				w.must(err)
 				return j
@@ -263,7 +263,7 @@ func TestAPushWaitsForItsHost(t *testing.T) {
 	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
-	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: time.Hour}
+	w.host.down = &model.BusyError{Text: "slow down", Wait: time.Hour}
 	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
 	w.must(err)

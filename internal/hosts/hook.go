@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // errNoHookURL says which setting is missing.
 var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked to tell it anything: "+
-	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", redoubt.ErrConflict)
+	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
 
 // HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
 func (k *Keeper) HooksAt() string { return k.HookURL }
@@ -24,8 +24,8 @@ func (k *Keeper) HooksAt() string { return k.HookURL }
 // a repository's id, only that one's is made, and a webhook with another address stays at the
 // host: it may belong to another server. refused names the repositories where the host refused;
 // the others are made. A server without a public address makes none: that is a
-// redoubt.ErrConflict.
-func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id, repositoryID int64) (n int, refused, err error) {
+// model.ErrConflict.
+func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return 0, nil, err
@@ -41,7 +41,7 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 	if err != nil {
 		return 0, nil, err
 	}
-	var list []redoubt.Repository
+	var list []model.Repository
 	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		list, err = tx.Repositories(ctx, id)
 		return err
@@ -60,7 +60,7 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 		n++
 	}
 	if repositoryID != 0 && n == 0 && faults == nil {
-		return 0, nil, redoubt.ErrNotFound
+		return 0, nil, model.ErrNotFound
 	}
 	return n, errors.Join(faults...), nil
 }
@@ -69,19 +69,19 @@ func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor,
 type hookAt struct {
 	*Keeper
 	deploymentID    int64
-	by              redoubt.Actor
+	by              model.Actor
 	host            scm.Host
 	address, secret string
 }
 
-func (k *Keeper) hookAt(deploymentID int64, by redoubt.Actor, c redoubt.Connection, h scm.Host) (hookAt, error) {
+func (k *Keeper) hookAt(deploymentID int64, by model.Actor, c model.Connection, h scm.Host) (hookAt, error) {
 	secret, err := k.Vault.OpenWebhook(deploymentID, c)
 	return hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, c.ID), secret}, err
 }
 
 // keep makes the webhook of a repository and stores its id, also where the request ended
 // meanwhile.
-func (a hookAt) keep(ctx context.Context, r redoubt.Repository, replace bool) error {
+func (a hookAt) keep(ctx context.Context, r model.Repository, replace bool) error {
 	id, changed, err := a.put(ctx, r, replace)
 	if !changed {
 		return err
@@ -105,7 +105,7 @@ func (a hookAt) tells(id string) string {
 // tells the address and is not known was made by somebody who could not keep it, perhaps with
 // another secret; one that is silent the host may have switched off. The webhook that is known
 // and has another address is removed only where it is to be replaced.
-func (a hookAt) put(ctx context.Context, r redoubt.Repository, replace bool) (id string, changed bool, err error) {
+func (a hookAt) put(ctx context.Context, r model.Repository, replace bool) (id string, changed bool, err error) {
 	list, err := a.host.Hooks(ctx, r)
 	if err != nil {
 		return "", false, err
@@ -133,6 +133,6 @@ func (a hookAt) put(ctx context.Context, r redoubt.Repository, replace bool) (id
 
 // isOurs is whether the webhook that a repository has tells the address, and was made for it as far as
 // anybody knows.
-func (a hookAt) isOurs(one scm.Hook, r redoubt.Repository) bool {
+func (a hookAt) isOurs(one scm.Hook, r model.Repository) bool {
 	return one.Address == a.address && (r.HookAddress == "" || r.HookAddress == a.address)
 }

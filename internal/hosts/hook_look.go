@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -20,11 +20,11 @@ const (
 
 // lookAtHooks asks a host whether the webhooks that we made there still are as we made them, and
 // stores what is wrong, for people: it makes none. What goes wrong at one holds up no other.
-func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host) error {
+func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	if !c.Kind.HasWebhooks() {
 		return nil
 	}
-	var list []redoubt.Repository
+	var list []model.Repository
 	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.RepositoriesToLookAt(ctx, c.ID, maxLooked)
 		return err
@@ -35,7 +35,7 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.
 	defer cancel()
 	for _, r := range list {
 		err := k.lookAtHook(asking, deploymentID, h, r)
-		if busy := (*redoubt.BusyError)(nil); asking.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
+		if busy := (*model.BusyError)(nil); asking.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
 			break
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c redoubt.
 
 // lookAtHook asks for the webhook of one repository. A host that does not answer leaves what was
 // known of it.
-func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository) error {
+func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
 	lacks := r.HookLacks
 	list, err := h.Hooks(ctx, r)
 	if ctx.Err() != nil {
@@ -63,7 +63,7 @@ func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host,
 
 // hookLacks says what is wrong with the webhook of a repository, by all that the host has
 // there, as the end of a sentence; empty: nothing.
-func hookLacks(there []scm.Hook, r redoubt.Repository) string {
+func hookLacks(there []scm.Hook, r model.Repository) string {
 	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
 	if i < 0 {
 		return "is not there any more"
@@ -72,7 +72,7 @@ func hookLacks(there []scm.Hook, r redoubt.Repository) string {
 	case one.Off:
 		return "is switched off"
 	case r.HookAddress != "" && one.Address != r.HookAddress:
-		return "tells another address, " + redoubt.Line(one.Address)
+		return "tells another address, " + model.Line(one.Address)
 	case one.Lacks != "":
 		return "does not tell of " + one.Lacks
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // hook has the host tell an address, of which it refuses one of the two repositories.
-func (w *world) hook(c redoubt.Connection, address string) {
+func (w *world) hook(c model.Connection, address string) {
 	w.t.Helper()
 	w.keeper.HookURL = address
 	n, err := w.made(c)
@@ -27,14 +27,14 @@ func (w *world) hook(c redoubt.Connection, address string) {
 }
 
 // made has the host tell the address that the keeper has; err is what the host refused, too.
-func (w *world) made(c redoubt.Connection) (n int, err error) {
+func (w *world) made(c model.Connection) (n int, err error) {
 	w.t.Helper()
 	n, refused, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
 	return n, errors.Join(refused, err)
 }
 
 // hookPath is where webhooks of a connection go, at any server.
-func (w *world) hookPath(c redoubt.Connection) string {
+func (w *world) hookPath(c model.Connection) string {
 	return fmt.Sprintf("/api/webhooks/%d/%d", w.d.ID, c.ID)
 }
 
@@ -61,7 +61,7 @@ func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
 
 	w.keeper.HookURL = ""
 	n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
-	if n != 0 || refused != nil || !errors.Is(err, redoubt.ErrConflict) || !strings.Contains(err.Error(), "--public-url (REDOUBT_PUBLIC_URL)") {
+	if n != 0 || refused != nil || !errors.Is(err, model.ErrConflict) || !strings.Contains(err.Error(), "--public-url (REDOUBT_PUBLIC_URL)") {
 		t.Errorf("%d hooks, %v, %v", n, refused, err)
 	}
 	same(t, "the host's hooks", w.host.hooked, there)
@@ -167,13 +167,13 @@ func TestRecreateHookOfNoRepository(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.keeper.HookURL = "https://redoubt.example"
-	var other redoubt.Repository
+	var other model.Repository
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		other, err = tx.RepositoryByHostID(ctx, c.ID, "3")
 		return err
 	})
 	for _, id := range []int64{other.ID, 1 << 40} {
-		if n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, id); n != 0 || refused != nil || !errors.Is(err, redoubt.ErrNotFound) {
+		if n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, id); n != 0 || refused != nil || !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("%d hooks, %v, %v", n, refused, err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestRecreateHookOfNoRepository(t *testing.T) {
 
 // hears is a world whose connection's payments have a webhook that told of a push, and have
 // been polled; at the time of one clock.
-func hears(t *testing.T, engine string) (w *world, c redoubt.Connection, clock *storetest.Clock, push func(commit string)) {
+func hears(t *testing.T, engine string) (w *world, c model.Connection, clock *storetest.Clock, push func(commit string)) {
 	t.Helper()
 	clock = storetest.NewClock()
 	clock.Advance(24 * time.Hour)
@@ -208,7 +208,7 @@ func hears(t *testing.T, engine string) (w *world, c redoubt.Connection, clock *
 var knownInProblem = regexp.MustCompile(`acme/payments|\b(trunk|[0-9a-f]{12}|\d+)\b`)
 
 // silent says how the connection hears, and how often the payments are asked.
-func (w *world) silent(c redoubt.Connection, clock *storetest.Clock) (said string) {
+func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		counts, err := tx.CountRepositories(ctx)
@@ -252,7 +252,7 @@ func TestAHookThatDiesIsNoticed(t *testing.T) {
 			w.host.heads["trunk"] = third
 			step("another", 51*time.Minute, polled, well)
 			step("of which nobody tells", 6*time.Minute, nothing, "polling, asked soon. acme/payments 333333333333 trunk")
-			w.host.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: fifth}}
+			w.host.open = []model.ChangeRequest{{Number: 7, State: model.ChangeOpen, HeadCommit: fifth}}
 			step("nor of a change request", 6*time.Minute, polled, "polling, asked soon. acme/payments 7 555555555555")
 			step("until one comes", time.Minute, func() { push(fourth) }, well)
 

@@ -12,7 +12,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -21,7 +21,7 @@ import (
 // Opener opens the host of a connection, and forgets those by which nothing was asked since a
 // time; scm.Config does.
 type Opener interface {
-	Open(c redoubt.Connection, credential redoubt.HostCredential) (scm.Host, error)
+	Open(c model.Connection, credential model.HostCredential) (scm.Host, error)
 	Forget(before time.Time)
 }
 
@@ -43,9 +43,9 @@ type Config struct {
 	// new or has another head or base branch; Pushed of another head of the branch that
 	// Watched names, without refs/heads/: empty where pushes are nothing to us. Each may be
 	// nil.
-	Proposed func(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error
-	Watched  func(ctx context.Context, tx *store.Tx, r redoubt.Repository) (branch string, err error)
-	Pushed   func(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error
+	Proposed func(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) error
+	Watched  func(ctx context.Context, tx *store.Tx, r model.Repository) (branch string, err error)
+	Pushed   func(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error
 	// Findings selects the findings of a deployment that replies decide about. Nil: replies
 	// decide nothing.
 	Findings func(ctx context.Context, deploymentID int64) (triage.Selector, error)
@@ -61,7 +61,7 @@ type Keeper struct {
 func New(c Config) *Keeper { return &Keeper{Config: c} }
 
 // host opens the host of a connection.
-func (k *Keeper) host(deploymentID int64, c redoubt.Connection) (scm.Host, error) {
+func (k *Keeper) host(deploymentID int64, c model.Connection) (scm.Host, error) {
 	credential, err := k.Vault.Open(deploymentID, c)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (k *Keeper) host(deploymentID int64, c redoubt.Connection) (scm.Host, error
 }
 
 // keep writes what a host has, and takes what the connection follows.
-func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c redoubt.Connection, list []redoubt.Repository) error {
+func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository) error {
 	now, err := tx.SaveRepositories(ctx, c.ID, list, true)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c redoubt.Connection, l
 }
 
 // connection reads one.
-func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c redoubt.Connection, err error) {
+func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c model.Connection, err error) {
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		c, err = tx.Connection(ctx, id)
 		return err
@@ -90,12 +90,12 @@ func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c redo
 
 // unhook asks a host to forget our webhooks, but for those that tell another address than this
 // server's, as a copy of a database has them: they stay.
-func (k *Keeper) unhook(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host) error {
+func (k *Keeper) unhook(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	at, err := k.hookAt(deploymentID, following, c, h)
 	if err != nil {
 		return err
 	}
-	var list []redoubt.Repository
+	var list []model.Repository
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.Repositories(ctx, c.ID)
 		return err

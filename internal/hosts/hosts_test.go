@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -47,12 +47,12 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 		if err != nil || len(taken) != 1 || taken[0].Name != "other/x" {
 			t.Errorf("taken %v, %v", taken, err)
 		}
-		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"nobody/*"}); !errors.Is(err, redoubt.ErrNotFound) {
+		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"nobody/*"}); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("what is not there: %v", err)
 		}
 		archived := told("5", "acme/old")
 		archived.Archived = true
-		w.host.repositories = []redoubt.Repository{told("1", "acme/money"), told("2", "acme/web"), told("4", "acme/new"), archived}
+		w.host.repositories = []model.Repository{told("1", "acme/money"), told("2", "acme/web"), told("4", "acme/new"), archived}
 		if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 		if after, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil || after.Problem != "" {
 			t.Errorf("once it takes it again: %+v, %v", after, err)
 		}
-		w.host.down = redoubt.ErrUnavailable
+		w.host.down = model.ErrUnavailable
 		if err := w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
 			t.Errorf("removed while the host is down: %v", err)
 		}
@@ -83,7 +83,7 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 func TestNoConnectionWithoutItsHost(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
-		good := redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}
+		good := model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example"}
 		bad := good
 		bad.BaseURL = "https://u:p@git.example"
 		for what, add := range map[string]func() error{
@@ -92,7 +92,7 @@ func TestNoConnectionWithoutItsHost(t *testing.T) {
 				return err
 			},
 			"no credential": func() error {
-				_, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, good, redoubt.HostCredential{})
+				_, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, good, model.HostCredential{})
 				return err
 			},
 			"a host that refuses": func() error {
@@ -101,7 +101,7 @@ func TestNoConnectionWithoutItsHost(t *testing.T) {
 				return err
 			},
 		} {
-			var invalid *redoubt.InvalidError
+			var invalid *model.InvalidError
 			if err := add(); !errors.As(err, &invalid) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -118,12 +118,12 @@ func TestChangeRequestsAreFollowed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		poll := func(open ...redoubt.ChangeRequest) {
+		poll := func(open ...model.ChangeRequest) {
 			t.Helper()
 			w.host.open = open
 			w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
 		}
-		change := redoubt.ChangeRequest{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}
+		change := model.ChangeRequest{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}
 		poll(change)
 		poll(change)
 		same(t, "told twice, proposed once of each repository", w.proposed, []string{"acme/payments#3 1111", "acme/web#3 1111"})
@@ -151,7 +151,7 @@ func TestTellingAChangeRequest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.host.comments = []scm.Comment{{ID: "1", Author: "mallory", Path: "a.go", Body: "<!-- redoubt:lineage:1 -->"}, {ID: "2", Author: "mallory", Body: "<!-- redoubt:summary -->"}}
 		w.host.outside = map[int]bool{99: true}
 		a, b := w.find("rule-a", 4), w.find("rule-b", 99)
@@ -192,7 +192,7 @@ func TestANewerHeadIsNotToldOf(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: second, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: second, HeadRef: "fix"}}
 		for _, ref := range []string{"refs/heads/fix", "refs/pull/3/merge", "refs/merge-requests/3/head"} {
 			w.host.statuses = nil
 			w.must(w.tell(w.scanOn(ref, first)))
@@ -206,7 +206,7 @@ func TestANewerHeadIsNotToldOf(t *testing.T) {
 // scanOf is the id of the newest scan.
 func scanOf(w *world) (id string) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1)
+		list, _, err := tx.Scans(ctx, model.ScanFilter{}, store.ScanCursor{}, 1)
 		id = string(input(list[0].ID))
 		return err
 	})
@@ -218,7 +218,7 @@ func TestHostsThatResolveAreLeftTheText(t *testing.T) {
 		w := newWorld(t, s)
 		w.connect()
 		w.host.resolves = true
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		a := w.find("rule-a", 4)
 		w.must(w.tell(w.scan(first, a)))
 		before := w.host.comments[0].Body
@@ -234,8 +234,8 @@ func TestAFloodOfFindingsIsToldInTheSummary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
-		var all []redoubt.Finding
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		var all []model.Finding
 		for i := range 90 {
 			all = append(all, w.find("rule", i+1))
 		}
@@ -254,7 +254,7 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		w := newWorld(t, s)
 		w.connect()
 		j := w.scan(first)
-		w.host.down = redoubt.ErrUnavailable
+		w.host.down = model.ErrUnavailable
 		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
 		var permanent queue.PermanentError
 		if err == nil || errors.As(err, &permanent) || queue.Outage(err) {
@@ -276,11 +276,11 @@ func TestOnlyProjectsOfHostsHaveThemTold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/payments"})
+			p, err := tx.CreateProject(ctx, model.Project{Name: "acme/payments"})
 			if err != nil {
 				return err
 			}
-			id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanCompleted})
+			id, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), Status: model.ScanCompleted})
 			if err != nil {
 				return err
 			}

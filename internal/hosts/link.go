@@ -5,20 +5,20 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
 // link asks a host who has the names that a connection links anew: what decides later is its
 // id of them, as a name may be another's by then. Links that were there stay as they are, and
-// where nothing is new the host is not asked. What will not do is a redoubt.InvalidError.
-func (k *Keeper) link(ctx context.Context, open func() (scm.Host, error), before redoubt.HostPeople, c redoubt.Connection) (redoubt.HostPeople, error) {
+// where nothing is new the host is not asked. What will not do is a model.InvalidError.
+func (k *Keeper) link(ctx context.Context, open func() (scm.Host, error), before model.HostPeople, c model.Connection) (model.HostPeople, error) {
 	all, fresh := c.People.Since(before)
 	if len(fresh) == 0 || !c.Kind.HasWebhooks() { // nobody replies at the others
 		return all, nil
 	}
-	if len(fresh) > redoubt.MaxNewHostPeople {
-		return nil, redoubt.Invalid("people", "%d people can be linked at a time: the host is asked who each is", redoubt.MaxNewHostPeople)
+	if len(fresh) > model.MaxNewHostPeople {
+		return nil, model.Invalid("people", "%d people can be linked at a time: the host is asked who each is", model.MaxNewHostPeople)
 	}
 	h, err := open()
 	if err != nil {
@@ -26,16 +26,16 @@ func (k *Keeper) link(ctx context.Context, open func() (scm.Host, error), before
 	}
 	for _, login := range fresh {
 		of, err := h.User(ctx, login)
-		if errors.Is(err, redoubt.ErrNotFound) || err == nil && (of.ID == "" || !strings.EqualFold(of.Login, login)) {
-			return nil, redoubt.Invalid("people", "nobody at the host is called %.100q", login)
+		if errors.Is(err, model.ErrNotFound) || err == nil && (of.ID == "" || !strings.EqualFold(of.Login, login)) {
+			return nil, model.Invalid("people", "nobody at the host is called %.100q", login)
 		}
 		if err != nil && ctx.Err() == nil {
-			err = redoubt.Invalid("people", "the host does not say who %.100q is: %s", login, err)
+			err = model.Invalid("people", "the host does not say who %.100q is: %s", login, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		all[login] = redoubt.HostPerson{User: all[login].User, ID: of.ID}
+		all[login] = model.HostPerson{User: all[login].User, ID: of.ID}
 	}
 	return all, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -18,18 +18,18 @@ import (
 func TestALinkIsOfWhoWasLinked(t *testing.T) {
 	took := func(w *conversation) { w.host.ids = map[string]string{"octocat": "id of mallory"} }
 	for name, c := range map[string]struct {
-		policy redoubt.ReplyPolicy
+		policy model.ReplyPolicy
 		before func(w *conversation)
 		by     scm.Comment
 		want   string // the decision
 		answer string
 	}{
-		"another took the name":                   {redoubt.RepliesLinked, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "untriaged", hosts.ErrNotLinked.Error()},
-		"another took it, and all may":            {redoubt.RepliesCollaborators, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "fixing collaborator:octocat at", hosts.AnswerDone},
-		"who was linked has another name":         {redoubt.RepliesLinked, nil, scm.Comment{Author: "cat", AuthorID: "id of octocat"}, "fixing user:", hosts.AnswerDone},
-		"a viewer is one under another name, too": {redoubt.RepliesCollaborators, nil, scm.Comment{Author: "vixen", AuthorID: "id of vic"}, "untriaged", hosts.ErrMayNotDecide.Error()},
-		"linked before ids were kept":             {redoubt.RepliesLinked, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
-		"linked before, and all may":              {redoubt.RepliesCollaborators, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
+		"another took the name":                   {model.RepliesLinked, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "untriaged", hosts.ErrNotLinked.Error()},
+		"another took it, and all may":            {model.RepliesCollaborators, took, scm.Comment{Author: "octocat", AuthorID: "id of mallory"}, "fixing collaborator:octocat at", hosts.AnswerDone},
+		"who was linked has another name":         {model.RepliesLinked, nil, scm.Comment{Author: "cat", AuthorID: "id of octocat"}, "fixing user:", hosts.AnswerDone},
+		"a viewer is one under another name, too": {model.RepliesCollaborators, nil, scm.Comment{Author: "vixen", AuthorID: "id of vic"}, "untriaged", hosts.ErrMayNotDecide.Error()},
+		"linked before ids were kept":             {model.RepliesLinked, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
+		"linked before, and all may":              {model.RepliesCollaborators, func(w *conversation) { w.linkedOnce() }, scm.Comment{Author: "octocat"}, "untriaged", hosts.ErrLinkedLongAgo.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -59,7 +59,7 @@ func (w *conversation) linkedOnce() {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.Connection(ctx, w.connection.ID)
 		if err == nil {
-			c.People = redoubt.HostPeople{"octocat": {User: "ada"}}
+			c.People = model.HostPeople{"octocat": {User: "ada"}}
 			_, err = tx.UpdateConnection(ctx, c, store.Sealed{})
 		}
 		return err
@@ -71,9 +71,9 @@ func (w *conversation) linkedOnce() {
 func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	change := func(lines ...string) error {
-		people, err := redoubt.ParseHostPeople(lines)
+		people, err := model.ParseHostPeople(lines)
 		w.must(err)
-		keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, redoubt.ConnectionChange{People: &people})
+		keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{People: &people})
 		if err != nil {
 			return err
 		}
@@ -93,15 +93,15 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("nobody is linked: %v", err)
 	}
-	w.host.down = redoubt.ErrUnavailable
+	w.host.down = model.ErrUnavailable
 	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "bob") {
 		t.Errorf("somebody is linked whom the host was not asked for: %v", err)
 	}
-	many := make([]string, redoubt.MaxNewHostPeople+1)
+	many := make([]string, model.MaxNewHostPeople+1)
 	for i := range many {
 		many[i] = fmt.Sprintf("p%d=ada", i)
 	}
-	if err := change(many...); err == nil || !strings.Contains(err.Error(), strconv.Itoa(redoubt.MaxNewHostPeople)) {
+	if err := change(many...); err == nil || !strings.Contains(err.Error(), strconv.Itoa(model.MaxNewHostPeople)) {
 		t.Errorf("too many are linked at a time: %v", err)
 	}
 	same(t, "what was refused", linked(), "map[octocat:{vic id of mallory}]")
@@ -117,8 +117,8 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 // TestPeopleOfANewConnection are asked for with its credential.
 func TestPeopleOfANewConnection(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
-	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{
-		Kind: redoubt.HostGitLab, Name: "theirs", BaseURL: "https://git.example", People: redoubt.HostPeople{"cat": {User: "ada"}},
+	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{
+		Kind: model.HostGitLab, Name: "theirs", BaseURL: "https://git.example", People: model.HostPeople{"cat": {User: "ada"}},
 	}, credential)
 	w.must(err)
 	same(t, "linked", fmt.Sprint(c.People), "map[cat:{ada id of cat}]")

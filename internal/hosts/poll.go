@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -20,13 +20,13 @@ const maxPolled = 300
 // on push, open change requests, and the replies there. Repositories whose webhooks come, and
 // told of all that was found, are asked each hour alone, for what was lost. What goes wrong at one holds up no other; a host
 // that asks to wait is left alone.
-func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connection) error {
+func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
 	now := k.Clock()
 	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return err
 	}
-	var list []redoubt.Repository
+	var list []model.Repository
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.RepositoriesToPoll(ctx, c.ID, now, now.Add(-checkEvery), maxPolled)
 		return err
@@ -70,12 +70,12 @@ func refused(err error) bool {
 // ofThisRepository reports whether a host answered with an error for one repository: one that
 // is forbidden, another's by now, or that the host fails to read. The others are still polled.
 func ofThisRepository(err error) bool {
-	return errors.As(err, new(*scm.HostError)) || errors.Is(err, redoubt.ErrNotFound)
+	return errors.As(err, new(*scm.HostError)) || errors.Is(err, model.ErrNotFound)
 }
 
 // poll asks for news of one repository; replies is the first thing that went wrong with the
 // replies there.
-func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
+func (k *Keeper) poll(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository) (replies, err error) {
 	if _, err := k.askBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
 		return nil, err
 	}

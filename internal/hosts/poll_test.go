@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -16,10 +16,10 @@ import (
 
 // scanOnPush has pushes to the default branches of all projects scanned.
 func (w *world) scanOnPush() {
-	w.keeper.Watched = func(_ context.Context, _ *store.Tx, r redoubt.Repository) (string, error) {
+	w.keeper.Watched = func(_ context.Context, _ *store.Tx, r model.Repository) (string, error) {
 		return r.DefaultBranch, nil
 	}
-	w.keeper.Pushed = func(_ context.Context, _ *store.Tx, r redoubt.Repository, branch, commit string) error {
+	w.keeper.Pushed = func(_ context.Context, _ *store.Tx, r model.Repository, branch, commit string) error {
 		w.pushed = append(w.pushed, fmt.Sprintf("%s %s %.4s", r.FullName, branch, commit))
 		return nil
 	}
@@ -81,7 +81,7 @@ func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
 		w.host.heads = map[string]string{"trunk": first}
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: second, HeadRef: "fix", BaseRef: "trunk"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: second, HeadRef: "fix", BaseRef: "trunk"}}
 		k := w.keeper.Config
 		k.Hosts = toldMeanwhile{w.host, func(event, body string) { w.must(w.send(w.d.ID, c.ID, secret, event, body)) }}
 		w.must(hosts.New(k).Poll(t.Context(), w.d.ID, c))
@@ -98,23 +98,23 @@ type toldMeanwhile struct {
 	tell func(event, body string)
 }
 
-func (h toldMeanwhile) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) {
+func (h toldMeanwhile) Open(model.Connection, model.HostCredential) (scm.Host, error) {
 	return h, nil
 }
 
-func (h toldMeanwhile) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+func (h toldMeanwhile) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
 	commit, err := h.fakeHost.Branch(ctx, r, name)
 	h.tell("push", fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%s}}`, name, commit, r.HostID))
 	return commit, err
 }
 
-func (h toldMeanwhile) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h toldMeanwhile) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	list, err := h.fakeHost.ChangeRequests(ctx, r)
 	h.tell("pull_request", fmt.Sprintf(`{"number":3,"pull_request":{"number":3,"head":{"sha":"%s"}},"repository":{"id":%s}}`, second, r.HostID))
 	return list, err
 }
 
-func (h toldMeanwhile) Comments(ctx context.Context, r redoubt.Repository, number int64) ([]scm.Comment, error) {
+func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number int64) ([]scm.Comment, error) {
 	list, err := h.fakeHost.Comments(ctx, r, number)
 	h.tell("issue_comment", fmt.Sprintf(`{"is_pull":true,"issue":{"number":%d,"pull_request":{}},"repository":{"id":%s}}`, number, r.HostID))
 	return list, err
@@ -147,7 +147,7 @@ func TestPlainRemotesArePolled(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()
 	w.host.repositories = w.host.repositories[:1]
-	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGit, Name: "ours", BaseURL: "https://git.example/acme/payments.git", Follow: []string{"**"}}, redoubt.HostCredential{})
+	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGit, Name: "ours", BaseURL: "https://git.example/acme/payments.git", Follow: []string{"**"}}, model.HostCredential{})
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
 	w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
@@ -163,7 +163,7 @@ func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 	secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
-	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *redoubt.ReplyPolicy, _ redoubt.HostPeople) { *of = redoubt.RepliesOff })
+	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *model.ReplyPolicy, _ model.HostPeople) { *of = model.RepliesOff })
 	w.must(err)
 	for _, told := range []struct{ event, body, outcome string }{
 		{"star", `{"repository":{"id":1}}`, "nothing to do"},
@@ -188,7 +188,7 @@ func TestHostsAreSparedPolls(t *testing.T) {
 		c := w.connect()
 		asked := func(what string, want ...string) {
 			t.Helper()
-			list, err := []redoubt.Connection(nil), error(nil)
+			list, err := []model.Connection(nil), error(nil)
 			w.view(func(ctx context.Context, tx *store.Tx) error { list, err = tx.Connections(ctx); return err })
 			_ = w.keeper.Poll(t.Context(), w.d.ID, list[0]) // it fails where the host does
 			same(t, what, slices.Compact(took(&w.host.polled)), want)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -33,9 +33,9 @@ type replying struct {
 	keeper     *Keeper
 	host       scm.Host
 	deployment int64
-	connection redoubt.Connection
-	repository redoubt.Repository
-	at         redoubt.ChangeRequest
+	connection model.Connection
+	repository model.Repository
+	at         model.ChangeRequest
 
 	list    []scm.Comment
 	threads map[string][]int64 // lineages of our comments on lines, by thread
@@ -50,8 +50,8 @@ type replying struct {
 // replies works off the commands in the comments of a change request that were not worked
 // off yet, in the order in which they were written, and returns how many were. One that fails
 // holds up no other. Change requests at which we wrote nothing are nothing to us.
-func (k *Keeper) replies(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository, at redoubt.ChangeRequest) (int, error) {
-	if c.Replies == redoubt.RepliesOff || k.Findings == nil {
+func (k *Keeper) replies(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository, at model.ChangeRequest) (int, error) {
+	if c.Replies == model.RepliesOff || k.Findings == nil {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, repliesFor)
@@ -82,7 +82,7 @@ func (k *Keeper) replies(ctx context.Context, deploymentID int64, c redoubt.Conn
 
 // asksToWait reports whether a host wants to be left alone for a while.
 func asksToWait(err error) bool {
-	_, is := errors.AsType[*redoubt.BusyError](err)
+	_, is := errors.AsType[*model.BusyError](err)
 	return is
 }
 
@@ -130,7 +130,7 @@ func (w *replying) read(ctx context.Context) error {
 
 // decideFrom is the time from which on replies at a connection decide: what somebody wrote
 // while they did not was never meant to. Hosts tell times in seconds.
-func decideFrom(c redoubt.Connection) time.Time { return c.RepliesAt.Truncate(time.Second) }
+func decideFrom(c model.Connection) time.Time { return c.RepliesAt.Truncate(time.Second) }
 
 // waits reports whether somebody asks for something in a comment, and has no answer yet.
 // What programs write counts for nothing, our own texts first, and so does what is older than
@@ -314,11 +314,11 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 
 // pollReplies works off the replies at change requests that changed since they were read:
 // what no webhook told. What goes wrong at one holds up no other; replies is the first.
-func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) (replies, err error) {
-	if c.Replies == redoubt.RepliesOff || k.Findings == nil {
+func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository) (replies, err error) {
+	if c.Replies == model.RepliesOff || k.Findings == nil {
 		return nil, nil
 	}
-	var list []redoubt.ChangeRequest
+	var list []model.ChangeRequest
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.ChangesWithNews(ctx, r.ID)
 		return err
@@ -338,8 +338,8 @@ func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c redoubt.
 			k.Logger.WarnContext(ctx, "replies at a change request cannot be read", "connection", c.Name, "repository", r.FullName, "change_request", at.Number, "cause", wrong)
 			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
-		again := wrong != nil && !errors.Is(wrong, redoubt.ErrTooLarge) // as they are, they are too many
-		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {        // or something may have come right behind
+		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // as they are, they are too many
+		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {      // or something may have come right behind
 			continue
 		}
 		err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -20,7 +20,7 @@ func (w *conversation) asked() string {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 10})
 		for _, r := range list {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %v %s %s %v %s", r.State, r.Lineages[0] == w.on.LineageID, r.CreatedBy, redoubt.LastDay(r.Until), r.CreatorID != 0, r.Reason)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %v %s %s %v %s", r.State, r.Lineages[0] == w.on.LineageID, r.CreatedBy, model.LastDay(r.Until), r.CreatorID != 0, r.Reason)))
 		}
 		return err
 	})
@@ -33,7 +33,7 @@ func TestRepliesAskForExceptions(t *testing.T) {
 	const ask = "/redoubt exception until 2999-01-31: only <b>tests</b>"
 	for _, c := range []struct {
 		name, author, body string
-		of                 redoubt.ReplyPolicy
+		of                 model.ReplyPolicy
 		want               string // of the requests
 		answer             string // a part of it; empty: none
 	}{
@@ -41,12 +41,12 @@ func TestRepliesAskForExceptions(t *testing.T) {
 		{"linked to a triager", "octocat", ask, 0, "requested true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
 		{"without an end", "vic", "/redoubt exception tests", 0, "requested true user:vic  true tests", hosts.AnswerAsked},
 		{"not linked", "bob", ask, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
-		{"not linked, but let", "bob", ask, redoubt.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
-		{"may read alone", "eve", ask, redoubt.RepliesCollaborators, "", hosts.ErrStranger.Error()},
-		{"off", "vic", ask, redoubt.RepliesOff, "", ""},
+		{"not linked, but let", "bob", ask, model.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
+		{"may read alone", "eve", ask, model.RepliesCollaborators, "", hosts.ErrStranger.Error()},
+		{"off", "vic", ask, model.RepliesOff, "", ""},
 		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", hosts.AnswerNotDone},
 		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", hosts.AnswerNotDone},
-		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", redoubt.MaxNote+1), 0, "", hosts.AnswerNotDone},
+		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", model.MaxNote+1), 0, "", hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))

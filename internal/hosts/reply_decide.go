@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -16,7 +16,7 @@ import (
 
 // person is who decides by a reply.
 type person struct {
-	actor redoubt.Actor
+	actor model.Actor
 	user  string // empty: nobody's account is linked
 	id    int64  // of the user
 }
@@ -31,7 +31,7 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	}
 	found, of, err := w.host.Permission(ctx, w.repository, n.Author)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 	case refused(err):
 		return false, fmt.Errorf("the account of the connection may not ask who may write to %s, let it administer the repository: %w", w.repository.FullName, err)
 	case err != nil:
@@ -45,28 +45,28 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 
 // person finds who the author of a comment is here, as things are in the transaction; no is
 // why they may not do what takes a role.
-func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, least redoubt.Role) (p person, no, err error) {
+func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, least model.Role) (p person, no, err error) {
 	c, err := tx.Connection(ctx, w.connection.ID)
 	if err != nil {
 		return p, nil, err
 	}
-	if c.Replies == redoubt.RepliesOff || n.At.Before(decideFrom(c)) {
+	if c.Replies == model.RepliesOff || n.At.Before(decideFrom(c)) {
 		return p, nil, errNotThen
 	}
-	via := fmt.Sprintf("%s at %s#%d", redoubt.Line(n.Author), w.repository.FullName, w.at.Number)
+	via := fmt.Sprintf("%s at %s#%d", model.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
 	if linked && found.ID == "" { // whoever has the login by now may have taken it
 		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
 	if !linked {
-		if c.Replies != redoubt.RepliesCollaborators {
+		if c.Replies != model.RepliesCollaborators {
 			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s", errNotLinked, plain(c.Name, 100)), nil
 		}
-		return person{actor: redoubt.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: redoubt.Line(n.Author) + " at " + store.HostKey(c.BaseURL), Via: via}}, nil, nil
+		return person{actor: model.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: model.Line(n.Author) + " at " + store.HostKey(c.BaseURL), Via: via}}, nil, nil
 	}
 	m, err := tx.Member(ctx, found.User)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < least):
+	case errors.Is(err, model.ErrNotFound) || err == nil && (!m.Enabled() || m.Role < least):
 		return p, errMayNotDecide, nil
 	case err != nil:
 		return p, nil, err
@@ -89,7 +89,7 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 		return refusalText(no), err
 	}
 	request := triage.Request{
-		Filter: redoubt.FindingFilter{IssueType: f.IssueType, HasIDs: true, IDs: []int64{f.ID}},
+		Filter: model.FindingFilter{IssueType: f.IssueType, HasIDs: true, IDs: []int64{f.ID}},
 		State:  states[asked.verb], Reason: asked.reason,
 	}
 	if asked.verb == verbAssign {
@@ -104,7 +104,7 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 		return "", err
 	}
 	done, err := triage.Apply(ctx, tx, view, request)
-	if bad, is := errors.AsType[*redoubt.InvalidError](err); is {
+	if bad, is := errors.AsType[*model.InvalidError](err); is {
 		return refusalText(errors.New(plain(bad.Error(), 500))), nil
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	if request.Assign != nil {
 		assignee = *request.Assign
 	}
-	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: redoubt.Line(n.Author)}, f.ID, string(asked.verb), reason, assignee)
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID, string(asked.verb), reason, assignee)
 	return doneText(f, w.page(tx, "findings", f.ID), asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
 }
 
@@ -131,20 +131,20 @@ func (w *replying) page(tx *store.Tx, what string, id int64) string {
 }
 
 // ask has an exception for a finding wait to be decided, as the pages do, and says where.
-func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f redoubt.Finding) (string, error) {
-	r, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: asked.note, TriageReason: redoubt.AcceptableRisk, Until: asked.until, CreatorID: p.id}, []redoubt.Finding{f})
-	if bad, is := errors.AsType[*redoubt.InvalidError](err); is {
+func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f model.Finding) (string, error) {
+	r, err := exceptions.Request(ctx, tx, model.Exception{Reason: asked.note, TriageReason: model.AcceptableRisk, Until: asked.until, CreatorID: p.id}, []model.Finding{f})
+	if bad, is := errors.AsType[*model.InvalidError](err); is {
 		return refusalText(errors.New(plain(bad.Error(), 500))), nil
 	}
-	if errors.Is(err, redoubt.ErrConflict) {
-		return refusalText(errors.New(plain(strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), 500))), nil
+	if errors.Is(err, model.ErrConflict) {
+		return refusalText(errors.New(plain(strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), 500))), nil
 	}
 	if err != nil {
 		return "", err
 	}
-	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: redoubt.Line(n.Author)}, f.ID, string(asked.verb), "", "")
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID, string(asked.verb), "", "")
 	until := "without an end"
-	if day := redoubt.LastDay(r.Until); day != "" {
+	if day := model.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
 	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception %d](%s) waits to be decided there.\n%s",
@@ -153,7 +153,7 @@ func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked c
 
 // late refuses a command that was written before somebody decided about the finding
 // elsewhere: who wrote it knew nothing of that.
-func (w *replying) late(ctx context.Context, tx *store.Tx, f redoubt.Finding, n scm.Comment) (no, err error) {
+func (w *replying) late(ctx context.Context, tx *store.Tx, f model.Finding, n scm.Comment) (no, err error) {
 	found, err := tx.Lineages(ctx, []int64{f.LineageID})
 	if at := found[f.LineageID].Triage.At; at.After(n.At) && !at.Equal(w.latest[f.LineageID]) {
 		no = errDecidedSince
@@ -178,7 +178,7 @@ func refusalText(no error) string {
 
 // doneText says what was decided, in words of the host: who is who here is nobody's business
 // there.
-func doneText(f redoubt.Finding, page string, asked command, r triage.Request, n scm.Comment) string {
+func doneText(f model.Finding, page string, asked command, r triage.Request, n scm.Comment) string {
 	what := r.State.String()
 	switch {
 	case r.Assign != nil && *r.Assign == "":
@@ -222,7 +222,7 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 
 // finding is the one that a command is about: that of our comment which it answers, or one
 // that it names, which the change request has.
-func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, asked command) (f redoubt.Finding, no, err error) {
+func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, asked command) (f model.Finding, no, err error) {
 	lineages := w.threads[n.Thread]
 	if n.Thread == "" {
 		lineages = nil
@@ -236,7 +236,7 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 		default:
 			return f, errors.New("there are several findings on the line: say which, as `/redoubt " + string(asked.verb) + " #12`"), nil
 		}
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			return f, errors.New("the finding is gone"), nil
 		}
 		return f, nil, err

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -19,16 +19,16 @@ import (
 // TestWhoDecidesIsReadWhenItIsDecided: what changed while the host was asked counts.
 func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 	for name, change := range map[string]func(w *conversation){
-		"turned off": func(w *conversation) { w.let(redoubt.RepliesOff) },
+		"turned off": func(w *conversation) { w.let(model.RepliesOff) },
 		"linked no more": func(w *conversation) {
-			_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *redoubt.ReplyPolicy, people redoubt.HostPeople) { people.Remove("octocat") })
+			_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *model.ReplyPolicy, people model.HostPeople) { people.Remove("octocat") })
 			w.must(err)
 		},
 		"a viewer by now": func(w *conversation) {
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				m, err := tx.Member(ctx, "ada")
 				if err == nil {
-					err = tx.SetRole(ctx, m.ID, redoubt.RoleViewer)
+					err = tx.SetRole(ctx, m.ID, model.RoleViewer)
 				}
 				return err
 			})
@@ -45,26 +45,26 @@ func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err != nil { // it may be worth another try
 				t.Log(err)
 			}
-			same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+			same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)
 		})
 	}
 }
 
 // TestAChangeRequestHoldsUpNoOther, whatever strangers write there.
 func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
-	for name, wrong := range map[string]error{"too many": redoubt.ErrTooLarge, "forbidden": &scm.HostError{Status: 403}, "broken": redoubt.ErrUnavailable} {
+	for name, wrong := range map[string]error{"too many": model.ErrTooLarge, "forbidden": &scm.HostError{Status: 403}, "broken": model.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
 			other := w.host.open[0]
 			other.Number = 2
-			w.host.open = append([]redoubt.ChangeRequest{other}, w.host.open...)
+			w.host.open = append([]model.ChangeRequest{other}, w.host.open...)
 			w.must(w.tell(w.scan(first, w.on, w.other)))
 			w.host.broken = map[int64]error{2: wrong}
 			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 				t.Error("nobody hears of it")
 			}
-			same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+			same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 		})
 	}
 }
@@ -72,7 +72,7 @@ func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
 // TestAReplyHoldsUpNoOther: one whose answer gets lost, before one that is fine.
 func TestAReplyHoldsUpNoOther(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
-	w.host.cut = fmt.Errorf("the line is cut: %w", redoubt.ErrUnavailable)
+	w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
 	w.host.comments = append(
 		w.host.comments,
 		scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"},
@@ -81,8 +81,8 @@ func TestAReplyHoldsUpNoOther(t *testing.T) {
 	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 		t.Error("nobody hears of it")
 	}
-	same(t, "the first", w.triage(w.on).State, redoubt.TriageFixing)
-	same(t, "the second", w.triage(w.other).State, redoubt.TriageReviewing)
+	same(t, "the first", w.triage(w.on).State, model.TriageFixing)
+	same(t, "the second", w.triage(w.other).State, model.TriageReviewing)
 }
 
 // TestStrangersSilenceNobody: however much who may not write there writes, and whoever else
@@ -96,7 +96,7 @@ func TestStrangersSilenceNobody(t *testing.T) {
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(2000 + i), Author: fmt.Sprintf("sock%d", i), Body: "/redoubt help"})
 	}
 	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
-	same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+	same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 	same(t, "answers", len(w.host.replies), 20+1)
 	same(t, "rows", len(w.replied()), 20+1)
 	w.host.may["eve"] = scm.MayWrite // what was written before that stays nothing
@@ -130,8 +130,8 @@ func TestTheLastCommandSaysSo(t *testing.T) {
 	})
 	for i, c := range []struct {
 		verb, answer string
-		want         redoubt.TriageState
-	}{{"fixing", hosts.AnswerDone, redoubt.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), redoubt.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), redoubt.TriageFixing}} {
+		want         model.TriageState
+	}{{"fixing", hosts.AnswerDone, model.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), model.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), model.TriageFixing}} {
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt " + c.verb})
 		same(t, "the decision", w.triage(w.on).State, c.want)
 		if same(t, "answers", len(w.host.replies), min(i+1, 2)); !strings.Contains(w.last(), c.answer) {
@@ -154,17 +154,17 @@ func TestWhenCommandsWereWritten(t *testing.T) {
 	same(t, "of before our comment", w.decision(w.on), "untriaged")
 	w.host.comments = append(w.host.comments, at("42", 2*time.Minute, "/redoubt fixing #%d"))
 	w.says(at("41", time.Minute, "/redoubt ignore #%d"))
-	same(t, "the newest", w.triage(w.on).State, redoubt.TriageFixing)
+	same(t, "the newest", w.triage(w.on).State, model.TriageFixing)
 	same(t, "answers", len(w.host.replies), 2)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		before := w.triage(w.on)
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{
 			LineageID: w.on.LineageID, At: tx.Now(), By: tx.Actor(), Before: before,
-			After: redoubt.Triage{State: redoubt.TriageReviewing, At: w.now.Add(4 * time.Minute), By: tx.Actor()},
+			After: model.Triage{State: model.TriageReviewing, At: w.now.Add(4 * time.Minute), By: tx.Actor()},
 		}})
 	})
 	w.says(at("43", 3*time.Minute, "/redoubt ignore #%d"))
-	same(t, "of before another decision", w.triage(w.on).State, redoubt.TriageReviewing)
+	same(t, "of before another decision", w.triage(w.on).State, model.TriageReviewing)
 	if !strings.Contains(w.last(), hosts.ErrDecidedSince.Error()) {
 		t.Errorf("answered %q", w.last())
 	}
@@ -175,7 +175,7 @@ func TestFindingsOfOtherProjects(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	foreign := w.findIn("acme/web", "rule-c", 1)
 	w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
-	same(t, "the decision", w.triage(foreign).State, redoubt.TriageUntriaged)
+	same(t, "the decision", w.triage(foreign).State, model.TriageUntriaged)
 	if !strings.Contains(w.last(), hosts.ErrNotOfRequest.Error()) {
 		t.Errorf("answered %q", w.last())
 	}
@@ -198,7 +198,7 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 	})
 	w.host.forbidden, w.host.refuses = nil, &scm.HostError{Status: 403}
 	w.hook()
-	same(t, "the decision", w.triage(w.on).State, redoubt.TriageIgnored)
+	same(t, "the decision", w.triage(w.on).State, model.TriageIgnored)
 	before := w.triage(w.on)
 	w.hook()
 	w.host.refuses = nil
@@ -247,19 +247,19 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		m, err := tx.Member(ctx, "ada")
 		if err == nil {
-			err = tx.SetRole(ctx, m.ID, redoubt.RoleNone)
+			err = tx.SetRole(ctx, m.ID, model.RoleNone)
 		}
 		return err
 	})
-	off := redoubt.RepliesOff
-	keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, redoubt.ConnectionChange{Replies: &off, Credential: &credential})
+	off := model.RepliesOff
+	keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{Replies: &off, Credential: &credential})
 	w.must(err)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := keep(ctx, tx)
 		return err
 	})
 	same(t, "replies", w.connected().Replies, off)
-	if _, err := w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *redoubt.ReplyPolicy, people redoubt.HostPeople) {
+	if _, err := w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *model.ReplyPolicy, people model.HostPeople) {
 		w.must(people.Add("new", "ada"))
 	}); err == nil {
 		t.Error("somebody is linked to who left")
@@ -270,15 +270,15 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 // while nobody might. What is written from then on does.
 func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 	for _, c := range []struct {
-		before, after redoubt.ReplyPolicy
+		before, after model.ReplyPolicy
 		author        string
 		counts        bool
 	}{
-		{redoubt.RepliesOff, redoubt.RepliesLinked, "octocat", false},
-		{redoubt.RepliesOff, redoubt.RepliesCollaborators, "bob", false},
-		{redoubt.RepliesLinked, redoubt.RepliesCollaborators, "bob", false},
-		{redoubt.RepliesCollaborators, redoubt.RepliesLinked, "octocat", true},
-		{redoubt.RepliesLinked, redoubt.RepliesLinked, "octocat", true},
+		{model.RepliesOff, model.RepliesLinked, "octocat", false},
+		{model.RepliesOff, model.RepliesCollaborators, "bob", false},
+		{model.RepliesLinked, model.RepliesCollaborators, "bob", false},
+		{model.RepliesCollaborators, model.RepliesLinked, "octocat", true},
+		{model.RepliesLinked, model.RepliesLinked, "octocat", true},
 	} {
 		for _, engine := range storetest.Engines {
 			t.Run(fmt.Sprint(c.before, " to ", c.after, " ", engine), func(t *testing.T) {
@@ -293,15 +293,15 @@ func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 				clock.Advance(time.Minute)
 				w.let(c.after)
 				w.hook()
-				want := redoubt.TriageUntriaged
+				want := model.TriageUntriaged
 				if c.counts {
-					want = redoubt.TriageIgnored
+					want = model.TriageIgnored
 				}
 				same(t, "what was written before", w.triage(w.on).State, want)
 				second := clock.Now().Truncate(time.Second) // hosts tell no less
 				clock.Advance(time.Minute)
 				w.says(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
-				same(t, "what was written since", w.triage(w.other).State, redoubt.TriageFixing)
+				same(t, "what was written since", w.triage(w.other).State, model.TriageFixing)
 			})
 		}
 	}
@@ -320,12 +320,12 @@ func TestATurnedPolicyIsReadWhenItIsDecided(t *testing.T) {
 	clock.Advance(time.Minute)
 	w.host.meanwhile = func() {
 		w.host.meanwhile = nil
-		w.let(redoubt.RepliesOff)
-		w.let(redoubt.RepliesLinked)
+		w.let(model.RepliesOff)
+		w.let(model.RepliesLinked)
 	}
 	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 		t.Error("nobody hears that the policy has changed")
 	}
 	w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
-	same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+	same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)
 }

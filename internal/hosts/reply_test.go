@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -28,7 +28,7 @@ func (h *fakeHost) User(_ context.Context, login string) (scm.Account, error) {
 	return scm.Account{ID: cmp.Or(h.ids[strings.ToLower(login)], idOf(login)), Login: login}, h.down
 }
 
-func (h *fakeHost) Permission(ctx context.Context, r redoubt.Repository, login string) (scm.Permission, scm.Account, error) {
+func (h *fakeHost) Permission(ctx context.Context, r model.Repository, login string) (scm.Permission, scm.Account, error) {
 	h.permissions++
 	if h.meanwhile != nil {
 		h.meanwhile()
@@ -44,7 +44,7 @@ func (h *fakeHost) Permission(ctx context.Context, r redoubt.Repository, login s
 	return may, of, err
 }
 
-func (h *fakeHost) Reply(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, to scm.Comment, body string) error {
+func (h *fakeHost) Reply(_ context.Context, _ model.Repository, _ model.ChangeRequest, to scm.Comment, body string) error {
 	if err := errors.Join(h.down, h.refuses); err != nil {
 		return err
 	}
@@ -57,11 +57,11 @@ func (h *fakeHost) Reply(_ context.Context, _ redoubt.Repository, _ redoubt.Chan
 // each on its line: ada is linked, bob may write alone, and eve may nothing.
 type conversation struct {
 	*world
-	connection redoubt.Connection
+	connection model.Connection
 	secret     string
 	sent       int
-	on         redoubt.Finding // of the comment with the id 1
-	other      redoubt.Finding // of the comment with the id 2
+	on         model.Finding // of the comment with the id 1
+	other      model.Finding // of the comment with the id 2
 }
 
 func newConversation(t *testing.T, s *store.Store) *conversation {
@@ -71,13 +71,13 @@ func newConversation(t *testing.T, s *store.Store) *conversation {
 	w.keeper.Findings = func(ctx context.Context, id int64) (triage.Selector, error) { return read.Deployment(ctx, id) }
 	w.connection = w.connect()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleTriager)
-		_, err2 := tx.CreateUser(ctx, redoubt.User{Name: "vic"}, redoubt.RoleViewer)
+		_, err := tx.CreateUser(ctx, model.User{Name: "ada"}, model.RoleTriager)
+		_, err2 := tx.CreateUser(ctx, model.User{Name: "vic"}, model.RoleViewer)
 		return errors.Join(err, err2)
 	})
-	w.let(redoubt.RepliesLinked)
+	w.let(model.RepliesLinked)
 	w.host.may = map[string]scm.Permission{"octocat": scm.MayWrite, "bob": scm.MayWrite, "vic": scm.MayAdminister, "eve": scm.MayRead, "bot": scm.MayAdminister}
-	w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", UpdatedAt: w.now}}
+	w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix", UpdatedAt: w.now}}
 	w.on, w.other = w.find("rule-a", 4), w.find("rule-b", 9)
 	w.must(w.tell(w.scan(first, w.on, w.other)))
 	var err error
@@ -86,9 +86,9 @@ func newConversation(t *testing.T, s *store.Store) *conversation {
 	return w
 }
 
-func (w *conversation) let(p redoubt.ReplyPolicy) {
+func (w *conversation) let(p model.ReplyPolicy) {
 	w.t.Helper()
-	_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(of *redoubt.ReplyPolicy, people redoubt.HostPeople) {
+	_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(of *model.ReplyPolicy, people model.HostPeople) {
 		*of = p
 		clear(people)
 		w.must(errors.Join(people.Add("OctoCat", "ada"), people.Add("vic", "vic")))
@@ -112,7 +112,7 @@ func (w *conversation) hook() {
 	w.must(w.send(w.d.ID, w.connection.ID, w.secret, "issue_comment", fmt.Sprintf(`{"n":%d,"is_pull":true,"issue":{"number":3,"pull_request":{}},"repository":{"id":1}}`, w.sent)))
 }
 
-func (w *conversation) triage(f redoubt.Finding) (t redoubt.Triage) {
+func (w *conversation) triage(f model.Finding) (t model.Triage) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		found, err := tx.Lineages(ctx, []int64{f.LineageID})
@@ -122,7 +122,7 @@ func (w *conversation) triage(f redoubt.Finding) (t redoubt.Triage) {
 	return t
 }
 
-func (w *conversation) decision(f redoubt.Finding) string {
+func (w *conversation) decision(f model.Finding) string {
 	t := w.triage(f)
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.State, t.Reason, t.By, t.Assignee, t.Comment))
 }
@@ -143,7 +143,7 @@ func TestRepliesDecide(t *testing.T) {
 	const untouched = "untriaged"
 	for _, c := range []struct {
 		name, author, thread, body string
-		of                         redoubt.ReplyPolicy
+		of                         model.ReplyPolicy
 		want                       string // of the first finding
 		answer                     string // a part of it; empty: none
 	}{
@@ -153,14 +153,14 @@ func TestRepliesDecide(t *testing.T) {
 		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", hosts.AnswerDone},
 		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, hosts.AnswerNotDone + "`mallory`"},
 		{"not linked", "bob", line, "/redoubt ignore", 0, untouched, hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
-		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x", hosts.AnswerDone},
-		{"not linked, for themselves", "bob", line, "/redoubt assign @me", redoubt.RepliesCollaborators, untouched, hosts.AnswerNotDone},
+		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", model.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x", hosts.AnswerDone},
+		{"not linked, for themselves", "bob", line, "/redoubt assign @me", model.RepliesCollaborators, untouched, hosts.AnswerNotDone},
 		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, hosts.ErrMayNotDecide.Error()},
-		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrMayNotDecide.Error()},
-		{"may read alone", "eve", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
-		{"may nothing", "mallory", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
-		{"off", "octocat", line, "/redoubt ignore", redoubt.RepliesOff, untouched, ""},
-		{"our own", "Bot", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, ""},
+		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrMayNotDecide.Error()},
+		{"may read alone", "eve", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
+		{"may nothing", "mallory", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
+		{"off", "octocat", line, "/redoubt ignore", model.RepliesOff, untouched, ""},
+		{"our own", "Bot", line, "/redoubt ignore", model.RepliesCollaborators, untouched, ""},
 		{"no command", "octocat", line, "what about /redoubt ignore?", 0, untouched, ""},
 		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
 		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
@@ -169,7 +169,7 @@ func TestRepliesDecide(t *testing.T) {
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
 		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
 		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
-		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
+		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", model.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
@@ -221,9 +221,9 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 		same(t, "answers", len(w.host.replies), 1)
 
 		w.says(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)}) // the id is of another list of the host
-		same(t, "one of the conversation", w.triage(w.on).State, redoubt.TriageReopened)
+		same(t, "one of the conversation", w.triage(w.on).State, model.TriageReopened)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
-		same(t, "an edited one", w.triage(w.on).State, redoubt.TriageReopened)
+		same(t, "an edited one", w.triage(w.on).State, model.TriageReopened)
 		if !strings.Contains(w.last(), hosts.ErrEdited.Error()) {
 			t.Errorf("answered %q", w.last())
 		}
@@ -240,7 +240,7 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 func TestAnAnswerThatWasLost(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
-		w.host.cut = fmt.Errorf("the line is cut: %w", redoubt.ErrUnavailable)
+		w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
 		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 			t.Error("nobody hears that the host cannot be told")
@@ -252,18 +252,18 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 		same(t, "answers", len(w.host.replies), 1)
 		w.host.comments = w.host.comments[:len(w.host.comments)-1] // it did not come to be after all
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "51", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
-		w.host.down = fmt.Errorf("down: %w", redoubt.ErrUnavailable)
+		w.host.down = fmt.Errorf("down: %w", model.ErrUnavailable)
 		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 			t.Error("a host that is down is no error")
 		}
 		w.host.down = nil
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
-		same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+		same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 		same(t, "answers", len(w.host.replies), 2)
 	})
 }
 
-func (w *conversation) connected() (c redoubt.Connection) {
+func (w *conversation) connected() (c model.Connection) {
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		c, err = tx.Connection(ctx, w.connection.ID)
 		return err
@@ -276,22 +276,22 @@ func (w *conversation) connected() (c redoubt.Connection) {
 func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
-		poll := func(want redoubt.TriageState, listed int) {
+		poll := func(want model.TriageState, listed int) {
 			t.Helper()
 			before := w.host.listed
 			w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
 			same(t, "the decision", w.triage(w.on).State, want)
 			same(t, "asked for comments", w.host.listed-before, listed)
 		}
-		poll(redoubt.TriageUntriaged, 1) // something may come within the same second
+		poll(model.TriageUntriaged, 1) // something may come within the same second
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
-		poll(redoubt.TriageFixing, 2)
+		poll(model.TriageFixing, 2)
 		w.now = w.now.Add(2 * time.Minute)
-		poll(redoubt.TriageFixing, 1)
-		poll(redoubt.TriageFixing, 0)
+		poll(model.TriageFixing, 1)
+		poll(model.TriageFixing, 0)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "51", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
 		w.host.open[0].UpdatedAt = w.now
-		poll(redoubt.TriageReopened, 2)
+		poll(model.TriageReopened, 2)
 	})
 }
 
@@ -301,7 +301,7 @@ func TestFindingsOfForks(t *testing.T) {
 		w := newConversation(t, s)
 		w.host.open[0].Fork = true
 		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", w.on.ID)})
-		same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+		same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -25,7 +25,7 @@ type shared struct {
 
 func (shared) Forget(time.Time) {}
 
-func (s shared) Open(c redoubt.Connection, _ redoubt.HostCredential) (scm.Host, error) {
+func (s shared) Open(c model.Connection, _ model.HostCredential) (scm.Host, error) {
 	if strings.HasPrefix(c.BaseURL, "https://slow") {
 		return slowHost{s.slow, s.let}, nil
 	}
@@ -38,7 +38,7 @@ type slowHost struct {
 	let chan struct{}
 }
 
-func (h slowHost) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h slowHost) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	select {
 	case h.asked <- struct{}{}:
 	case <-ctx.Done():
@@ -54,18 +54,18 @@ func (h *fakeHost) told() int {
 }
 
 // newShared makes the two deployments, the first with so many hosts, each with one project.
-func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other redoubt.Deployment) {
+func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other model.Deployment) {
 	t.Helper()
 	w = newWorld(t, s)
 	of = shared{&fakeHost{asked: make(chan struct{}, 100)}, &fakeHost{}, make(chan struct{})}
-	of.quick.repositories = []redoubt.Repository{told("1", "quick/app")}
+	of.quick.repositories = []model.Repository{told("1", "quick/app")}
 	c := w.keeper.Config
 	c.Hosts = of
 	w.keeper = hosts.New(c)
 	other, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
 	w.must(err)
 	for i := range n {
-		of.slow.repositories = []redoubt.Repository{{HostID: "1", FullName: fmt.Sprintf("slow/app%d", i), DefaultBranch: "trunk", CloneURL: fmt.Sprintf("https://slow%d.example/app.git", i)}}
+		of.slow.repositories = []model.Repository{{HostID: "1", FullName: fmt.Sprintf("slow/app%d", i), DefaultBranch: "trunk", CloneURL: fmt.Sprintf("https://slow%d.example/app.git", i)}}
 		w.add(w.d.ID, fmt.Sprintf("https://slow%d.example", i))
 	}
 	w.add(other.ID, "https://quick.example")
@@ -74,13 +74,13 @@ func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other 
 
 func (w *world) add(deployment int64, address string) {
 	w.t.Helper()
-	c, err := w.keeper.Add(w.t.Context(), deployment, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: address, BaseURL: address, Follow: []string{"**"}}, credential)
+	c, err := w.keeper.Add(w.t.Context(), deployment, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: address, BaseURL: address, Follow: []string{"**"}}, credential)
 	w.must(err)
 	w.followNow(deployment, c)
 }
 
 // followNow has the host of a connection be polled at once.
-func (w *world) followNow(deployment int64, c redoubt.Connection) {
+func (w *world) followNow(deployment int64, c model.Connection) {
 	w.t.Helper()
 	w.must(w.s.Update(w.t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		return tx.QueueFollowing(ctx, c, time.Time{})
@@ -97,7 +97,7 @@ func (w *world) scanAll(deployment int64) {
 				return err
 			}
 			var id int64
-			if id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied}); err == nil {
+			if id, err = tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: model.ScanCompleted, Outcome: model.ScanApplied}); err == nil {
 				err = tx.PutScanGate(ctx, id, nil)
 			}
 		}
@@ -146,7 +146,7 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
-	of.quick.open = []redoubt.ChangeRequest{{Number: 7, State: redoubt.ChangeOpen, HeadCommit: first}}
+	of.quick.open = []model.ChangeRequest{{Number: 7, State: model.ChangeOpen, HeadCommit: first}}
 	stop := w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
 	defer func() { close(of.let); stop() }()
 	eventually(t, "the slow ones are asked, and the other found", func() bool {
@@ -195,14 +195,14 @@ type timedHost struct {
 	until chan time.Time
 }
 
-func (h timedHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
+func (h timedHost) Open(model.Connection, model.HostCredential) (scm.Host, error) { return h, nil }
 
 func (h timedHost) Who(ctx context.Context) (scm.Account, error) {
 	h.note(ctx)
 	return h.fakeHost.Who(ctx)
 }
 
-func (h timedHost) ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h timedHost) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	h.note(ctx)
 	return h.fakeHost.ChangeRequests(ctx, r)
 }
@@ -238,7 +238,7 @@ func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	w.keeper.Clock = clock.Now
 	w.connect()
 	w.scanBy("semgrep", "refs/heads/fix", first)
-	w.host.down = fmt.Errorf("nobody answers: %w", redoubt.ErrUnavailable)
+	w.host.down = fmt.Errorf("nobody answers: %w", model.ErrUnavailable)
 	for _, c := range []struct{ after, want time.Duration }{{0, 5 * time.Second}, {time.Minute, 15 * time.Second}, {23 * time.Hour, 5 * time.Minute}} {
 		clock.Advance(c.after)
 		j := w.claim()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -30,23 +30,23 @@ const (
 
 // message is what a host is to be told of a commit.
 type message struct {
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	telling    store.Telling
-	connection redoubt.Connection
-	repository redoubt.Repository
+	connection model.Connection
+	repository model.Repository
 	facts      store.CommitFacts
 	verdict    verdict
 	items      []item // of all scans of the commit, on whichever ref
 }
 
 // Tell runs a store.TellJob: it reports the results of a commit to its code host.
-func (k *Keeper) Tell(ctx context.Context, j redoubt.Job, about store.Telling) error {
+func (k *Keeper) Tell(ctx context.Context, j model.Job, about store.Telling) error {
 	m := message{telling: about}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return m.read(ctx, tx, k.Clock())
 	})
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return queue.PermanentError{Reason: "the project is no repository of a connection any more"}
 	case err != nil || m.verdict.state == 0:
 		return err
@@ -64,7 +64,7 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job, about store.Telling) e
 // where another try mends nothing. A host that asks to wait is left alone for so long.
 func asked(err error) error {
 	var wait queue.WaitError
-	var busy *redoubt.BusyError
+	var busy *model.BusyError
 	switch {
 	case err == nil:
 		return nil
@@ -86,10 +86,10 @@ const (
 
 // askedFor is asked of a job that waits for a host that is down, up to a day: a while that
 // grows with how long it has waited.
-func (k *Keeper) askedFor(j redoubt.Job, err error) error {
-	if errors.Is(err, redoubt.ErrUnavailable) {
+func (k *Keeper) askedFor(j model.Job, err error) error {
+	if errors.Is(err, model.ErrUnavailable) {
 		wait := k.Clock().Sub(j.CreatedAt) / 4
-		return queue.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: redoubt.Line(err.Error())}
+		return queue.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: model.Line(err.Error())}
 	}
 	return asked(err)
 }
@@ -116,7 +116,7 @@ func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err er
 		return err
 	}
 	for _, s := range m.facts.Scans {
-		if s.Status != redoubt.ScanCompleted {
+		if s.Status != model.ScanCompleted {
 			continue
 		}
 		if err := m.readScan(ctx, tx, s, given.On(s.Ref)); err != nil {
@@ -128,9 +128,9 @@ func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err er
 }
 
 // readScan adds what blocks of a scan, and then what its policies comment on.
-func (m *message) readScan(ctx context.Context, tx *store.Tx, scan redoubt.Scan, given policy.EffectivePolicy) error {
+func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, given policy.EffectivePolicy) error {
 	account, err := tx.ScanAccount(ctx, scan.ID)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	var ids []int64
@@ -147,7 +147,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan redoubt.Scan,
 	if err != nil {
 		return err
 	}
-	byID := make(map[int64]redoubt.Finding, len(found))
+	byID := make(map[int64]model.Finding, len(found))
 	lineages := make([]int64, 0, len(found))
 	for _, f := range found {
 		byID[f.ID] = f
@@ -160,7 +160,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan redoubt.Scan,
 	told := map[int64]bool{}
 	for _, id := range ids {
 		f, is := byID[id]
-		if !is || told[f.LineageID] || !open[f.LineageID] || !stops[id] && given.Stance(f.RuleName).Mode != redoubt.ModeComment {
+		if !is || told[f.LineageID] || !open[f.LineageID] || !stops[id] && given.Stance(f.RuleName).Mode != model.ModeComment {
 			continue
 		}
 		told[f.LineageID] = true
@@ -187,7 +187,7 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 	}
 	base := k.PublicURL() + "/orgs/" + m.deployment.Slug
 	v := m.verdict
-	var changes []redoubt.ChangeRequest
+	var changes []model.ChangeRequest
 	var unlisted error
 	if v.state != scm.StatusPending {
 		if changes, unlisted = changesOf(ctx, h, m); unlisted == nil {
@@ -200,7 +200,7 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 			}
 		}
 	}
-	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{State: v.state, Context: statusName, Text: redoubt.Line(v.text), URL: base + v.page}); err != nil {
+	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{State: v.state, Context: statusName, Text: model.Line(v.text), URL: base + v.page}); err != nil {
 		return err
 	}
 	if unlisted != nil {
@@ -216,7 +216,7 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 
 // proposeAll keeps the change requests of a commit, and reports whether one was new, or had
 // another head.
-func (k *Keeper) proposeAll(ctx context.Context, m message, changes []redoubt.ChangeRequest) (some bool, err error) {
+func (k *Keeper) proposeAll(ctx context.Context, m message, changes []model.ChangeRequest) (some bool, err error) {
 	if len(changes) == 0 {
 		return false, nil
 	}
@@ -235,7 +235,7 @@ func (k *Keeper) proposeAll(ctx context.Context, m message, changes []redoubt.Ch
 
 // comment brings the comments of a change request to what there is to say, where nobody
 // else does so at the time.
-func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.ChangeRequest, base string) (err error) {
+func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at model.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
 	c := commenting{
 		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
@@ -254,7 +254,7 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.
 
 // alone writes at a change request where nobody else does so at the time; else it is a
 // queue.WaitError. It ends before the claim does.
-func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.ChangeRequest, write func(context.Context) error) (err error) {
+func (k *Keeper) alone(ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
 	mine, until := false, time.Time{}

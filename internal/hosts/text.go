@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // item is a finding that a change request is told of.
@@ -18,16 +18,16 @@ type item struct {
 	rule     string
 	path     string
 	line     int
-	severity redoubt.Severity
+	severity model.Severity
 	unrated  bool // nobody rates the vulnerability, so that medium stands in
 	message  string
 	blocks   bool
 }
 
-// read takes what only the body tells; see redoubt.Body.
+// read takes what only the body tells; see model.Body.
 func (i *item) read(body []byte) error {
-	i.unrated = redoubt.BodyUnrated(body)
-	if value := redoubt.BodyMessage(body); value != nil {
+	i.unrated = model.BodyUnrated(body)
+	if value := model.BodyMessage(body); value != nil {
 		return json.Unmarshal(value, &i.message)
 	}
 	return nil
@@ -36,7 +36,7 @@ func (i *item) read(body []byte) error {
 // rating is what people read of how severe it is.
 func (i item) rating() string {
 	if i.unrated {
-		return redoubt.NotRated
+		return model.NotRated
 	}
 	return i.severity.String()
 }
@@ -47,7 +47,7 @@ const punctuation = "\\`*_{}[]<>()#+-.!|~&$:\"'=^/"
 // plain is a text that others wrote, as Markdown that says just that: it formats
 // nothing, calls nobody, and links to nothing.
 func plain(s string, most int) string {
-	s = redoubt.Line(strings.Join(strings.Fields(s), " "))
+	s = model.Line(strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}
@@ -66,7 +66,7 @@ func plain(s string, most int) string {
 
 // code is a text that others wrote, as code.
 func code(s string, most int) string {
-	s = strings.ReplaceAll(redoubt.Line(s), "`", "'")
+	s = strings.ReplaceAll(model.Line(s), "`", "'")
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}

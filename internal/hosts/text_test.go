@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var here = origin{"1b9ff0c2d4a55e77", 3, 4}
@@ -15,7 +15,7 @@ func page(int64) string { return "https://redoubt.example/x" }
 // and passes for no mark.
 func TestHostileTextsSayJustThat(t *testing.T) {
 	hostile := item{
-		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: redoubt.SeverityHigh, blocks: true,
+		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: model.SeverityHigh, blocks: true,
 		message: "see [x](https://evil.example) @ada #1 !2 <img src=x> **bold** www.evil.example\n<!-- redoubt:lineage:1 -->\n# head\x1b[31m " + strings.Repeat("long ", 1000),
 	}
 	text := lineText(hostile, page, true, here)
@@ -45,11 +45,11 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 func TestCommentsSayWhatNobodyRates(t *testing.T) {
 	for unrated, want := range map[bool]string{true: "not rated", false: "medium"} {
 		name, message := "CVE-2024-1", "left is affected"
-		body, err := redoubt.Body{RuleMessage: &message, SCABody: &redoubt.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()
+		body, err := model.Body{RuleMessage: &message, SCABody: &model.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := item{rule: "r", severity: redoubt.SeverityMedium}
+		i := item{rule: "r", severity: model.SeverityMedium}
 		if err := i.read(body); err != nil || i.message != message {
 			t.Errorf("%s is read as %q, %v", body, i.message, err)
 		}

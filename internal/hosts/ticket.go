@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -31,23 +31,23 @@ const (
 
 // order is a ticket that is to be created.
 type order struct {
-	deployment redoubt.Deployment
-	ticket     redoubt.Ticket
-	connection redoubt.Connection
-	setting    redoubt.TicketSetting
+	deployment model.Deployment
+	ticket     model.Ticket
+	connection model.Connection
+	setting    model.TicketSetting
 	project    string
 	items      []ticketItem
 }
 
 // CreateTicket runs a store.TicketJob: it creates a ticket in its tracker. It
 // looks for one that an earlier attempt wrote first, so that there are never two.
-func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job, what store.TicketOrder) error {
+func (k *Keeper) CreateTicket(ctx context.Context, j model.Job, what store.TicketOrder) error {
 	o := order{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
 	switch {
 	case errors.Is(err, errNotWanted):
 		return nil
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings are gone.")
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job, what store.Tic
 	asking, cancel := context.WithTimeout(ctx, ticketFor)
 	defer cancel()
 	made, err := k.create(asking, o)
-	_, busy := errors.AsType[*redoubt.BusyError](err)
+	_, busy := errors.AsType[*model.BusyError](err)
 	old := k.Clock().Sub(j.CreatedAt) >= ticketWaits
 	permanent, ends := errors.AsType[queue.PermanentError](err)
 	switch {
@@ -68,12 +68,12 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job, what store.Tic
 	case busy && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
 		return k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
-	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
+	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *model.Ticket) { t.Problem = sentence(err) }))
 }
 
 // sentence is an error for people, in pages and answers.
 func sentence(err error) string {
-	s := []rune(redoubt.Line(err.Error()))
+	s := []rune(model.Line(err.Error()))
 	return "The tracker did not take it: " + string(s[:min(len(s), 400)])
 }
 
@@ -82,7 +82,7 @@ var errNotWanted = errors.New("the ticket is created already, or was unlinked")
 
 func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 	o.deployment = tx.Deployment()
-	if o.ticket, err = tx.Ticket(ctx, id); errors.Is(err, redoubt.ErrNotFound) || err == nil && o.ticket.State != redoubt.TicketRequested {
+	if o.ticket, err = tx.Ticket(ctx, id); errors.Is(err, model.ErrNotFound) || err == nil && o.ticket.State != model.TicketRequested {
 		return errNotWanted
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 	}
 	for _, f := range about {
 		found, err := tx.Finding(ctx, f.FindingID)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -113,7 +113,7 @@ func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 		o.items = append(o.items, i)
 	}
 	if len(o.items) == 0 {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	p, err := tx.Project(ctx, about[0].ProjectID)
 	o.project = p.Name
@@ -142,10 +142,10 @@ func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
 // asked for, it may have become public, or another one may have got its name, and nobody
 // may be allowed any more to tell everybody. That it may not is a queue.PermanentError.
 func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
-	if o.connection.Kind == redoubt.HostJira {
+	if o.connection.Kind == model.HostJira {
 		return nil
 	}
-	var known []redoubt.Repository
+	var known []model.Repository
 	err := k.Store.View(ctx, o.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		known, err = tx.Repositories(ctx, o.connection.ID)
 		return err
@@ -153,7 +153,7 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(known, func(r redoubt.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
+	i := slices.IndexFunc(known, func(r model.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
 	if i < 0 {
 		return queue.PermanentError{Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project)}
 	}
@@ -177,7 +177,7 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 }
 
 // tracker opens the tracker of a connection.
-func (k *Keeper) tracker(deploymentID int64, c redoubt.Connection) (scm.Tracker, error) {
+func (k *Keeper) tracker(deploymentID int64, c model.Connection) (scm.Tracker, error) {
 	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (k *Keeper) tracker(deploymentID int64, c redoubt.Connection) (scm.Tracker,
 func (k *Keeper) noteTicket(ctx context.Context, o order, made scm.Ticket) error {
 	return k.Store.Update(ctx, o.deployment.ID, o.ticket.CreatedBy, func(ctx context.Context, tx *store.Tx) error {
 		t, err := tx.Ticket(ctx, o.ticket.ID)
-		if errors.Is(err, redoubt.ErrNotFound) { // forgotten meanwhile: it stays in its tracker, as others that are
+		if errors.Is(err, model.ErrNotFound) { // forgotten meanwhile: it stays in its tracker, as others that are
 			return nil
 		}
 		if err != nil {
@@ -205,10 +205,10 @@ func (k *Keeper) noteTicket(ctx context.Context, o order, made scm.Ticket) error
 }
 
 // tell writes what a tracker told into a ticket.
-func tell(t *redoubt.Ticket, now scm.Ticket, at time.Time) {
-	t.State, t.Problem, t.CheckedAt = redoubt.TicketOpen, "", at
+func tell(t *model.Ticket, now scm.Ticket, at time.Time) {
+	t.State, t.Problem, t.CheckedAt = model.TicketOpen, "", at
 	if now.Closed {
-		t.State = redoubt.TicketClosed
+		t.State = model.TicketClosed
 	}
 	if t.URL == "" {
 		t.URL, t.Slug, t.Key = now.URL, now.Slug, now.Key
@@ -217,9 +217,9 @@ func tell(t *redoubt.Ticket, now scm.Ticket, at time.Time) {
 
 // failTicket keeps that a ticket cannot be created, and why. It returns what ends the job.
 func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason string) error {
-	err := k.changeTicket(ctx, deploymentID, id, func(t *redoubt.Ticket) {
-		if t.State == redoubt.TicketRequested {
-			t.State, t.Problem = redoubt.TicketFailed, reason
+	err := k.changeTicket(ctx, deploymentID, id, func(t *model.Ticket) {
+		if t.State == model.TicketRequested {
+			t.State, t.Problem = model.TicketFailed, reason
 		}
 	})
 	if err != nil {
@@ -228,10 +228,10 @@ func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason 
 	return queue.PermanentError{Reason: reason}
 }
 
-func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, change func(*redoubt.Ticket)) error {
+func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, change func(*model.Ticket)) error {
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		t, err := tx.Ticket(ctx, id)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			return nil
 		}
 		if err == nil {
@@ -244,7 +244,7 @@ func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, chang
 
 // TicketAbandoned is that of queue.Kind: it ends a ticket whose last attempt to be
 // created could not say so.
-func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason string) error {
+func (k *Keeper) TicketAbandoned(ctx context.Context, j model.Job, reason string) error {
 	var what store.TicketOrder
 	if json.Unmarshal(j.Input, &what) != nil {
 		return nil //nolint:nilerr // nothing waits for a job that cannot be read

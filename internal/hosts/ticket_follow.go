@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -22,8 +22,8 @@ const (
 
 // FollowTickets asks a tracker for the states of the tickets that it was not asked for
 // since a time, those of longest ago first. One that cannot be read holds up no other.
-func (k *Keeper) FollowTickets(ctx context.Context, d redoubt.Deployment, c redoubt.Connection, since time.Time) error {
-	var list []redoubt.Ticket
+func (k *Keeper) FollowTickets(ctx context.Context, d model.Deployment, c model.Connection, since time.Time) error {
+	var list []model.Ticket
 	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.StaleTickets(ctx, c.ID, since, ticketsAtOnce)
 		return err
@@ -38,16 +38,16 @@ func (k *Keeper) FollowTickets(ctx context.Context, d redoubt.Deployment, c redo
 	failures := 0
 	for _, t := range list {
 		now, asked := tracker.Ticket(ctx, t.Project, t.Key)
-		if _, busy := errors.AsType[*redoubt.BusyError](asked); busy || ctx.Err() != nil {
+		if _, busy := errors.AsType[*model.BusyError](asked); busy || ctx.Err() != nil {
 			return asked
 		}
 		err := k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
 			return noteState(ctx, tx, t.ID, c.ID, now, asked)
 		})
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
-		if asked == nil || refused(asked) || errors.Is(asked, redoubt.ErrNotFound) {
+		if asked == nil || refused(asked) || errors.Is(asked, model.ErrNotFound) {
 			failures = 0
 		} else if failures++; failures == ticketFailures {
 			return asked // it answers nobody now
@@ -67,7 +67,7 @@ func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now sc
 	if asked == nil {
 		tell(&t, now, tx.Now())
 	} else {
-		t.Problem, t.CheckedAt = "Its state cannot be read: "+redoubt.Line(asked.Error()), tx.Now()
+		t.Problem, t.CheckedAt = "Its state cannot be read: "+model.Line(asked.Error()), tx.Now()
 	}
 	if t.State == before.State && t.Problem == before.Problem {
 		return tx.NoteTicketChecked(ctx, id)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -29,13 +29,13 @@ type tickets struct {
 	search error            // what a search is answered with
 }
 
-func (h *fakeHost) Repository(_ context.Context, hostID string) (redoubt.Repository, error) {
+func (h *fakeHost) Repository(_ context.Context, hostID string) (model.Repository, error) {
 	for _, r := range h.repositories {
 		if r.HostID == hostID {
 			return r, h.down
 		}
 	}
-	return redoubt.Repository{}, &scm.HostError{Status: http.StatusNotFound}
+	return model.Repository{}, &scm.HostError{Status: http.StatusNotFound}
 }
 
 func (h *fakeHost) at(n int) scm.Ticket {
@@ -48,7 +48,7 @@ func (h *fakeHost) CreateTicket(_ context.Context, _ string, d scm.Draft) (scm.T
 	}
 	h.issues.drafts = append(h.issues.drafts, d)
 	if h.issues.lost {
-		return scm.Ticket{}, redoubt.ErrUnavailable
+		return scm.Ticket{}, model.ErrUnavailable
 	}
 	return h.at(len(h.issues.drafts)), nil
 }
@@ -75,14 +75,14 @@ func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) 
 			return h.at(i + 1), nil
 		}
 	}
-	return scm.Ticket{}, redoubt.ErrNotFound
+	return scm.Ticket{}, model.ErrNotFound
 }
 
 // askTicket asks for a ticket about findings, and returns it with the job that creates it.
-func (w *world) askTicket(f ...redoubt.Finding) (id int64, j redoubt.Job) {
+func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.PutTicketSetting(ctx, redoubt.TicketSetting{Public: true, Labels: []string{"security"}}); err != nil {
+		if err := tx.PutTicketSetting(ctx, model.TicketSetting{Public: true, Labels: []string{"security"}}); err != nil {
 			return err
 		}
 		out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f, Group: true})
@@ -101,7 +101,7 @@ func (w *world) askTicket(f ...redoubt.Finding) (id int64, j redoubt.Job) {
 	return id, *claimed
 }
 
-func (w *world) ticket(id int64) (t redoubt.Ticket) {
+func (w *world) ticket(id int64) (t model.Ticket) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		t, err = tx.Ticket(ctx, id)
@@ -110,7 +110,7 @@ func (w *world) ticket(id int64) (t redoubt.Ticket) {
 	return t
 }
 
-func (w *world) shownTicket(f redoubt.Finding) (t *redoubt.ExternalTicket) {
+func (w *world) shownTicket(f model.Finding) (t *model.ExternalTicket) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		found, err := tx.Lineages(ctx, []int64{f.LineageID})
@@ -130,7 +130,7 @@ func TestTicketsAreCreatedOnce(t *testing.T) {
 		if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil {
 			t.Fatal("an answer that is lost is taken for one")
 		}
-		if got := w.ticket(id); got.State != redoubt.TicketRequested || got.Problem == "" || w.shownTicket(a) != nil {
+		if got := w.ticket(id); got.State != model.TicketRequested || got.Problem == "" || w.shownTicket(a) != nil {
 			t.Errorf("then it is %+v", got)
 		}
 		for range 2 { // as after a crash, and then once more
@@ -139,10 +139,10 @@ func TestTicketsAreCreatedOnce(t *testing.T) {
 		}
 		same(t, "issues at the host", len(w.host.issues.drafts), 1)
 		got := w.ticket(id)
-		if got.State != redoubt.TicketOpen || got.Slug != "acme/payments#1" || got.Problem != "" || got.Key != "1" {
+		if got.State != model.TicketOpen || got.Slug != "acme/payments#1" || got.Problem != "" || got.Key != "1" {
 			t.Errorf("the ticket is %+v", got)
 		}
-		same(t, "what the finding shows", *w.shownTicket(b), redoubt.ExternalTicket{ExternalSlug: got.Slug, ID: id, LinkedIssueIDs: []int64{a.ID, b.ID}, URL: got.URL})
+		same(t, "what the finding shows", *w.shownTicket(b), model.ExternalTicket{ExternalSlug: got.Slug, ID: id, LinkedIssueIDs: []int64{a.ID, b.ID}, URL: got.URL})
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.TriageTrail(ctx, a.LineageID)
 			if len(trail) != 1 || trail[0].By.Name != storetest.Actor.Name || !strings.Contains(trail[0].Note, "acme/payments#1") {
@@ -168,15 +168,15 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 		for name, c := range map[string]struct {
 			down    error
 			attempt int
-			state   redoubt.TicketState
+			state   model.TicketState
 			ends    bool
 		}{
-			"refused":             {&scm.HostError{Status: http.StatusForbidden}, 1, redoubt.TicketFailed, true},
-			"issues are off":      {&scm.HostError{Status: http.StatusGone, Text: "Issues are disabled"}, 1, redoubt.TicketFailed, true},
-			"down":                {redoubt.ErrUnavailable, 1, redoubt.TicketRequested, false},
-			"busy":                {&redoubt.BusyError{Text: "wait"}, 3, redoubt.TicketRequested, false},
-			"down for the last":   {redoubt.ErrUnavailable, hosts.TicketAttempts, redoubt.TicketFailed, true},
-			"it keeps no tickets": {scm.ErrUnsupported, 1, redoubt.TicketFailed, true},
+			"refused":             {&scm.HostError{Status: http.StatusForbidden}, 1, model.TicketFailed, true},
+			"issues are off":      {&scm.HostError{Status: http.StatusGone, Text: "Issues are disabled"}, 1, model.TicketFailed, true},
+			"down":                {model.ErrUnavailable, 1, model.TicketRequested, false},
+			"busy":                {&model.BusyError{Text: "wait"}, 3, model.TicketRequested, false},
+			"down for the last":   {model.ErrUnavailable, hosts.TicketAttempts, model.TicketFailed, true},
+			"it keeps no tickets": {scm.ErrUnsupported, 1, model.TicketFailed, true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				w.host.down, w.now = nil, storetest.Epoch.Add(time.Hour)
@@ -190,7 +190,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 				if err := w.keeper.TicketAbandoned(t.Context(), j, "cut off"); err != nil {
 					t.Error(err)
 				}
-				same(t, "abandoned", w.ticket(id).State, redoubt.TicketFailed)
+				same(t, "abandoned", w.ticket(id).State, model.TicketFailed)
 				w.must(s.FailJob(t.Context(), j, "x"))
 			})
 		}
@@ -221,25 +221,25 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 		by := w.find("rule.b", 5)
 		var linked ticket.Linked
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			linked, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://git.example/acme/payments/issues/99"}, []redoubt.Finding{by})
+			linked, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://git.example/acme/payments/issues/99"}, []model.Finding{by})
 			return err
 		})
 		w.host.issues.closed = map[int]bool{1: true}
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch.Add(365*24*time.Hour)))
-		same(t, "closed", w.ticket(id).State, redoubt.TicketClosed)
-		if got := w.ticket(linked.Ticket.ID); got.State != redoubt.TicketUnknown || got.Problem == "" {
+		same(t, "closed", w.ticket(id).State, model.TicketClosed)
+		if got := w.ticket(linked.Ticket.ID); got.State != model.TicketUnknown || got.Problem == "" {
 			t.Errorf("one that is not there is %+v", got)
 		}
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			found, err := tx.Finding(ctx, f.ID)
-			same(t, "the finding stays", found.State, redoubt.Unresolved)
+			same(t, "the finding stays", found.State, model.Unresolved)
 			return err
 		})
 		w.host.issues.closed = nil
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch))
-		same(t, "asked for just now, it is not asked for again", w.ticket(id).State, redoubt.TicketClosed)
+		same(t, "asked for just now, it is not asked for again", w.ticket(id).State, model.TicketClosed)
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch.Add(365*24*time.Hour)))
-		same(t, "opened again", w.ticket(id).State, redoubt.TicketOpen)
+		same(t, "opened again", w.ticket(id).State, model.TicketOpen)
 	})
 }
 
@@ -251,29 +251,29 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 		private := w.host.repositories[0]
 		w.connect()
 		for name, c := range map[string]struct {
-			now     func(*redoubt.Repository)
+			now     func(*model.Repository)
 			allowed bool
 			want    string // of the problem; empty: it is made
 		}{
-			"still private":        {func(*redoubt.Repository) {}, false, ""},
-			"public, and allowed":  {func(r *redoubt.Repository) { r.Private = false }, true, ""},
-			"public by now":        {func(r *redoubt.Repository) { r.Private = false }, false, "Everybody can read"},
-			"another has its name": {func(r *redoubt.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
-			"gone":                 {func(r *redoubt.Repository) { r.HostID = "77" }, false, "no such thing"},
+			"still private":        {func(*model.Repository) {}, false, ""},
+			"public, and allowed":  {func(r *model.Repository) { r.Private = false }, true, ""},
+			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "Everybody can read"},
+			"another has its name": {func(r *model.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
+			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "no such thing"},
 		} {
 			w.host.repositories[0], w.host.issues.drafts = private, nil
 			id, j := w.askTicket(w.find("rule.a", 3))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				return tx.PutTicketSetting(ctx, redoubt.TicketSetting{Public: c.allowed})
+				return tx.PutTicketSetting(ctx, model.TicketSetting{Public: c.allowed})
 			})
 			c.now(&w.host.repositories[0])
 			_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 			got := w.ticket(id)
 			_, ends := errors.AsType[queue.PermanentError](err)
 			switch made := len(w.host.issues.drafts) == 1; {
-			case c.want == "" && (err != nil || !made || got.State != redoubt.TicketOpen):
+			case c.want == "" && (err != nil || !made || got.State != model.TicketOpen):
 				t.Errorf("%s: %v, %+v", name, err, got)
-			case c.want != "" && (!ends || made || got.State != redoubt.TicketFailed || !strings.Contains(got.Problem, c.want)):
+			case c.want != "" && (!ends || made || got.State != model.TicketFailed || !strings.Contains(got.Problem, c.want)):
 				t.Errorf("%s: %v, %+v", name, err, got)
 			}
 			w.must(w.s.FailJob(t.Context(), j, "x"))
@@ -285,8 +285,8 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 func TestASearchThatFailsMakesNoTicket(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
-	for status, state := range map[int]redoubt.TicketState{
-		http.StatusNotFound: redoubt.TicketFailed, http.StatusGone: redoubt.TicketFailed, http.StatusBadGateway: redoubt.TicketRequested,
+	for status, state := range map[int]model.TicketState{
+		http.StatusNotFound: model.TicketFailed, http.StatusGone: model.TicketFailed, http.StatusBadGateway: model.TicketRequested,
 	} {
 		id, j := w.askTicket(w.find("rule.a", 3))
 		w.host.issues.search = &scm.HostError{Status: status}
@@ -304,14 +304,14 @@ func TestTicketsWaitForTheirTurn(t *testing.T) {
 	w.now = storetest.Epoch.Add(time.Hour)
 	w.connect()
 	id, j := w.askTicket(w.find("rule.a", 3))
-	w.host.down = &redoubt.BusyError{Text: "wait", Wait: 30 * 24 * time.Hour}
+	w.host.down = &model.BusyError{Text: "wait", Wait: 30 * 24 * time.Hour}
 	_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait == 0 {
 		t.Fatalf("it does not wait: %v", err)
 	}
-	same(t, "while it waits", w.ticket(id).State, redoubt.TicketRequested)
+	same(t, "while it waits", w.ticket(id).State, model.TicketRequested)
 	w.now = w.now.Add(24 * time.Hour)
-	if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil || w.ticket(id).State != redoubt.TicketFailed {
+	if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil || w.ticket(id).State != model.TicketFailed {
 		t.Errorf("after a day: %v, %+v", err, w.ticket(id))
 	}
 }
@@ -320,29 +320,29 @@ func TestOneOddTicketHoldsUpNoOther(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		var last redoubt.Ticket
+		var last model.Ticket
 		for n := range 9 {
 			f := w.find("rule.a", 3)
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				linked, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://git.example/acme/payments/issues/", n+1)}, []redoubt.Finding{f})
+				linked, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://git.example/acme/payments/issues/", n+1)}, []model.Finding{f})
 				last = linked.Ticket
 				return err
 			})
 			w.host.issues.drafts = append(w.host.issues.drafts, scm.Draft{})
 		}
 		later := storetest.Epoch.Add(365 * 24 * time.Hour)
-		w.host.issues.odd = map[string]error{"1": redoubt.ErrUnavailable, "2": errors.New("it answers something else")}
+		w.host.issues.odd = map[string]error{"1": model.ErrUnavailable, "2": errors.New("it answers something else")}
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, later))
-		same(t, "behind two that are odd", w.ticket(last.ID).State, redoubt.TicketOpen)
+		same(t, "behind two that are odd", w.ticket(last.ID).State, model.TicketOpen)
 
-		w.host.down, w.host.issues.asked = redoubt.ErrUnavailable, nil
-		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); !errors.Is(err, redoubt.ErrUnavailable) {
+		w.host.down, w.host.issues.asked = model.ErrUnavailable, nil
+		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); !errors.Is(err, model.ErrUnavailable) {
 			t.Errorf("of a host that is down: %v", err)
 		}
 		if n := len(w.host.issues.asked); n == 0 || n >= 9 {
 			t.Errorf("a host that is down is asked %d times", n)
 		}
-		w.host.down, w.host.issues.asked = &redoubt.BusyError{Text: "wait"}, nil
+		w.host.down, w.host.issues.asked = &model.BusyError{Text: "wait"}, nil
 		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); err == nil || len(w.host.issues.asked) != 1 {
 			t.Errorf("of a host that asks to wait: %v, asked %d times", err, len(w.host.issues.asked))
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -24,21 +24,21 @@ type ticketItem struct {
 	item
 	ref           string
 	vulnerability string
-	found         redoubt.FoundDependency // of a dependency
-	fixes         []redoubt.Fix
+	found         model.FoundDependency // of a dependency
+	fixes         []model.Fix
 }
 
-func readTicketItem(ctx context.Context, tx *store.Tx, f redoubt.Finding) (i ticketItem, err error) {
+func readTicketItem(ctx context.Context, tx *store.Tx, f model.Finding) (i ticketItem, err error) {
 	i = ticketItem{item: item{finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity}, ref: f.Ref}
 	bodies, err := tx.FindingBodies(ctx, []int64{f.ID})
 	if err != nil {
 		return i, err
 	}
 	var body struct {
-		Message       *string                 `json:"rule_message"`
-		Fixes         []redoubt.Fix           `json:"fix_recommendations"`
-		Found         redoubt.FoundDependency `json:"found_dependency"`
-		Vulnerability *string                 `json:"vulnerability_identifier"`
+		Message       *string               `json:"rule_message"`
+		Fixes         []model.Fix           `json:"fix_recommendations"`
+		Found         model.FoundDependency `json:"found_dependency"`
+		Vulnerability *string               `json:"vulnerability_identifier"`
 	}
 	if members := bodies[f.ID].Body; len(members) > 0 {
 		if err := json.Unmarshal([]byte("{"+string(members)+"}"), &body); err != nil {
@@ -88,7 +88,7 @@ func (o order) draft(base string) scm.Draft {
 		if parts[i].Name == "Why" {
 			most = maxTicketReason
 		}
-		parts[i].Text = redoubt.Shorten(redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " ")), most)
+		parts[i].Text = model.Shorten(model.Line(strings.Join(strings.Fields(parts[i].Text), " ")), most)
 	}
 	return scm.Draft{
 		Title: title(fmt.Sprintf("[%s] %s in %s", first.severity, first.rule, where)), Parts: parts,
@@ -96,7 +96,7 @@ func (o order) draft(base string) scm.Draft {
 	}
 }
 
-func upgrades(fixes []redoubt.Fix) string {
+func upgrades(fixes []model.Fix) string {
 	var list []string
 	for _, f := range fixes[:min(len(fixes), 5)] {
 		list = append(list, f.Package+" "+f.Version)
@@ -109,8 +109,8 @@ func upgrades(fixes []redoubt.Fix) string {
 
 // title is a line that mentions nobody: hosts look for names and numbers in titles too.
 func title(s string) string {
-	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(redoubt.Shorten(redoubt.Line(s), maxTicketTitle))
-	return redoubt.Shorten(named, maxTicketTitle)
+	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(model.Shorten(model.Line(s), maxTicketTitle))
+	return model.Shorten(named, maxTicketTitle)
 }
 
 // ticketMarkdown writes parts for hosts that take Markdown, with a hidden marker.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A path is as long as whoever wrote it likes, and hosts refuse what is too long: a ticket
@@ -14,7 +14,7 @@ func TestTicketsAreOfALengthThatHostsTake(t *testing.T) {
 	o := order{project: "acme/payments"}
 	for range 60 {
 		o.items = append(o.items, ticketItem{item: item{
-			finding: 1, rule: strings.Repeat("rule.", 200), path: strings.Repeat("a#b@c!", 600), line: 1, severity: redoubt.SeverityHigh, message: strings.Repeat("Why it matters. ", 4000),
+			finding: 1, rule: strings.Repeat("rule.", 200), path: strings.Repeat("a#b@c!", 600), line: 1, severity: model.SeverityHigh, message: strings.Repeat("Why it matters. ", 4000),
 		}, ref: "refs/heads/" + strings.Repeat("b", 200)})
 	}
 	d := o.draft("https://redoubt.example/acme")

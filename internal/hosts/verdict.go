@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -40,12 +40,12 @@ func judge(f store.CommitFacts, items []item, now time.Time) verdict {
 		return v
 	}
 	for _, s := range slices.Backward(f.Scans) {
-		if s.StatusAt(now) == redoubt.ScanCompleted {
+		if s.StatusAt(now) == model.ScanCompleted {
 			return verdict{scm.StatusSuccess, counted(0, lineages(items, false)), pageOfScan(s.ID), 0}
 		}
 	}
 	for _, r := range f.Runs {
-		if r.State == redoubt.RunDone {
+		if r.State == model.RunDone {
 			return verdict{scm.StatusSuccess, "nothing to scan", "/scans", 0}
 		}
 	}
@@ -66,8 +66,8 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 		}
 	}
 	for _, s := range f.Scans {
-		if s.StatusAt(now) == redoubt.ScanRunning {
-			return verdict{scm.StatusPending, "a scan is under way", pageOfScan(s.ID), s.StartedAt.Add(redoubt.ScanTimeout).Sub(now) + time.Second}
+		if s.StatusAt(now) == model.ScanRunning {
+			return verdict{scm.StatusPending, "a scan is under way", pageOfScan(s.ID), s.StartedAt.Add(model.ScanTimeout).Sub(now) + time.Second}
 		}
 	}
 	for _, before := range f.Before {
@@ -142,17 +142,17 @@ func lineages(items []item, blocks bool) int {
 // broken tells that not all could be scanned.
 func broken(f store.CommitFacts, now time.Time) verdict {
 	for _, r := range slices.Backward(f.Runs) {
-		if r.State != redoubt.RunDone {
+		if r.State != model.RunDone {
 			return verdict{scm.StatusError, "not scanned: " + cmp.Or(r.Reason, r.State.String()), "/scans", 0}
 		}
 	}
 	for _, s := range slices.Backward(f.Scans) {
 		switch s.StatusAt(now) {
-		case redoubt.ScanError:
+		case model.ScanError:
 			return verdict{scm.StatusError, "a scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0}
-		case redoubt.ScanNeverFinished:
+		case model.ScanNeverFinished:
 			return verdict{scm.StatusError, "a scan never finished", pageOfScan(s.ID), 0}
-		case redoubt.ScanRunning, redoubt.ScanCompleted:
+		case model.ScanRunning, model.ScanCompleted:
 		}
 	}
 	return verdict{}
@@ -171,7 +171,7 @@ func numberIn(ref string) int64 {
 }
 
 // refsOf are the refs, of those that are scanned, on which a change request's head is.
-func refsOf(f store.CommitFacts, c redoubt.ChangeRequest) map[string]bool {
+func refsOf(f store.CommitFacts, c model.ChangeRequest) map[string]bool {
 	refs := map[string]bool{}
 	for _, s := range f.Scans {
 		refs[s.Ref] = numberIn(s.Ref) == c.Number || s.Ref == "refs/heads/"+c.HeadRef
@@ -181,7 +181,7 @@ func refsOf(f store.CommitFacts, c redoubt.ChangeRequest) map[string]bool {
 
 // changesOf finds the open change requests whose head the commit is. A commit that is no
 // head any more gets its status and no comments.
-func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.ChangeRequest, err error) {
+func changesOf(ctx context.Context, h scm.Host, m message) (changes []model.ChangeRequest, err error) {
 	numbers, branches := map[int64]bool{}, false
 	for _, s := range m.facts.Scans {
 		if n := numberIn(s.Ref); n != 0 {
@@ -190,7 +190,7 @@ func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.Ch
 			branches = true
 		}
 	}
-	var open []redoubt.ChangeRequest
+	var open []model.ChangeRequest
 	if branches {
 		if open, err = h.ChangeRequests(ctx, m.repository); err != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.Ch
 	}
 	for n := range numbers {
 		c, err := h.ChangeRequest(ctx, m.repository, n)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -210,7 +210,7 @@ func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.Ch
 		open = append(open, c)
 	}
 	for _, c := range open {
-		if c.State != redoubt.ChangeOpen || c.HeadCommit != m.telling.Commit {
+		if c.State != model.ChangeOpen || c.HeadCommit != m.telling.Commit {
 			continue
 		}
 		for _, on := range refsOf(m.facts, c) {
@@ -220,6 +220,6 @@ func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.Ch
 			}
 		}
 	}
-	slices.SortFunc(changes, func(a, b redoubt.ChangeRequest) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(changes, func(a, b model.ChangeRequest) int { return cmp.Compare(a.Number, b.Number) })
 	return changes, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -45,19 +45,19 @@ func (w *world) told() string {
 }
 
 // run queues a run of the branch that a runner takes, or ends one where it is given.
-func (w *world) run(commit string) (r redoubt.Run) {
+func (w *world) run(commit string) (r model.Run) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/payments")
 		if err == nil {
-			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: commit, Kind: redoubt.RunFull, Cause: redoubt.RunByPush})
+			r, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: commit, Kind: model.RunFull, Cause: model.RunByPush})
 		}
 		return err
 	})
 	return r
 }
 
-func (w *world) end(o redoubt.RunOutcome) {
+func (w *world) end(o model.RunOutcome) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		r, _, err := tx.LeaseRun(ctx, 1, nil)
@@ -79,11 +79,11 @@ func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
 		w.scanBy("lockfiles", "refs/heads/fix", first)
 		same(t, "with its dependencies", w.told(), "acme/payments 1111 1")
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
-		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
+		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
 		same(t, "ended", w.told(), "acme/payments 1111 3 1")
 		w.run(second)
 		w.scanBy("lockfiles", "refs/heads/fix", second)
-		w.end(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunScanner, Reason: "exit code 7"})
+		w.end(model.RunOutcome{State: model.RunFailed, Failure: model.RunScanner, Reason: "exit code 7"})
 		same(t, "failed", w.told(), "acme/payments 2222 4 7")
 	})
 }
@@ -116,18 +116,18 @@ func TestARunStandsForNoBuild(t *testing.T) {
 		w.now = storetest.Epoch
 		w.run(first)
 		w.scanBy("lockfiles", "refs/heads/fix", first)
-		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
+		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
 		w.scanBy("semgrep", "refs/heads/fix", first)
 		w.told()
 		w.run(second)
 		w.scanBy("lockfiles", "refs/heads/fix", second)
-		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
+		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
 		same(t, "without the build", w.told(), "acme/payments 2222 1 semgrep")
 		w.scanBy("semgrep", "refs/heads/fix", second, w.find("rule-a", 4))
 		same(t, "with it", w.told(), "acme/payments 2222 3 1")
 		w.scanBy("semgrep", "refs/heads/fix", third)
 		w.run(third)
-		w.end(redoubt.RunOutcome{State: redoubt.RunDone})
+		w.end(model.RunOutcome{State: model.RunDone})
 		same(t, "without what only runs brought", w.told(), "acme/payments 3333 2")
 	})
 }
@@ -140,7 +140,7 @@ func TestAChangeRequestIsWaitedFor(t *testing.T) {
 		c := w.connect()
 		w.now = storetest.Epoch
 		const waits = "acme/payments 2222 1 3 semgrep"
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", UpdatedAt: w.now}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", UpdatedAt: w.now}}
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
 		w.scanBy("semgrep", "refs/pull/3/merge", first)
 		same(t, "its own", w.told(), "acme/payments 1111 2")
@@ -152,7 +152,7 @@ func TestAChangeRequestIsWaitedFor(t *testing.T) {
 		w.scanBy("semgrep", "refs/pull/3/merge", second)
 		same(t, "its own", w.told(), "acme/payments 2222 2")
 
-		w.host.open = append(w.host.open, redoubt.ChangeRequest{Number: 4, State: redoubt.ChangeOpen, HeadCommit: third, HeadRef: "more", FetchRef: "refs/pull/4/head", UpdatedAt: w.now})
+		w.host.open = append(w.host.open, model.ChangeRequest{Number: 4, State: model.ChangeOpen, HeadCommit: third, HeadRef: "more", FetchRef: "refs/pull/4/head", UpdatedAt: w.now})
 		w.scanBy("semgrep", "refs/heads/more", third)
 		const waitsToo = "acme/payments 3333 1 4 semgrep"
 		same(t, "a new one, as those before it", w.told(), "")
@@ -181,7 +181,7 @@ func TestAnotherRefSettlesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		w.told()
 		before := len(w.host.comments)
@@ -201,9 +201,9 @@ func TestCommentsAreFoundByTheirIDs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		a := w.find("rule-a", 4)
-		w.host.cut = redoubt.ErrUnavailable
+		w.host.cut = model.ErrUnavailable
 		j := w.scan(first, a)
 		if err := w.tell(j); err == nil {
 			t.Fatal("a lost answer is none")
@@ -223,7 +223,7 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
 		w.told()
 		claim := func(want bool) {
@@ -272,7 +272,7 @@ func TestOneTellsOfACommit(t *testing.T) {
 func TestAHostThatAsksToWait(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
-	w.host.down = &redoubt.BusyError{Text: "slow down", Wait: 7 * time.Minute}
+	w.host.down = &model.BusyError{Text: "slow down", Wait: 7 * time.Minute}
 	for _, commit := range []string{first, second} {
 		err := w.tell(w.scan(commit))
 		if wait := (queue.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -38,8 +38,8 @@ type fakeHost struct {
 	down         error         // that all questions are answered with
 	cut          error         // that comes in place of the answer to a comment
 	listed       int           // how often its comments were
-	repositories []redoubt.Repository
-	open         []redoubt.ChangeRequest
+	repositories []model.Repository
+	open         []model.ChangeRequest
 	heads        map[string]string // newest commits of branches, by their names
 	polled       []string          // what was asked for them, or for change requests
 	statuses     []string
@@ -63,7 +63,7 @@ type fakeHost struct {
 	forgotten    time.Time         // it was to forget who asked nothing since
 }
 
-func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
+func (h *fakeHost) Open(model.Connection, model.HostCredential) (scm.Host, error) { return h, nil }
 
 func (h *fakeHost) Forget(before time.Time) {
 	h.mu.Lock()
@@ -75,36 +75,36 @@ func (h *fakeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "Bot"}, h.down
 }
 
-func (h *fakeHost) Repositories(_ context.Context, take func([]redoubt.Repository) error) error {
+func (h *fakeHost) Repositories(_ context.Context, take func([]model.Repository) error) error {
 	return errors.Join(h.down, take(h.repositories))
 }
 
-func (h *fakeHost) Branch(_ context.Context, r redoubt.Repository, name string) (string, error) {
+func (h *fakeHost) Branch(_ context.Context, r model.Repository, name string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.polled = append(h.polled, r.FullName+" "+name)
 	if h.heads[name] == "" {
-		return "", redoubt.ErrNotFound
+		return "", model.ErrNotFound
 	}
 	return h.heads[name], h.down
 }
 
-func (h *fakeHost) ChangeRequests(_ context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h *fakeHost) ChangeRequests(_ context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	h.mu.Lock()
 	h.polled = append(h.polled, r.FullName)
 	h.mu.Unlock()
 	return h.open, h.down
 }
 
-func (h *fakeHost) ChangeRequest(_ context.Context, _ redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
-	i := slices.IndexFunc(h.open, func(c redoubt.ChangeRequest) bool { return c.Number == number })
+func (h *fakeHost) ChangeRequest(_ context.Context, _ model.Repository, number int64) (model.ChangeRequest, error) {
+	i := slices.IndexFunc(h.open, func(c model.ChangeRequest) bool { return c.Number == number })
 	if i < 0 {
-		return redoubt.ChangeRequest{}, redoubt.ErrNotFound
+		return model.ChangeRequest{}, model.ErrNotFound
 	}
 	return h.open[i], h.down
 }
 
-func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit string, s scm.Status) error {
+func (h *fakeHost) SetStatus(_ context.Context, r model.Repository, commit string, s scm.Status) error {
 	if h.slow != nil {
 		h.asked <- struct{}{}
 		<-h.slow
@@ -117,7 +117,7 @@ func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit str
 	return h.down
 }
 
-func (h *fakeHost) Comments(_ context.Context, _ redoubt.Repository, number int64) ([]scm.Comment, error) {
+func (h *fakeHost) Comments(_ context.Context, _ model.Repository, number int64) ([]scm.Comment, error) {
 	h.listed++
 	if err := h.broken[number]; err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (h *fakeHost) Comments(_ context.Context, _ redoubt.Repository, number int6
 	return list, h.down
 }
 
-func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, c scm.Comment) (scm.Comment, error) {
+func (h *fakeHost) AddComment(_ context.Context, _ model.Repository, _ model.ChangeRequest, c scm.Comment) (scm.Comment, error) {
 	if h.outside[c.Line] {
-		return c, fmt.Errorf("no such line: %w", redoubt.ErrConflict)
+		return c, fmt.Errorf("no such line: %w", model.ErrConflict)
 	}
 	c.ID, c.Author = fmt.Sprint(len(h.comments)+1), "bot"
 	if c.Path != "" {
@@ -146,7 +146,7 @@ func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt
 	return c, errors.Join(h.down, h.cut)
 }
 
-func (h *fakeHost) EditComment(_ context.Context, _ redoubt.Repository, _ int64, c scm.Comment) error {
+func (h *fakeHost) EditComment(_ context.Context, _ model.Repository, _ int64, c scm.Comment) error {
 	h.edits++
 	for i := range h.comments {
 		if h.comments[i].ID == c.ID {
@@ -156,7 +156,7 @@ func (h *fakeHost) EditComment(_ context.Context, _ redoubt.Repository, _ int64,
 	return h.down
 }
 
-func (h *fakeHost) ResolveComment(_ context.Context, _ redoubt.Repository, _ int64, c scm.Comment) error {
+func (h *fakeHost) ResolveComment(_ context.Context, _ model.Repository, _ int64, c scm.Comment) error {
 	if !h.resolves {
 		return scm.ErrUnsupported
 	}
@@ -166,7 +166,7 @@ func (h *fakeHost) ResolveComment(_ context.Context, _ redoubt.Repository, _ int
 	return nil
 }
 
-func (h *fakeHost) RemoveHook(_ context.Context, _ redoubt.Repository, id string) error {
+func (h *fakeHost) RemoveHook(_ context.Context, _ model.Repository, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hooks = append(h.hooks, id)
@@ -174,7 +174,7 @@ func (h *fakeHost) RemoveHook(_ context.Context, _ redoubt.Repository, id string
 	return h.down
 }
 
-func (h *fakeHost) Hooks(_ context.Context, r redoubt.Repository) ([]scm.Hook, error) {
+func (h *fakeHost) Hooks(_ context.Context, r model.Repository) ([]scm.Hook, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r.FullName == "acme/web" {
@@ -184,7 +184,7 @@ func (h *fakeHost) Hooks(_ context.Context, r redoubt.Repository) ([]scm.Hook, e
 }
 
 // AddHook notes where the host is to tell.
-func (h *fakeHost) AddHook(_ context.Context, r redoubt.Repository, address, secret string) (string, error) {
+func (h *fakeHost) AddHook(_ context.Context, r model.Repository, address, secret string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r.FullName == "acme/web" {
@@ -203,7 +203,7 @@ func (h *fakeHost) AddHook(_ context.Context, r redoubt.Repository, address, sec
 type world struct {
 	t        *testing.T
 	s        *store.Store
-	d        redoubt.Deployment
+	d        model.Deployment
 	host     *fakeHost
 	keeper   *hosts.Keeper
 	proposed []string
@@ -218,11 +218,11 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
+	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []model.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
 	w.keeper = hosts.New(hosts.Config{
 		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 		PublicURL: func() string { return "https://redoubt.example" }, Instance: "1b9ff0c2d4a55e77",
-		Proposed: func(_ context.Context, _ *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
+		Proposed: func(_ context.Context, _ *store.Tx, r model.Repository, c model.ChangeRequest) error {
 			w.proposed = append(w.proposed, fmt.Sprintf("%s#%d %.4s", r.FullName, c.Number, c.HeadCommit))
 			return nil
 		},
@@ -230,16 +230,16 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	return w
 }
 
-func told(id, name string) redoubt.Repository {
-	return redoubt.Repository{HostID: id, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git"}
+func told(id, name string) model.Repository {
+	return model.Repository{HostID: id, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git"}
 }
 
-var credential = redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t0ken"}
+var credential = model.HostCredential{Kind: model.CredentialToken, Secret: "t0ken"}
 
 // connect makes the connection that follows acme.
-func (w *world) connect() redoubt.Connection {
+func (w *world) connect() model.Connection {
 	w.t.Helper()
-	c, err := w.keeper.Add(w.t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example", Follow: []string{"acme/*"}}, credential)
+	c, err := w.keeper.Add(w.t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example", Follow: []string{"acme/*"}}, credential)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -261,13 +261,13 @@ func (w *world) update(write func(ctx context.Context, tx *store.Tx) error) {
 }
 
 // find makes an unresolved finding of the payments on a branch.
-func (w *world) find(rule string, line int) (f redoubt.Finding) {
+func (w *world) find(rule string, line int) (f model.Finding) {
 	w.t.Helper()
 	return w.findIn("acme/payments", rule, line)
 }
 
 // findIn is find in another project.
-func (w *world) findIn(project, rule string, line int) (f redoubt.Finding) {
+func (w *world) findIn(project, rule string, line int) (f model.Finding) {
 	w.t.Helper()
 	w.found++
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -283,48 +283,48 @@ func (w *world) findIn(project, rule string, line int) (f redoubt.Finding) {
 		if err != nil {
 			return err
 		}
-		rules, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: rule, IssueType: redoubt.SAST, Message: "m"}})
+		rules, err := tx.PutRules(ctx, []*model.Rule{{Name: rule, IssueType: model.SAST, Message: "m"}})
 		if err != nil {
 			return err
 		}
-		f = redoubt.Finding{
-			ID: ids[0], IssueType: redoubt.SAST, ProjectID: p.ID, Ref: "refs/heads/fix", Source: "semgrep", Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{byte(w.found)}},
-			LineageID: lineages[0], RuleID: rules[0], RuleName: rule, Path: "a.go", Line: line, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(),
+		f = model.Finding{
+			ID: ids[0], IssueType: model.SAST, ProjectID: p.ID, Ref: "refs/heads/fix", Source: "semgrep", Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{byte(w.found)}},
+			LineageID: lineages[0], RuleID: rules[0], RuleName: rule, Path: "a.go", Line: line, State: model.Unresolved, Severity: model.SeverityHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(),
 		}
-		if err := tx.AddLineages(ctx, []redoubt.Lineage{{ID: f.LineageID, ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}}); err != nil {
+		if err := tx.AddLineages(ctx, []model.Lineage{{ID: f.LineageID, ProjectID: p.ID, Triage: model.Triage{State: model.TriageUntriaged}}}); err != nil {
 			return err
 		}
-		return tx.AddFindings(ctx, []redoubt.FindingWrite{{Finding: f, Body: []byte(`"rule_message":"call \"it\" [off](x)"`)}})
+		return tx.AddFindings(ctx, []model.FindingWrite{{Finding: f, Body: []byte(`"rule_message":"call \"it\" [off](x)"`)}})
 	})
 	return f
 }
 
-func (w *world) ignore(f redoubt.Finding) {
+func (w *world) ignore(f model.Finding) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
-			LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: redoubt.Triage{State: redoubt.TriageUntriaged},
-			After: redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.NoTime, At: tx.Now(), By: tx.Actor()},
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{
+			LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: model.Triage{State: model.TriageUntriaged},
+			After: model.Triage{State: model.TriageIgnored, Reason: model.NoTime, At: tx.Now(), By: tx.Actor()},
 		}})
 	})
 }
 
 // scan ends a scan of the branch that blocks on findings, and returns what it has a host
 // told.
-func (w *world) scan(commit string, blocking ...redoubt.Finding) (j redoubt.Job) {
+func (w *world) scan(commit string, blocking ...model.Finding) (j model.Job) {
 	w.t.Helper()
 	return w.scanOn("refs/heads/fix", commit, blocking...)
 }
 
 // scanOn is scan of another ref.
-func (w *world) scanOn(ref, commit string, blocking ...redoubt.Finding) (j redoubt.Job) {
+func (w *world) scanOn(ref, commit string, blocking ...model.Finding) (j model.Job) {
 	w.t.Helper()
 	w.scanBy("semgrep", ref, commit, blocking...)
 	return w.claim()
 }
 
 // claim takes the next telling.
-func (w *world) claim() redoubt.Job {
+func (w *world) claim() model.Job {
 	w.t.Helper()
 	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
 	if err != nil || claimed == nil {
@@ -334,23 +334,23 @@ func (w *world) claim() redoubt.Job {
 }
 
 // scanBy ends a scan of a source.
-func (w *world) scanBy(source, ref, commit string, blocking ...redoubt.Finding) {
+func (w *world) scanBy(source, ref, commit string, blocking ...model.Finding) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/payments")
 		if err != nil {
 			return err
 		}
-		id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: ref, Commit: commit, Source: source, StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied})
+		id, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: ref, Commit: commit, Source: source, StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: model.ScanCompleted, Outcome: model.ScanApplied})
 		if err != nil {
 			return err
 		}
-		var gate *redoubt.ScanGate
+		var gate *model.ScanGate
 		if len(blocking) > 0 {
-			gate = &redoubt.ScanGate{Reason: "blocked"}
+			gate = &model.ScanGate{Reason: "blocked"}
 		}
 		for _, f := range blocking {
-			gate.Blocking = append(gate.Blocking, redoubt.Blocked{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line})
+			gate.Blocking = append(gate.Blocking, model.Blocked{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line})
 		}
 		return tx.PutScanGate(ctx, id, gate)
 	})
@@ -375,7 +375,7 @@ func (w *world) newestScan() (id int64) {
 }
 
 // tell does the job.
-func (w *world) tell(j redoubt.Job) error {
+func (w *world) tell(j model.Job) error {
 	w.t.Helper()
 	_, _, err := queue.Do(w.keeper.Tell)(w.t.Context(), j)
 	if err == nil {

@@ -41,7 +41,7 @@ func TestLibcPin(t *testing.T) {
 
 // Who adds a dependency looks at its licence, and writes it down.
 func TestThirdParty(t *testing.T) {
-	named, err := os.ReadFile(filepath.Join(root, "THIRD_PARTY.md"))
+	named, err := os.ReadFile(filepath.Join(root, "internal", "about", "THIRD_PARTY.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

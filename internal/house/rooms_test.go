@@ -6,39 +6,40 @@ const modulePath = "github.com/redoubt/redoubt"
 
 // room is a folder of the house: a package, with the packages below it.
 type room struct {
-	path    string   // from the module's root, "." for the root package alone
+	path    string   // from the module's root
 	imports []string // the rooms whose packages its code may import; its own and the standard library always
 	stdOnly bool     // nothing from other modules
 	clock   bool     // may ask for the time and read the environment, which the others are handed
 }
 
 // nouns is what a room may import that works on the nouns alone and declares the storage it needs as an interface.
-var nouns = []string{"."}
+var nouns = []string{"internal/model"}
 
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
-	".", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exceptions", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/queue", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch",
+	"internal/model", "api", "internal/auth", "internal/redact", "internal/report", "internal/conceal", "internal/ingest", "internal/triage", "internal/exceptions", "internal/index", "internal/advisory",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/queue", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/weblink", "internal/scm", "internal/hosts", "internal/ticket", "internal/notify", "internal/globalsearch", "internal/about",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
 var rooms = []room{
-	{path: ".", stdOnly: true},
+	{path: "internal/model", stdOnly: true},
+	{path: "internal/about", stdOnly: true},
 	{path: "api", stdOnly: true},
 
 	{path: "internal/redact", stdOnly: true},
-	{path: "internal/report", imports: []string{".", "internal/purl", "internal/redact", "internal/weakness"}},
+	{path: "internal/report", imports: []string{"internal/model", "internal/purl", "internal/redact", "internal/weakness"}},
 	{path: "internal/align"},
 	{path: "internal/conceal", imports: nouns},
-	{path: "internal/ingest", imports: []string{".", "internal/align", "internal/purl", "internal/redact", "internal/weblink"}},
-	{path: "internal/triage", imports: []string{".", "internal/redact"}},
+	{path: "internal/ingest", imports: []string{"internal/model", "internal/align", "internal/purl", "internal/redact", "internal/weblink"}},
+	{path: "internal/triage", imports: []string{"internal/model", "internal/redact"}},
 	{path: "internal/ticket", imports: nouns},
-	{path: "internal/exceptions", imports: []string{".", "internal/glob", "internal/purl", "internal/redact"}},
+	{path: "internal/exceptions", imports: []string{"internal/model", "internal/glob", "internal/purl", "internal/redact"}},
 	{path: "internal/index", imports: nouns},
-	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
-	{path: "internal/policy", imports: []string{".", "internal/glob"}},
-	{path: "internal/sbom", imports: []string{".", "internal/purl"}},
-	{path: "internal/export", imports: []string{".", "api", "internal/index"}},
+	{path: "internal/advisory", imports: []string{"internal/model", "internal/purl", "internal/weakness"}},
+	{path: "internal/policy", imports: []string{"internal/model", "internal/glob"}},
+	{path: "internal/sbom", imports: []string{"internal/model", "internal/purl"}},
+	{path: "internal/export", imports: []string{"internal/model", "api", "internal/index"}},
 	{path: "internal/glob", stdOnly: true},
 	{path: "internal/version"},
 	{path: "internal/purl"},
@@ -50,29 +51,29 @@ var rooms = []room{
 	{path: "internal/ci", imports: nouns, stdOnly: true},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
 
-	{path: "internal/store", imports: []string{".", "internal/version"}},
+	{path: "internal/store", imports: []string{"internal/model", "internal/version"}},
 	{path: "internal/config", imports: nouns, clock: true},
 
 	{path: "internal/keyring", stdOnly: true},
 
-	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
-	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/exceptions", "internal/policy", "internal/queue", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
-	{path: "internal/notify", imports: []string{".", "internal/index", "internal/queue", "internal/store"}},
-	{path: "internal/globalsearch", imports: []string{".", "internal/advisory", "internal/index", "internal/store"}},
+	{path: "internal/edge", imports: []string{"internal/model", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
+	{path: "internal/hosts", imports: []string{"internal/model", "internal/auth", "internal/edge", "internal/exceptions", "internal/policy", "internal/queue", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
+	{path: "internal/notify", imports: []string{"internal/model", "internal/index", "internal/queue", "internal/store"}},
+	{path: "internal/globalsearch", imports: []string{"internal/model", "internal/advisory", "internal/index", "internal/store"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
-	{path: "internal/oauth", imports: []string{".", "internal/auth", "internal/edge", "internal/store"}},
-	{path: "internal/runner", imports: []string{".", "api", "internal/redact"}},
-	{path: "internal/mcp", imports: []string{".", "api", "internal/auth", "internal/edge"}},
+	{path: "internal/oauth", imports: []string{"internal/model", "internal/auth", "internal/edge", "internal/store"}},
+	{path: "internal/runner", imports: []string{"internal/model", "api", "internal/redact"}},
+	{path: "internal/mcp", imports: []string{"internal/model", "api", "internal/auth", "internal/edge"}},
 	{path: "cmd", imports: append([]string{"internal/keyring", "internal/runner", "internal/mcp", "internal/oauth", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
-	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
+	{path: "internal/storetest", imports: []string{"internal/model", "internal/store"}, clock: true},
 	{path: "internal/clienttest", stdOnly: true, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room
 	{path: "internal/bench"},       // tests only too
 	{path: "internal/house", stdOnly: true},
-	{path: "internal/tools", imports: []string{".", "api", "internal/align"}, clock: true},
+	{path: "internal/tools", imports: []string{"internal/model", "api", "internal/align"}, clock: true},
 }
 
 // confined lists imports, with the packages below them, that only the rooms named may use in code that is not a test.
@@ -103,7 +104,7 @@ var confined = []struct {
 // roomOf finds the room of a package folder, or nil.
 func roomOf(dir string) *room {
 	for i := range rooms {
-		if rooms[i].path == dir || rooms[i].path != "." && within(dir, rooms[i].path) {
+		if rooms[i].path == dir || within(dir, rooms[i].path) {
 			return &rooms[i]
 		}
 	}

@@ -65,7 +65,7 @@ func importsFollowTheTable(src *source) (broken []string) {
 				broken = append(broken, fmt.Sprintf("%s: %q imports the standard library only: move what needs %s to another room", f.path, from.path, imported))
 			case local && to != nil && to != from && !slices.Contains(from.imports, to.path):
 				broken = append(broken, fmt.Sprintf("%s: room %q may not import %q: declare an interface where it is needed and let cmd wire it, "+
-					"or move the shared noun to the root package", f.path, from.path, to.path))
+					"or move the shared type to internal/model", f.path, from.path, to.path))
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func nothingLeftForLater(src *source) []string {
 
 // grep lists the lines of tracked texts in which a pattern is found. Files of others, which THIRD_PARTY.md names, are as they came.
 func grep(src *source, pattern *regexp.Regexp, advice string, except func(path string) bool) (found []string) {
-	foreign := src.text("THIRD_PARTY.md")
+	foreign := src.text("internal/about/THIRD_PARTY.md")
 	for _, t := range src.texts {
 		if strings.Contains(foreign, "`"+t.path+"`") || except(t.path) {
 			continue

@@ -9,7 +9,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Affected are ids of findings whose answer may have changed. Nobody changes them.
@@ -17,7 +17,7 @@ type Affected struct{ ids *roaring.Bitmap }
 
 // Affected returns the ids of findings whose answer what changed may have changed, those
 // that are gone too. A nil set asks for all findings that there are.
-func (v *View) Affected(c *redoubt.ChangeSet) Affected {
+func (v *View) Affected(c *model.ChangeSet) Affected {
 	ids := roaring.New()
 	if c != nil {
 		for _, run := range c.Findings {
@@ -26,7 +26,7 @@ func (v *View) Affected(c *redoubt.ChangeSet) Affected {
 			}
 		}
 	}
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		v.read(t, func(s *state, p *partition) {
 			rows := p.listed
 			if c != nil {
@@ -60,7 +60,7 @@ func (a Affected) After(id int64, limit int) []int64 {
 // ByID is the page of findings of all types that are in a list, by their ids, ascending.
 func (v *View) ByID(ctx context.Context, ids []int64) (*Page, error) {
 	out := v.newPage()
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		page := v.newPage()
 		v.read(t, func(s *state, p *partition) {
 			page.copy(s, p, roaring.And(p.ordinals(ids), p.listed).ToArray())
@@ -84,8 +84,8 @@ func (p *Page) WriteTyped(w io.Writer) (int64, error) {
 }
 
 // affected returns the rows that show what changed besides findings.
-func (s *state) affected(p *partition, c *redoubt.ChangeSet) *roaring.Bitmap {
-	if c.Policies || c.PolicyRules && p.issueType == redoubt.SAST { // both are named by findings of code, and policies give all findings due dates
+func (s *state) affected(p *partition, c *model.ChangeSet) *roaring.Bitmap {
+	if c.Policies || c.PolicyRules && p.issueType == model.SAST { // both are named by findings of code, and policies give all findings due dates
 		return p.listed
 	}
 	rows := roaring.New()

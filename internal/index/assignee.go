@@ -6,7 +6,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // inherited are the numbers of what rows have of their lineage, in the words of
@@ -20,7 +20,7 @@ func (s *state) inheritedOf(l *lineage) inherited {
 // addAssignees asks for findings of some people. Nobody has no number, as most
 // findings are nobody's: they are found as the others of all that are listed.
 func (s *state) addAssignees(p *partition, q *query, names []string) {
-	if slices.Contains(names, redoubt.AssigneeNobody) {
+	if slices.Contains(names, model.AssigneeNobody) {
 		q.with = append(q.with, s.assignedTo(p, names))
 		return
 	}
@@ -30,7 +30,7 @@ func (s *state) addAssignees(p *partition, q *query, names []string) {
 // assignedTo returns the rows of any of some people, nobody among them.
 func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.find(names)), emptyBitmap)...)
-	if slices.Contains(names, redoubt.AssigneeNobody) {
+	if slices.Contains(names, model.AssigneeNobody) {
 		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.all()), emptyBitmap)...)))
 	}
 	return out
@@ -84,7 +84,7 @@ var endHorizons = []struct {
 	days  int
 }{{"7", 7}, {"30", 30}, {"any", 0}}
 
-// EndsBy is the bound of a value of FacetEnds, for redoubt.FindingFilter.
+// EndsBy is the bound of a value of FacetEnds, for model.FindingFilter.
 func EndsBy(value string, now time.Time) (time.Time, bool) {
 	for _, h := range endHorizons {
 		switch {

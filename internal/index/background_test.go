@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // running has an index do what it does by itself, until the test ends.
@@ -152,8 +152,8 @@ func TestBodiesAreReadInTheBackground(t *testing.T) {
 // bodiless hands no bodies over when it hands over everything, as the store does.
 type bodiless struct{ *world }
 
-func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.world.Feed(ctx, id, since, func(b *redoubt.Batch) error {
+func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.world.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			if since == 0 {
 				b.Findings[i].Body = nil
@@ -168,7 +168,7 @@ type everywhere struct{ *world }
 
 func (s everywhere) Version(ctx context.Context, id int64) (int64, error) {
 	if id > 99 {
-		return 0, redoubt.ErrNotFound
+		return 0, model.ErrNotFound
 	}
 	return s.world.Version(ctx, tenant)
 }
@@ -259,7 +259,7 @@ func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
 		if x.Starting() || x.known(5) == nil || x.known(3) == nil || x.known(4) != nil {
 			t.Errorf("starting %v, loaded %v; want 5 and 3", x.Starting(), x.deployments)
 		}
-		x.Start(t.Context(), func(context.Context) ([]int64, error) { return nil, redoubt.ErrUnavailable })
+		x.Start(t.Context(), func(context.Context) ([]int64, error) { return nil, model.ErrUnavailable })
 		synctest.Wait()
 		if x.Starting() {
 			t.Error("a start without a store goes on for ever")

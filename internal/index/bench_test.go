@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // bulk is a Source of many findings whose proportions are those of a real
@@ -19,7 +19,7 @@ import (
 type bulk struct {
 	n       int
 	version int64
-	extra   []*redoubt.Batch // what is beyond version 1
+	extra   []*model.Batch // what is beyond version 1
 }
 
 func (s *bulk) Version(context.Context, int64) (int64, error) { return s.version, nil }
@@ -32,7 +32,7 @@ func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }
 
-func (s *bulk) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+func (s *bulk) Feed(_ context.Context, _, since int64, take func(*model.Batch) error) (int64, bool, error) {
 	if since > 0 {
 		for _, b := range s.extra {
 			if err := take(b); err != nil {
@@ -65,18 +65,18 @@ var bulkBegin = time.Unix(1_700_000_000, 0)
 // bulkTime is when the finding of a number came: 50 with each commit.
 func bulkTime(i int) time.Time { return bulkBegin.Add(time.Duration(i/50) * 50 * time.Minute) }
 
-func bulkDictionaries(rnd *rand.Rand, n int) *redoubt.Batch {
-	b := &redoubt.Batch{Policies: []redoubt.Policy{{ID: 1, Name: "Global Policy", Slug: "global-policy", Product: redoubt.SAST, Default: true}}}
+func bulkDictionaries(rnd *rand.Rand, n int) *model.Batch {
+	b := &model.Batch{Policies: []model.Policy{{ID: 1, Name: "Global Policy", Slug: "global-policy", Product: model.SAST, Default: true}}}
 	for i := range bulkProjects {
-		b.Projects = append(b.Projects, redoubt.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme", PrimaryBranch: "refs/heads/main"})
+		b.Projects = append(b.Projects, model.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme", PrimaryBranch: "refs/heads/main"})
 	}
 	for i := range bulkRules {
-		rule := redoubt.Rule{
+		rule := model.Rule{
 			ID: int64(i + 1), Name: fmt.Sprintf("python.flask.security.rule-%d", i), Message: strings.Repeat("Detected user input. ", 20),
 			Category: []string{"security", "security", "best-practice"}[rnd.IntN(3)], CWE: []string{"CWE-89: SQL Injection"}, Confidence: 2,
 		}
 		b.Rules = append(b.Rules, rule)
-		b.PolicyRules = append(b.PolicyRules, redoubt.PolicyRule{ID: int64(i + 1), PolicyID: 1, Rule: rule, Mode: redoubt.PolicyMode(1 + rnd.IntN(3))})
+		b.PolicyRules = append(b.PolicyRules, model.PolicyRule{ID: int64(i + 1), PolicyID: 1, Rule: rule, Mode: model.PolicyMode(1 + rnd.IntN(3))})
 	}
 	for i := range n {
 		b.Lineages = append(b.Lineages, bulkLineage(rnd, int64(i+1)))
@@ -84,13 +84,13 @@ func bulkDictionaries(rnd *rand.Rand, n int) *redoubt.Batch {
 	return b
 }
 
-func bulkLineage(rnd *rand.Rand, id int64) redoubt.Lineage {
-	l := redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+func bulkLineage(rnd *rand.Rand, id int64) model.Lineage {
+	l := model.Lineage{ID: id, Triage: model.Triage{State: model.TriageUntriaged}}
 	if rnd.IntN(100) < 25 {
-		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.TriageReason(1 + rnd.IntN(4)), At: bulkTime(int(id)).Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Comment: "known"}
+		l.Triage = model.Triage{State: model.TriageIgnored, Reason: model.TriageReason(1 + rnd.IntN(4)), At: bulkTime(int(id)).Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Comment: "known"}
 	}
 	if rnd.IntN(100) < 30 {
-		l.Annotations.Assistant = &redoubt.Assistant{RuleExplanation: &struct {
+		l.Annotations.Assistant = &model.Assistant{RuleExplanation: &struct {
 			Explanation string `json:"explanation"`
 			Summary     string `json:"summary"`
 		}{strings.Repeat("Because of this and that. ", 20), "In short."}}
@@ -98,15 +98,15 @@ func bulkLineage(rnd *rand.Rand, id int64) redoubt.Lineage {
 	return l
 }
 
-func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
-	b := &redoubt.Batch{}
+func bulkFindings(rnd *rand.Rand, from, to int) *model.Batch {
+	b := &model.Batch{}
 	zipf := rand.NewZipf(rnd, 1.3, 8, bulkProjects-1)
 	rules := rand.NewZipf(rnd, 1.2, 8, bulkRules-1)
 	message := strings.Repeat("m", 60)
 	for i := from; i < to; i++ {
 		at := bulkTime(i)
-		body := redoubt.Body{
-			RuleMessage: &message, Location: redoubt.WireLocation{FilePath: strings.Repeat("src/", 20), Line: i},
+		body := model.Body{
+			RuleMessage: &message, Location: model.WireLocation{FilePath: strings.Repeat("src/", 20), Line: i},
 			LineOfCodeURL: "https://git.example/" + strings.Repeat("x", 120), MatchBasedID: strings.Repeat("a", 160), SyntacticID: strings.Repeat("b", 64),
 		}
 		members, err := body.Members()
@@ -117,10 +117,10 @@ func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
 		if i > 100 && rnd.IntN(3) == 0 {
 			lineage, ref = int64(i-rnd.IntN(100)), fmt.Sprintf("refs/heads/branch-%d", rnd.IntN(200))
 		}
-		b.Findings = append(b.Findings, redoubt.IndexedFinding{Body: members, Finding: redoubt.Finding{
-			ID: int64(i + 1), IssueType: redoubt.SAST, ProjectID: int64(zipf.Uint64() + 1), Ref: ref, LineageID: lineage,
-			RuleID: int64(rules.Uint64() + 1), State: []redoubt.State{1, 1, 1, 2, 3}[rnd.IntN(5)], StateUpdatedAt: at.Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Severity: redoubt.Severity(1 + rnd.IntN(4)),
-			Confidence: redoubt.Confidence(1 + rnd.IntN(3)), CreatedAt: at, RelevantSince: at, FirstScanID: int64(i / 50),
+		b.Findings = append(b.Findings, model.IndexedFinding{Body: members, Finding: model.Finding{
+			ID: int64(i + 1), IssueType: model.SAST, ProjectID: int64(zipf.Uint64() + 1), Ref: ref, LineageID: lineage,
+			RuleID: int64(rules.Uint64() + 1), State: []model.State{1, 1, 1, 2, 3}[rnd.IntN(5)], StateUpdatedAt: at.Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Severity: model.Severity(1 + rnd.IntN(4)),
+			Confidence: model.Confidence(1 + rnd.IntN(3)), CreatedAt: at, RelevantSince: at, FirstScanID: int64(i / 50),
 		}})
 	}
 	return b
@@ -144,17 +144,17 @@ func BenchmarkPage(b *testing.B) {
 		for _, size := range []int{100, 3000} {
 			for _, c := range []struct {
 				name string
-				f    redoubt.FindingFilter
+				f    model.FindingFilter
 				page int
 			}{
 				{name: "all"},
-				{name: "status+severity", f: redoubt.FindingFilter{Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{3, 4}}},
-				{name: "repos", f: redoubt.FindingFilter{Projects: []string{"acme/service-3", "ACME/service-8", "acme/service-40"}}},
-				{name: "mode+category", f: redoubt.FindingFilter{Modes: []redoubt.PolicyMode{redoubt.ModeBlock}, Categories: []string{"security"}}},
-				{name: "dedup", f: redoubt.FindingFilter{Dedup: true}},
+				{name: "status+severity", f: model.FindingFilter{Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{3, 4}}},
+				{name: "repos", f: model.FindingFilter{Projects: []string{"acme/service-3", "ACME/service-8", "acme/service-40"}}},
+				{name: "mode+category", f: model.FindingFilter{Modes: []model.PolicyMode{model.ModeBlock}, Categories: []string{"security"}}},
+				{name: "dedup", f: model.FindingFilter{Dedup: true}},
 				{name: "deep", page: n * 8 / 10 / size},
 			} {
-				c.f.IssueType = redoubt.SAST
+				c.f.IssueType = model.SAST
 				b.Run(fmt.Sprintf("n=%d/size=%d/%s/index", n, size, c.name), func(b *testing.B) { benchPage(b, v, c.f, c.page, size) })
 				b.Run(fmt.Sprintf("n=%d/size=%d/%s/limit", n, size, c.name), func(b *testing.B) { benchLimit(b, v, c.f, c.page, size) })
 			}
@@ -162,7 +162,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-func benchPage(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+func benchPage(b *testing.B, v *View, f model.FindingFilter, page, size int) {
 	b.Helper()
 	b.ReportAllocs()
 	var sink sink
@@ -180,7 +180,7 @@ func benchPage(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
 }
 
 // benchLimit writes the bytes of a page that is ready.
-func benchLimit(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+func benchLimit(b *testing.B, v *View, f model.FindingFilter, page, size int) {
 	b.Helper()
 	p, err := v.Page(context.Background(), f, page, size)
 	if err != nil {
@@ -217,7 +217,7 @@ var _ io.Writer = (*sink)(nil)
 
 func BenchmarkSelect(b *testing.B) {
 	v := bulkView(b, 100_000)
-	f := redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{3, 4}}
+	f := model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{3, 4}}
 	b.Run("count", func(b *testing.B) {
 		for b.Loop() {
 			v.Count(f)
@@ -225,7 +225,7 @@ func BenchmarkSelect(b *testing.B) {
 	})
 	b.Run("newest", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := v.Newest(context.Background(), f, redoubt.MaxTriage); err != nil {
+			if _, err := v.Newest(context.Background(), f, model.MaxTriage); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -238,16 +238,16 @@ func BenchmarkFollow(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
 		name string
-		next func(version int64) *redoubt.Batch
+		next func(version int64) *model.Batch
 	}{
-		{"triage", func(version int64) *redoubt.Batch {
-			batch := &redoubt.Batch{}
+		{"triage", func(version int64) *model.Batch {
+			batch := &model.Batch{}
 			for id := range int64(3000) {
-				batch.Lineages = append(batch.Lineages, redoubt.Lineage{ID: id + 50_000, Triage: redoubt.Triage{State: redoubt.TriageState(2 + version%2)}})
+				batch.Lineages = append(batch.Lineages, model.Lineage{ID: id + 50_000, Triage: model.Triage{State: model.TriageState(2 + version%2)}})
 			}
 			return batch
 		}},
-		{"returned", func(version int64) *redoubt.Batch {
+		{"returned", func(version int64) *model.Batch {
 			batch := bulkFindings(rnd, 50_000, 53_000)
 			for i := range batch.Findings {
 				batch.Findings[i].RelevantSince = time.UnixMicro(1_800_000_000_000_000 + version)
@@ -264,7 +264,7 @@ func BenchmarkFollow(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				src.version++
-				src.extra = []*redoubt.Batch{c.next(src.version)}
+				src.extra = []*model.Batch{c.next(src.version)}
 				b.StartTimer()
 				if _, err := x.Deployment(b.Context(), tenant); err != nil {
 					b.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Arenas that share a budget give back what was put, or nothing, and stay
@@ -66,7 +66,7 @@ func TestReplacedBodiesDoNotPileUp(t *testing.T) {
 	if n := x.Stats().BodyBytes; n > 5<<20 {
 		t.Errorf("%d bytes are kept for one megabyte of bodies", n)
 	}
-	if text := written(t, view(t, x), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, 100); bytes.Count(text, []byte("jjj")) == 0 || bytes.Contains(text, []byte("iii")) {
+	if text := written(t, view(t, x), model.FindingFilter{IssueType: model.SAST}, 0, 100); bytes.Count(text, []byte("jjj")) == 0 || bytes.Contains(text, []byte("iii")) {
 		t.Error("the newest bodies are not the ones that are written")
 	}
 	if w.bodyReads != 0 {
@@ -85,7 +85,7 @@ func TestSinceIsInclusive(t *testing.T) {
 		since time.Time
 		want  int
 	}{{time.Time{}, 1}, {at.Add(-1), 1}, {at, 1}, {at.In(time.FixedZone("", 7200)), 1}, {at.Add(1), 0}, {at.Add(time.Hour), 0}, {time.Unix(-1, 0), 1}} {
-		if n := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Since: c.since}); n != c.want {
+		if n := v.Count(model.FindingFilter{IssueType: model.SAST, Since: c.since}); n != c.want {
 			t.Errorf("since %v: %d findings, want %d", c.since, n, c.want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Checkpoints says where an index keeps files that it starts from, so that it need
@@ -31,7 +31,7 @@ type Checkpoints struct {
 // the same number by another way.
 type Registry interface {
 	// KeepCheckpoint remembers one in a transaction that sees its version, and forgets
-	// others. A deployment that never came to that version is redoubt.ErrConflict.
+	// others. A deployment that never came to that version is model.ErrConflict.
 	KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error
 	// HasCheckpoint reports whether one is remembered.
 	HasCheckpoint(ctx context.Context, deploymentID int64, id string) (bool, error)
@@ -107,7 +107,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		d.saved.lost()
 		return false
-	case errors.Is(err, redoubt.ErrUnavailable): // of the store, which the index is not built from either then
+	case errors.Is(err, model.ErrUnavailable): // of the store, which the index is not built from either then
 		return false
 	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
 		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew", "deployment_id", d.id, "cause", err)
@@ -193,7 +193,7 @@ func (d *deployment) save(ctx context.Context) {
 	d.saved.tried, d.saved.took = began, took
 	d.saved.mu.Unlock()
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound): // there is no such deployment any more
+	case errors.Is(err, model.ErrNotFound): // there is no such deployment any more
 		d.leave(ctx)
 		d.removeFile()
 	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the server stops, and a stop saves once more

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // deletable is a world whose deployment may be deleted.
@@ -26,7 +26,7 @@ type deletable struct {
 
 func (s *deletable) Version(ctx context.Context, id int64) (int64, error) {
 	if s.deleted.Load() {
-		return 0, redoubt.ErrNotFound
+		return 0, model.ErrNotFound
 	}
 	return s.world.Version(ctx, id)
 }
@@ -41,7 +41,7 @@ func (s *deletable) Versions(ctx context.Context, ids []int64) (map[int64]int64,
 func (s *deletable) KeepCheckpoint(ctx context.Context, id int64, checkpoint string, version int64, forget []string) error {
 	s.kept++
 	if s.deleted.Load() {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	return s.world.KeepCheckpoint(ctx, id, checkpoint, version, forget)
 }

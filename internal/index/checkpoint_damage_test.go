@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // FuzzCheckpoint has checkpoints whose checksums are right hold anything: they are
@@ -49,10 +49,10 @@ func answer(t *testing.T, s *state) {
 	d := x.deployment(tenant)
 	d.state = s
 	v := &View{d: d}
-	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		f := redoubt.FindingFilter{IssueType: issueType}
+	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
+		f := model.FindingFilter{IssueType: issueType}
 		v.Count(f)
-		v.Count(redoubt.FindingFilter{IssueType: issueType, Dedup: true, Search: "a", Modes: []redoubt.PolicyMode{redoubt.ModeBlock}})
+		v.Count(model.FindingFilter{IssueType: issueType, Dedup: true, Search: "a", Modes: []model.PolicyMode{model.ModeBlock}})
 		page := &Page{}
 		v.read(issueType, func(s *state, p *partition) { page.copy(s, p, p.selection(s.query(p, &f), 0, 100)) })
 		for i := range page.items {
@@ -62,7 +62,7 @@ func answer(t *testing.T, s *state) {
 			t.Error(err)
 		}
 	}
-	if err := s.apply(&encoded{Batch: &redoubt.Batch{DeletedFindings: []int64{1, 2}, DeletedProjects: []int64{1}}}); err != nil {
+	if err := s.apply(&encoded{Batch: &model.Batch{DeletedFindings: []int64{1, 2}, DeletedProjects: []int64{1}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -83,10 +83,10 @@ func TestACheckpointIsOfOneMoment(t *testing.T) {
 	}
 	to := &meddling{meddle: func() {
 		src.version++
-		src.extra = []*redoubt.Batch{{Lineages: []redoubt.Lineage{
-			{ID: 1, Triage: redoubt.Triage{State: redoubt.TriageFixing}},
-			{ID: 5000, Triage: redoubt.Triage{State: redoubt.TriageFixing}},
-			{ID: 12_200, Triage: redoubt.Triage{State: redoubt.TriageFixing, Assignee: "somebody new"}},
+		src.extra = []*model.Batch{{Lineages: []model.Lineage{
+			{ID: 1, Triage: model.Triage{State: model.TriageFixing}},
+			{ID: 5000, Triage: model.Triage{State: model.TriageFixing}},
+			{ID: 12_200, Triage: model.Triage{State: model.TriageFixing, Assignee: "somebody new"}},
 		}, DeletedFindings: []int64{2, 6000}, DeletedProjects: []int64{3}}}
 		if _, err := x.Deployment(t.Context(), tenant); err != nil {
 			t.Error(err)
@@ -161,18 +161,18 @@ func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 5)...)
-	w.putRule(redoubt.Rule{ID: 2, Name: "Open.Rule", IssueType: redoubt.Secrets, Category: "security"})
-	w.putProject(redoubt.Project{ID: 2, Name: "Acme/Web", Tags: []string{"Tier-1"}, OldNames: []string{"acme/Site"}, PrimaryBranch: "refs/heads/dev"})
+	w.putRule(model.Rule{ID: 2, Name: "Open.Rule", IssueType: model.Secrets, Category: "security"})
+	w.putProject(model.Project{ID: 2, Name: "Acme/Web", Tags: []string{"Tier-1"}, OldNames: []string{"acme/Site"}, PrimaryBranch: "refs/heads/dev"})
 	l := w.lineages[2]
-	l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: 1, At: w.now(), Comment: "known", Assignee: "ann@example.com", Until: w.now().AddDate(0, 1, 0)}
-	l.Annotations = redoubt.Annotations{EPSS: &redoubt.EPSS{Score: 0.7, Percentile: 0.9}, Exploited: true}
+	l.Triage = model.Triage{State: model.TriageIgnored, Reason: 1, At: w.now(), Comment: "known", Assignee: "ann@example.com", Until: w.now().AddDate(0, 1, 0)}
+	l.Annotations = model.Annotations{EPSS: &model.EPSS{Score: 0.7, Percentile: 0.9}, Exploited: true}
 	w.putLineage(l)
-	for id, f := range map[int64]redoubt.Finding{
-		6: {IssueType: redoubt.SCA, ProjectID: 2, Ref: "refs/heads/dev", RuleID: 1, Package: "left-pad", Path: "Web/package-lock.json", Transitivity: 2, LineageID: 2},
-		7: {IssueType: redoubt.Secrets, ProjectID: 2, Ref: "refs/heads/main", RuleID: 2, SecretType: "AWS", Historical: true, ValidationState: 2, LineageID: 3},
+	for id, f := range map[int64]model.Finding{
+		6: {IssueType: model.SCA, ProjectID: 2, Ref: "refs/heads/dev", RuleID: 1, Package: "left-pad", Path: "Web/package-lock.json", Transitivity: 2, LineageID: 2},
+		7: {IssueType: model.Secrets, ProjectID: 2, Ref: "refs/heads/main", RuleID: 2, SecretType: "AWS", Historical: true, ValidationState: 2, LineageID: 3},
 	} {
-		f.ID, f.State, f.Severity, f.Confidence, f.CreatedAt, f.RelevantSince = id, redoubt.Unresolved, 2, 1, w.now(), w.now().Add(time.Hour)
-		w.putFinding(redoubt.IndexedFinding{Finding: f, Body: []byte(`"rule_message":"Found IT","vulnerability_identifier":"CVE-1"`)})
+		f.ID, f.State, f.Severity, f.Confidence, f.CreatedAt, f.RelevantSince = id, model.Unresolved, 2, 1, w.now(), w.now().Add(time.Hour)
+		w.putFinding(model.IndexedFinding{Finding: f, Body: []byte(`"rule_message":"Found IT","vulnerability_identifier":"CVE-1"`)})
 	}
 	w.commit()
 	x := New(w, Options{})

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // errLayout says that a checkpoint is another program's.
@@ -96,7 +96,7 @@ func (s *state) readSmall(r *sectionReader) error {
 	if err != nil {
 		return err
 	}
-	var policies []redoubt.Policy
+	var policies []model.Policy
 	if err := json.Unmarshal(text, &policies); err != nil {
 		return fmt.Errorf("its policies: %w", err)
 	}
@@ -139,7 +139,7 @@ func (s *state) readPolicyRules(r *sectionReader) error {
 		name, of := u.text(), map[int64]policyRule{}
 		for range u.count() {
 			id := u.int()
-			of[id] = policyRule{policy: u.int(), mode: redoubt.PolicyMode(u.byte())}
+			of[id] = policyRule{policy: u.int(), mode: model.PolicyMode(u.byte())}
 			if s.policies[of[id].policy] == nil {
 				u.fail()
 			}
@@ -197,16 +197,16 @@ func (t *table[T]) renumber() error {
 func unpackProject(u *unpacker) *project {
 	e := &project{name: u.text()}
 	e.folded = strings.ToLower(e.name)
-	e.scoped = redoubt.Project{Name: e.name, Tags: u.texts()}
+	e.scoped = model.Project{Name: e.name, Tags: u.texts()}
 	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.texts()
-	e.visibility, e.primary, e.wire = redoubt.Visibility(u.byte()), u.text(), u.bytes()
+	e.visibility, e.primary, e.wire = model.Visibility(u.byte()), u.text(), u.bytes()
 	e.bare = bytes.HasSuffix(e.wire, []byte(noAddress))
 	return e
 }
 
 func unpackRule(u *unpacker) *rule {
 	return &rule{
-		name: u.text(), product: redoubt.IssueType(u.byte()), category: u.texts(), rulesets: u.texts(),
+		name: u.text(), product: model.IssueType(u.byte()), category: u.texts(), rulesets: u.texts(),
 		wire: u.bytes(), hosted: u.bytes(), template: u.bytes(), open: u.bool(), said: u.text(),
 	}
 }
@@ -317,10 +317,10 @@ func (s *state) readLineages(r *sectionReader) error {
 }
 
 func unpackLineage(u *unpacker) *lineage {
-	l := &lineage{triage: redoubt.TriageState(u.byte()), reason: redoubt.TriageReason(u.byte()), triagedAt: u.int(), verdict: redoubt.Verdict(u.byte()), band: redoubt.EPSSBand(u.byte())}
+	l := &lineage{triage: model.TriageState(u.byte()), reason: model.TriageReason(u.byte()), triagedAt: u.int(), verdict: model.Verdict(u.byte()), band: model.EPSSBand(u.byte())}
 	l.score = uint32(u.below(scoreUnits + 2))
-	l.exploited, l.reach, l.prs = u.bool(), redoubt.Reachability(u.byte()), u.byte()
-	l.tag, l.assignee, l.until, l.stops = u.text(), u.text(), u.int(), redoubt.Stops(u.text())
+	l.exploited, l.reach, l.prs = u.bool(), model.Reachability(u.byte()), u.byte()
+	l.tag, l.assignee, l.until, l.stops = u.text(), u.text(), u.int(), model.Stops(u.text())
 	if !u.bool() {
 		return l
 	}

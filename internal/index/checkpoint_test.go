@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // checkpointed is a world, and the log of indexes that start from its checkpoints.
@@ -74,7 +74,7 @@ func (c *checkpointed) put(b []byte) {
 func (c *checkpointed) starts(want bool) {
 	c.t.Helper()
 	x := c.start()
-	f := redoubt.FindingFilter{IssueType: redoubt.SAST}
+	f := model.FindingFilter{IssueType: model.SAST}
 	got, built := written(c.t, view(c.t, x), f, 0, 100), written(c.t, view(c.t, New(c.world, Options{})), f, 0, 100)
 	if !bytes.Equal(got, built) {
 		c.t.Errorf("from a checkpoint\n%s\nfrom the store\n%s", got, built)
@@ -202,7 +202,7 @@ func TestAWriterThatDies(t *testing.T) {
 type refusing struct{ *world }
 
 func (refusing) KeepCheckpoint(context.Context, int64, string, int64, []string) error {
-	return redoubt.ErrUnavailable
+	return model.ErrUnavailable
 }
 
 // A database that was restored from a backup may come to a version again, with other
@@ -382,7 +382,7 @@ func TestCheckpointsOfDeletedDeployments(t *testing.T) {
 // any more, but not those of one that is a secret now.
 func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
 	c := newCheckpointed(t)
-	c.putRule(redoubt.Rule{ID: 1, Name: "go.sql.injection"}) // whose findings have messages of their own
+	c.putRule(model.Rule{ID: 1, Name: "go.sql.injection"}) // whose findings have messages of their own
 	add(c.world, `"rule_message":"found raw"`, 11)
 	add(c.world, `"rule_message":"found other"`, 12)
 	x := c.start()
@@ -392,7 +392,7 @@ func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
 		t.Fatal("the test looks for what was never there")
 	}
 	secret := c.findings[11]
-	secret.IssueType, secret.Body = redoubt.Secrets, []byte(smallBody)
+	secret.IssueType, secret.Body = model.Secrets, []byte(smallBody)
 	c.putFinding(secret)
 	c.commit()
 	for i, x := range []*Index{c.start(), x} { // one that reads the file, and the one that wrote it

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // snapshot is what a checkpoint is written from: a state at one moment. It holds
@@ -27,7 +27,7 @@ type snapshot struct {
 	projects   table[project]
 	rules      table[rule]
 	lineages   table[lineage]
-	policies   []redoubt.Policy
+	policies   []model.Policy
 	stances    []byte // packed rules of policies
 	partitions []*partition
 	frozen     []*frozenRows

@@ -5,7 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What ceased to be open has a bitmap for the day on which it did. A trend looks
@@ -15,7 +15,7 @@ import (
 // closedAt is when a finding ceased to be open: by a scan, or by a decision, which
 // may be older than the finding.
 func (r *row) closedAt() int64 {
-	if redoubt.Status(r.status) == redoubt.StatusFixed || redoubt.State(r.state) == redoubt.Muted {
+	if model.Status(r.status) == model.StatusFixed || model.State(r.state) == model.Muted {
 		return max(r.stateAt, r.relevant)
 	}
 	return max(r.triagedAt, r.relevant)
@@ -23,7 +23,7 @@ func (r *row) closedAt() int64 {
 
 // closedDay is the value of byClosedDay: the day, or 0 while the finding is open.
 func (r *row) closedDay() uint32 {
-	if redoubt.Status(r.status) == redoubt.StatusOpen {
+	if model.Status(r.status) == model.StatusOpen {
 		return 0
 	}
 	return dayOf(r.closedAt())

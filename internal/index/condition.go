@@ -6,15 +6,15 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // condition is a condition of a policy, prepared for comparison with rows. Which
 // projects it covers is a matter of their audience.
 type condition struct {
 	stance
-	of      redoubt.PolicyCondition
-	product redoubt.IssueType
+	of      model.PolicyCondition
+	product model.IssueType
 	clauses []clause // fields, and the values that match
 	score   uint32   // least EPSS score, as packScore has it; noScore for none
 }
@@ -23,7 +23,7 @@ type condition struct {
 func newConditions(p *policy) []*condition {
 	out := make([]*condition, len(p.Conditions))
 	for i, of := range p.Conditions {
-		c := &condition{stance: stance{redoubt.StanceOf(p.Policy, of.Mode), p.wire}, of: of, product: p.Product}
+		c := &condition{stance: stance{model.StanceOf(p.Policy, of.Mode), p.wire}, of: of, product: p.Product}
 		flag := func(f field, asked bool) {
 			if asked {
 				c.clauses = append(c.clauses, clause{f, []uint32{uint32(flagYes)}})
@@ -33,19 +33,19 @@ func newConditions(p *policy) []*condition {
 		flag(byMalicious, of.Malicious)
 		flag(byFixable, of.Fixable)
 		if of.Severity != 0 {
-			c.clauses = append(c.clauses, clause{bySeverity, from(of.Severity, redoubt.SeverityCritical)})
+			c.clauses = append(c.clauses, clause{bySeverity, from(of.Severity, model.SeverityCritical)})
 		}
 		if of.Confidence != 0 {
-			c.clauses = append(c.clauses, clause{byConfidence, from(of.Confidence, redoubt.ConfidenceHigh)})
+			c.clauses = append(c.clauses, clause{byConfidence, from(of.Confidence, model.ConfidenceHigh)})
 		}
 		if of.Reachable {
-			c.clauses = append(c.clauses, clause{byReachability, []uint32{uint32(redoubt.Reachable), uint32(redoubt.AlwaysReachable)}})
+			c.clauses = append(c.clauses, clause{byReachability, []uint32{uint32(model.Reachable), uint32(model.AlwaysReachable)}})
 		}
 		if of.Direct {
-			c.clauses = append(c.clauses, clause{byTransitivity, []uint32{uint32(redoubt.Direct)}})
+			c.clauses = append(c.clauses, clause{byTransitivity, []uint32{uint32(model.Direct)}})
 		}
 		if of.EPSS > 0 {
-			c.score = packScore(&redoubt.EPSS{Score: of.EPSS})
+			c.score = packScore(&model.EPSS{Score: of.EPSS})
 		}
 		out[i] = c
 	}
@@ -73,7 +73,7 @@ func (c *condition) matches(s *state, r *row) bool {
 		}
 	}
 	return r.score >= c.score && (c.of.GraceDays == 0 || r.relevant <= micros(c.since(s.clock()))) &&
-		redoubt.CoversRef(c.of.Branches, s.refs.text(r.ref))
+		model.CoversRef(c.of.Branches, s.refs.text(r.ref))
 }
 
 // matching returns the rows of any project that match a condition.
@@ -85,7 +85,7 @@ func (s *state) matching(p *partition, c *condition) *roaring.Bitmap {
 	if len(c.of.Branches) > 0 {
 		var refs []uint32
 		for number, ref := range s.refs.texts {
-			if number > 0 && redoubt.CoversRef(c.of.Branches, ref) {
+			if number > 0 && model.CoversRef(c.of.Branches, ref) {
 				refs = append(refs, uint32(number))
 			}
 		}
@@ -105,7 +105,7 @@ func (s *state) matching(p *partition, c *condition) *roaring.Bitmap {
 }
 
 // conditional reports whether a policy of the product has conditions.
-func (s *state) conditional(product redoubt.IssueType) bool {
+func (s *state) conditional(product model.IssueType) bool {
 	for _, p := range s.policies {
 		if p.Product == product && len(p.conditions) > 0 {
 			return true
@@ -115,7 +115,7 @@ func (s *state) conditional(product redoubt.IssueType) bool {
 }
 
 // addConditions adds the rows that match a condition in the mode.
-func (s *state) addConditions(p *partition, mode redoubt.PolicyMode, projects [][]uint32, rows *roaring.Bitmap) {
+func (s *state) addConditions(p *partition, mode model.PolicyMode, projects [][]uint32, rows *roaring.Bitmap) {
 	matching := map[*condition]*roaring.Bitmap{}
 	for a := range projects {
 		for _, c := range s.audiences[a].conditions {
@@ -136,7 +136,7 @@ func (s *state) addConditions(p *partition, mode redoubt.PolicyMode, projects []
 
 // stanceOn returns the strictest of what policies say of a row's rule and of the
 // conditions that it matches (semantics §10).
-func (s *state) stanceOn(product redoubt.IssueType, r *row) stance {
+func (s *state) stanceOn(product model.IssueType, r *row) stance {
 	number := s.projects.entries[r.project].audience
 	best := s.rules.entries[r.rule].stances[number]
 	for _, c := range s.audiences[number].conditions {
@@ -150,7 +150,7 @@ func (s *state) stanceOn(product redoubt.IssueType, r *row) stance {
 // GraceEnded counts the findings beyond the days of grace of each condition. While the
 // version of the deployment stays, modes change only with this number.
 func (v *View) GraceEnded() (n int) {
-	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		v.read(product, func(s *state, p *partition) {
 			for _, policy := range s.policies {
 				for _, c := range policy.conditions {

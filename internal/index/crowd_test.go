@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // slow is a source whose first deployment takes until it is let go to be read.
@@ -14,7 +14,7 @@ type slow struct {
 	letGo chan struct{}
 }
 
-func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
 	if deployment == 1 {
 		<-s.letGo
 	}

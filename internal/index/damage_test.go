@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // bereft is a source that leaves lineages out as often as it is told to.
@@ -14,9 +14,9 @@ type bereft struct {
 	times int
 }
 
-func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
 	s.times--
-	return s.world.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+	return s.world.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		if s.times >= 0 {
 			b.Lineages = nil
 		}
@@ -31,18 +31,18 @@ func TestFindingsWithoutALineage(t *testing.T) {
 	seed(s.world)
 	add(s.world, smallBody, span(1, 10)...)
 	x := New(s, Options{BodyCache: 1 << 20})
-	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, redoubt.ErrDamaged) {
+	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, model.ErrDamaged) {
 		t.Fatalf("error = %v, want that of damage", err)
 	}
 	view(t, x)
 	add(s.world, smallBody, span(11, 20)...)
 	s.times = 1
-	if n := view(t, x).Count(redoubt.FindingFilter{IssueType: redoubt.SAST}); n == 0 {
+	if n := view(t, x).Count(model.FindingFilter{IssueType: model.SAST}); n == 0 {
 		t.Error("a change that does not fit leaves nothing")
 	}
 	add(s.world, smallBody, span(21, 30)...)
 	s.times = 2
-	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, redoubt.ErrDamaged) {
+	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, model.ErrDamaged) {
 		t.Fatalf("error = %v, want that of damage", err)
 	}
 }

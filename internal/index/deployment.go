@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // deployment keeps one read model up to date. One caller at a time has the turn
@@ -109,7 +109,7 @@ func (d *deployment) give() { <-d.turn }
 
 // applyFeed applies what changed since a version, unless the feed no longer knows.
 func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {
-	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *redoubt.Batch) error {
+	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *model.Batch) error {
 		e, err := encode(b)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (d *deployment) load(ctx context.Context) error {
 	began := d.x.clock()
 	s := newState(&d.x.bodies, d.x.clock)
 	var one sync.Mutex
-	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *redoubt.Batch) error {
+	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *model.Batch) error {
 		e, err := encode(b) // several batches at a time
 		if err != nil {
 			return err
@@ -169,12 +169,12 @@ func (d *deployment) load(ctx context.Context) error {
 		defer one.Unlock()
 		err = s.apply(e)
 		if errors.Is(err, errBereft) { // and there is nothing but what is stored
-			return fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+			return fmt.Errorf("%w: %w", model.ErrDamaged, err)
 		}
 		return err
 	})
 	if err == nil && stale {
-		err = fmt.Errorf("deployment %d has no complete feed: %w", d.id, redoubt.ErrUnavailable)
+		err = fmt.Errorf("deployment %d has no complete feed: %w", d.id, model.ErrUnavailable)
 	}
 	if err != nil {
 		s.release(&d.x.bodies)

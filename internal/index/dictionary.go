@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // interner numbers strings from 1 on. The empty string is 0: none.
@@ -113,16 +113,16 @@ type project struct {
 	folded     string   // name in lower case
 	oldNames   []string // that answer still, in lower case
 	tags       []string // in lower case
-	visibility redoubt.Visibility
+	visibility model.Visibility
 	primary    string // ref
 	primaryRef uint32
-	scoped     redoubt.Project // what scopes of policies look at
-	audience   uint32          // which policies it is given
-	wire       []byte          // the member repository
-	bare       bool            // whether that has no address
+	scoped     model.Project // what scopes of policies look at
+	audience   uint32        // which policies it is given
+	wire       []byte        // the member repository
+	bare       bool          // whether that has no address
 }
 
-func newProject(p *redoubt.Project) (*project, error) {
+func newProject(p *model.Project) (*project, error) {
 	wire, err := appendMember(nil, "repository", struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
@@ -133,7 +133,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 	out := &project{
 		name: p.Name, folded: strings.ToLower(p.Name),
 		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
-		scoped: redoubt.Project{ID: p.ID, Name: p.Name, Tags: p.Tags}, bare: p.URL == "",
+		scoped: model.Project{ID: p.ID, Name: p.Name, Tags: p.Tags}, bare: p.URL == "",
 	}
 	out.tags, out.oldNames = lowerCase(p.Tags), lowerCase(p.OldNames)
 	return out, nil
@@ -142,7 +142,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 // rule is one version of a rule: its part of its findings.
 type rule struct {
 	name     string
-	product  redoubt.IssueType
+	product  model.IssueType
 	category []string
 	rulesets []string
 	wire     []byte // categories, rule_name, rule; closed, or open for the message
@@ -154,7 +154,7 @@ type rule struct {
 	stances []stance // what policies say of it now, by audience
 }
 
-func newRule(r *redoubt.Rule) (*rule, error) {
+func newRule(r *model.Rule) (*rule, error) {
 	wire, err := r.Members()
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 
 // policy is a policy with its part of findings.
 type policy struct {
-	redoubt.Policy
+	model.Policy
 	wire       []byte // the member sourcing_policy
 	conditions []*condition
 }
@@ -180,10 +180,10 @@ type policy struct {
 // policyRule says that a policy has a rule.
 type policyRule struct {
 	policy int64
-	mode   redoubt.PolicyMode
+	mode   model.PolicyMode
 }
 
-func newPolicy(p *redoubt.Policy) (*policy, error) {
+func newPolicy(p *model.Policy) (*policy, error) {
 	wire, err := appendMember(nil, "sourcing_policy", struct {
 		ID   int64  `json:"id"`
 		Name string `json:"name"`

@@ -8,7 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Due dates are nowhere stored: a due date is the day on which a finding's clock began
@@ -20,20 +20,20 @@ import (
 
 // dueTable is how many days policies give to a product's findings: by severity, by
 // whether nobody rates it, by whether it is known to be exploited.
-type dueTable [redoubt.SeverityCritical + 1][2][2]uint16
+type dueTable [model.SeverityCritical + 1][2][2]uint16
 
 // dueTableOf is that of some policies: of several, the fewest days count.
-func (s *state) dueTableOf(policies []int64, product redoubt.IssueType) (t dueTable) {
+func (s *state) dueTableOf(policies []int64, product model.IssueType) (t dueTable) {
 	for _, id := range policies {
 		p := s.policies[id]
-		if p.Product != product || p.Due == (redoubt.DueDays{}) {
+		if p.Product != product || p.Due == (model.DueDays{}) {
 			continue
 		}
-		for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
+		for severity := model.SeverityLow; severity <= model.SeverityCritical; severity++ {
 			for unrated := range t[severity] {
 				for exploited := range t[severity][unrated] {
 					days := &t[severity][unrated][exploited]
-					*days = uint16(redoubt.Sooner(int(*days), p.Due.Of(severity, unrated == 1, exploited == 1)))
+					*days = uint16(model.Sooner(int(*days), p.Due.Of(severity, unrated == 1, exploited == 1)))
 				}
 			}
 		}
@@ -57,10 +57,10 @@ func truth(flag uint8) int {
 }
 
 // undecided are the statuses in which the clock runs.
-var undecided = []uint32{uint32(redoubt.StatusOpen), uint32(redoubt.StatusReviewing), uint32(redoubt.StatusFixing)}
+var undecided = []uint32{uint32(model.StatusOpen), uint32(model.StatusReviewing), uint32(model.StatusFixing)}
 
 // dueDay is the day on which a row is due, as dayOf counts; 0 where there is none.
-func (s *state) dueDay(t redoubt.IssueType, r *row) int {
+func (s *state) dueDay(t model.IssueType, r *row) int {
 	if !slices.Contains(undecided, uint32(r.status)) {
 		return 0
 	}
@@ -80,8 +80,8 @@ func (r *row) clockDay() uint32 {
 }
 
 // startClock notes when that is, where it is another day than that of relevant_since.
-func (r *row) startClock(stops redoubt.Stops) {
-	r.began = dayOf(redoubt.DueClock(r.relevant, r.stateAt, redoubt.State(r.state), stops))
+func (r *row) startClock(stops model.Stops) {
+	r.began = dayOf(model.DueClock(r.relevant, r.stateAt, model.State(r.state), stops))
 	if r.began == dayOf(r.relevant) {
 		r.began = 0
 	}
@@ -227,11 +227,11 @@ func (d *dues) between(p *partition, first, before int) *roaring.Bitmap {
 // Days beyond all due dates.
 const (
 	firstDueDay = 0
-	lastDueDay  = lastDay + redoubt.MaxDueDays + 1
+	lastDueDay  = lastDay + model.MaxDueDays + 1
 )
 
 // inRange returns the rows that are due in a range.
-func (d *dues) inRange(p *partition, r redoubt.DueRange) *roaring.Bitmap {
+func (d *dues) inRange(p *partition, r model.DueRange) *roaring.Bitmap {
 	first, before := firstDueDay, lastDueDay
 	if !r.From.IsZero() {
 		first = dayNumber(r.From)
@@ -243,7 +243,7 @@ func (d *dues) inRange(p *partition, r redoubt.DueRange) *roaring.Bitmap {
 }
 
 // dueIn returns the rows that a filter by due dates accepts.
-func (s *state) dueIn(p *partition, f *redoubt.DueFilter) *roaring.Bitmap {
+func (s *state) dueIn(p *partition, f *model.DueFilter) *roaring.Bitmap {
 	d := s.duesOf(p)
 	out := roaring.New()
 	for _, r := range f.Ranges {
@@ -256,20 +256,20 @@ func (s *state) dueIn(p *partition, f *redoubt.DueFilter) *roaring.Bitmap {
 }
 
 // addDue asks for due dates.
-func (s *state) addDue(p *partition, q *query, f *redoubt.FindingFilter) {
+func (s *state) addDue(p *partition, q *query, f *model.FindingFilter) {
 	if f.Due != nil {
 		q.with = append(q.with, s.dueIn(p, f.Due))
 	}
 	if !f.DueBefore.IsZero() {
-		q.with = append(q.with, s.dueIn(p, &redoubt.DueFilter{Ranges: []redoubt.DueRange{{Before: f.DueBefore}}}))
+		q.with = append(q.with, s.dueIn(p, &model.DueFilter{Ranges: []model.DueRange{{Before: f.DueBefore}}}))
 	}
 }
 
 // countByDue counts rows by the windows of due dates that they are in.
 func (s *state) countByDue(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
 	counts := map[string]int{}
-	for _, w := range redoubt.DueWindows() {
-		if n := s.dueIn(p, redoubt.DueWithin([]redoubt.DueWindow{w}, now)).AndCardinality(rows); n > 0 {
+	for _, w := range model.DueWindows() {
+		if n := s.dueIn(p, model.DueWithin([]model.DueWindow{w}, now)).AndCardinality(rows); n > 0 {
 			counts[string(w)] = int(n)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dueBulk is a bulk whose policy gives each severity days. Where it is plain, the clock of
@@ -17,13 +17,13 @@ type dueBulk struct {
 	plain bool
 }
 
-func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.bulk.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		for i := range b.Policies {
-			b.Policies[i].Due = redoubt.DueDays{Critical: 7, High: 30, Medium: 90, Low: 180}
+			b.Policies[i].Due = model.DueDays{Critical: 7, High: 30, Medium: 90, Low: 180}
 		}
 		for i := range b.Findings {
-			if f := &b.Findings[i]; s.plain && f.State == redoubt.Unresolved {
+			if f := &b.Findings[i]; s.plain && f.State == model.Unresolved {
 				f.StateUpdatedAt = time.Time{}
 			}
 		}
@@ -49,11 +49,11 @@ func BenchmarkDue(b *testing.B) {
 		for name, subject := range map[string]func(){
 			"order, first page": list(func(q *ListQuery) { q.Order = Soonest }),
 			"order, page 1000":  list(func(q *ListQuery) { q.Order, q.Skip = Soonest, 50_000 }),
-			"filter":            list(func(q *ListQuery) { q.Filter.Due = redoubt.DueWithin([]redoubt.DueWindow{redoubt.DueOverdue}, now) }),
+			"filter":            list(func(q *ListQuery) { q.Filter.Due = model.DueWithin([]model.DueWindow{model.DueOverdue}, now) }),
 			"facet":             list(func(q *ListQuery) { q.Facets = []FacetRequest{{Facet: FacetDue}} }),
 			"groups":            list(func(q *ListQuery) { q.Groups = []Grouping{ByProject} }),
 			"targets": func() {
-				v.DueTargets(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}, now.AddDate(0, -3, 0))
+				v.DueTargets(model.FindingFilter{IssueType: model.SAST, Dedup: true}, now.AddDate(0, -3, 0))
 			},
 			"after a change": func() {
 				v.d.state.dues.forget()

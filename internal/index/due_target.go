@@ -5,7 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // DueTarget says how well due dates are kept.
@@ -23,7 +23,7 @@ func (t *DueTarget) add(o DueTarget) {
 
 // DueTargets are targets by severity and by the tags of projects, in lower case.
 type DueTargets struct {
-	Severity [redoubt.SeverityCritical + 1]DueTarget
+	Severity [model.SeverityCritical + 1]DueTarget
 	Tag      map[string]DueTarget
 }
 
@@ -31,7 +31,7 @@ type DueTargets struct {
 // the days that policies give now, and what is overdue as of the view. What was ignored
 // when it was gone was not fixed by anyone, and is left out. The filter's statuses are for
 // the caller to leave out.
-func (v *View) DueTargets(f redoubt.FindingFilter, since time.Time) (out DueTargets) {
+func (v *View) DueTargets(f model.FindingFilter, since time.Time) (out DueTargets) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		d := s.duesOf(p)
 		if len(d.classes) == 0 {
@@ -48,11 +48,11 @@ func (v *View) DueTargets(f redoubt.FindingFilter, since time.Time) (out DueTarg
 
 // addFixed counts those of some rows that were fixed since a time.
 func (p *partition) addFixed(out *DueTargets, sums map[uint32]DueTarget, d *dues, rows *roaring.Bitmap, from int64) {
-	fixed := roaring.FastAnd(rows, p.closedSince(dayOf(from)), p.readBitmap(byStatus, uint32(redoubt.StatusFixed)))
+	fixed := roaring.FastAnd(rows, p.closedSince(dayOf(from)), p.readBitmap(byStatus, uint32(model.StatusFixed)))
 	for _, c := range d.classes {
 		for ordinal := range roaring.Values(roaring.And(fixed, c.all)) {
 			r := &p.rows[ordinal]
-			if r.stateAt < from || redoubt.TriageState(r.triage) == redoubt.TriageIgnored {
+			if r.stateAt < from || model.TriageState(r.triage) == model.TriageIgnored {
 				continue
 			}
 			one := DueTarget{Fixed: 1}

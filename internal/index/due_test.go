@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dueNow is from when on the tests look at due dates: worlds begin two weeks before.
@@ -21,16 +21,16 @@ var dueNow = time.UnixMicro(1_700_000_000_000_000).UTC().AddDate(0, 0, 14)
 func clockOfDue() time.Time { return dueNow }
 
 // naiveDue is the day on which a finding is due, by semantics §10 in its plainest form.
-func (w *world) naiveDue(f redoubt.IndexedFinding) (day time.Time, dated bool) {
-	status := redoubt.StatusOf(f.State, w.lineages[f.LineageID].Triage.State)
-	if !slices.Contains([]redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}, status) {
+func (w *world) naiveDue(f model.IndexedFinding) (day time.Time, dated bool) {
+	status := model.StatusOf(f.State, w.lineages[f.LineageID].Triage.State)
+	if !slices.Contains([]model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}, status) {
 		return day, false
 	}
 	return w.naiveTarget(f)
 }
 
 // naiveTarget is the day by which policies want or wanted a finding fixed.
-func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool) {
+func (w *world) naiveTarget(f model.IndexedFinding) (day time.Time, dated bool) {
 	l := w.lineages[f.LineageID]
 	days := 0
 	for _, p := range w.policies {
@@ -39,7 +39,7 @@ func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool
 			continue
 		}
 		has := []int{0, d.Low, d.Medium, d.High, d.Critical}[f.Severity]
-		if unrated(f) && f.IssueType == redoubt.SCA && d.NotRated > 0 {
+		if unrated(f) && f.IssueType == model.SCA && d.NotRated > 0 {
 			has = d.NotRated
 		}
 		for _, n := range []int{has, d.Exploited} {
@@ -53,11 +53,11 @@ func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool
 		return day, false
 	}
 	start := f.RelevantSince
-	if f.State == redoubt.Unresolved && f.StateUpdatedAt.After(start) {
+	if f.State == model.Unresolved && f.StateUpdatedAt.After(start) {
 		start = f.StateUpdatedAt
 	}
 	end := f.StateUpdatedAt
-	if f.State != redoubt.Fixed {
+	if f.State != model.Fixed {
 		end = w.now()
 	}
 	stopped := time.Duration(0)
@@ -75,13 +75,13 @@ func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool
 }
 
 // naiveWindows are the windows that a finding is in.
-func (w *world) naiveWindows(f redoubt.IndexedFinding, now time.Time) (in []string) {
+func (w *world) naiveWindows(f model.IndexedFinding, now time.Time) (in []string) {
 	day, dated := w.naiveDue(f)
 	today := now.Truncate(24 * time.Hour)
 	left := int(day.Sub(today) / (24 * time.Hour))
-	for window, is := range map[redoubt.DueWindow]bool{
-		redoubt.DueOverdue: dated && left < 0, redoubt.Due7Days: dated && left >= 0 && left <= 7, redoubt.Due30Days: dated && left >= 0 && left <= 30,
-		redoubt.DueLater: dated && left > 30, redoubt.DueNone: !dated,
+	for window, is := range map[model.DueWindow]bool{
+		model.DueOverdue: dated && left < 0, model.Due7Days: dated && left >= 0 && left <= 7, model.Due30Days: dated && left >= 0 && left <= 30,
+		model.DueLater: dated && left > 30, model.DueNone: !dated,
 	} {
 		if is {
 			in = append(in, string(window))
@@ -91,7 +91,7 @@ func (w *world) naiveWindows(f redoubt.IndexedFinding, now time.Time) (in []stri
 }
 
 // acceptsDue is what a filter says of due dates.
-func (w *world) acceptsDue(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+func (w *world) acceptsDue(f model.FindingFilter, finding model.IndexedFinding) bool {
 	day, dated := w.naiveDue(finding)
 	if !f.DueBefore.IsZero() && (!dated || !day.Before(f.DueBefore)) {
 		return false
@@ -100,11 +100,11 @@ func (w *world) acceptsDue(f redoubt.FindingFilter, finding redoubt.IndexedFindi
 }
 
 // windowsIn finds the windows again that a filter was made of.
-func windowsIn(f redoubt.FindingFilter) (out []string) {
+func windowsIn(f model.FindingFilter) (out []string) {
 	if f.Due == nil {
 		return nil
 	}
-	for _, window := range redoubt.DueWindows() {
+	for _, window := range model.DueWindows() {
 		if r, dated := window.Range(dueNow); dated && slices.Contains(f.Due.Ranges, r) || !dated && f.Due.Undated {
 			out = append(out, string(window))
 		}
@@ -113,7 +113,7 @@ func windowsIn(f redoubt.FindingFilter) (out []string) {
 }
 
 // soonestFirst orders as Soonest does, what is newest first already.
-func (w *world) soonestFirst(a, b redoubt.IndexedFinding) int {
+func (w *world) soonestFirst(a, b model.IndexedFinding) int {
 	dayA, datedA := w.naiveDue(a)
 	dayB, datedB := w.naiveDue(b)
 	switch {
@@ -131,13 +131,13 @@ func (w *world) soonestFirst(a, b redoubt.IndexedFinding) int {
 }
 
 // someDays are the days of a policy.
-func someDays(t *rapid.T, product redoubt.IssueType) (d redoubt.DueDays) {
+func someDays(t *rapid.T, product model.IssueType) (d model.DueDays) {
 	if chance(t, "no days", 40) {
 		return d
 	}
 	days := func(name string) int { return one(t, name, 0, 1, 3, 7, 14, 30, 90) }
-	d = redoubt.DueDays{Critical: days("critical"), High: days("high"), Medium: days("medium"), Low: days("low")}
-	if product == redoubt.SCA {
+	d = model.DueDays{Critical: days("critical"), High: days("high"), Medium: days("medium"), Low: days("low")}
+	if product == model.SCA {
 		d.NotRated, d.Exploited = days("not rated"), days("exploited")
 	}
 	return d
@@ -145,11 +145,11 @@ func someDays(t *rapid.T, product redoubt.IssueType) (d redoubt.DueDays) {
 
 // someStops adds to the stops of a lineage what a store would, for a decision now, and
 // remembers beside them when it was ignored.
-func (w *world) someStops(l *redoubt.Lineage, before redoubt.Triage) {
+func (w *world) someStops(l *model.Lineage, before model.Triage) {
 	now := w.now()
-	add, _ := redoubt.StopChange(before, l.Triage, now)
+	add, _ := model.StopChange(before, l.Triage, now)
 	l.Stops += add
-	was, is := before.State == redoubt.TriageIgnored, l.Triage.State == redoubt.TriageIgnored
+	was, is := before.State == model.TriageIgnored, l.Triage.State == model.TriageIgnored
 	switch since, running := w.ignoredSince[l.ID]; {
 	case is && !was:
 		w.ignoredSince[l.ID] = now
@@ -165,18 +165,18 @@ func TestTheSoonestAreFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 20, Clock: clockOfDue})
-		w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{Critical: 3, High: 7, Medium: 7, Low: 30}})
+		w.putPolicy(model.Policy{ID: 1, Product: model.SAST, Default: true, Due: model.DueDays{Critical: 3, High: 7, Medium: 7, Low: 30}})
 		for range rapid.IntRange(5, 25).Draw(t, "commits") {
 			w.step(t)
 			w.skipped += time.Duration(rapid.IntRange(0, 40).Draw(t, "hours")) * time.Hour
 		}
 		v := view(t, x)
-		f := redoubt.FindingFilter{IssueType: redoubt.SAST}
+		f := model.FindingFilter{IssueType: model.SAST}
 		want := w.list(f)
 		slices.SortStableFunc(want, w.soonestFirst)
 		size := rapid.IntRange(1, 4).Draw(t, "size")
 		seen := map[int64]bool{}
-		var got []redoubt.IndexedFinding
+		var got []model.IndexedFinding
 		for skip := 0; skip < len(want); skip += size {
 			page, err := v.List(context.Background(), ListQuery{Filter: f, Order: Soonest, Skip: skip, Size: size})
 			if err != nil {
@@ -197,8 +197,8 @@ func TestTheSoonestAreFirst(t *testing.T) {
 		if !slices.IsSortedFunc(got, w.soonestFirst) {
 			t.Fatal("a finding that is due later comes first")
 		}
-		for _, window := range redoubt.DueWindows() {
-			f.Due = redoubt.DueWithin([]redoubt.DueWindow{window}, dueNow)
+		for _, window := range model.DueWindows() {
+			f.Due = model.DueWithin([]model.DueWindow{window}, dueNow)
 			w.checkList(t, v, f)
 		}
 	})
@@ -210,12 +210,12 @@ func TestTargetsAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{Clock: clockOfDue})
-		w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{Critical: 1, High: 2, Medium: 3}})
+		w.putPolicy(model.Policy{ID: 1, Product: model.SAST, Default: true, Due: model.DueDays{Critical: 1, High: 2, Medium: 3}})
 		for range rapid.IntRange(5, 25).Draw(t, "commits") {
 			w.step(t)
 			w.skipped += time.Duration(rapid.IntRange(0, 40).Draw(t, "hours")) * time.Hour
 		}
-		f := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: chance(t, "dedup", 50)}
+		f := model.FindingFilter{IssueType: model.SAST, Dedup: chance(t, "dedup", 50)}
 		since := time.UnixMicro(1_700_000_000_000_000).AddDate(0, 0, rapid.IntRange(-1, 10).Draw(t, "since"))
 		want := DueTargets{Tag: map[string]DueTarget{}}
 		for _, finding := range w.list(f) {
@@ -224,14 +224,14 @@ func TestTargetsAreCounted(t *testing.T) {
 			switch fixed := finding.StateUpdatedAt; {
 			case !dated:
 				continue
-			case finding.State == redoubt.Fixed && w.lineages[finding.LineageID].Triage.State == redoubt.TriageIgnored:
+			case finding.State == model.Fixed && w.lineages[finding.LineageID].Triage.State == model.TriageIgnored:
 				continue
-			case finding.State == redoubt.Fixed && !fixed.Before(since):
+			case finding.State == model.Fixed && !fixed.Before(since):
 				one.Fixed = 1
 				if fixed.Before(day.AddDate(0, 0, 1)) {
 					one.InTime = 1
 				}
-			case slices.Contains(w.naiveWindows(finding, dueNow), string(redoubt.DueOverdue)):
+			case slices.Contains(w.naiveWindows(finding, dueNow), string(model.DueOverdue)):
 				one.Overdue = 1
 			default:
 				continue
@@ -255,41 +255,41 @@ func TestWhatIsOverdueFollowsTheDayAndThePolicy(t *testing.T) {
 	w := newWorld()
 	begin := w.now()
 	at := begin
-	w.putProject(redoubt.Project{ID: 1, Name: "acme/api"})
-	w.putRule(redoubt.Rule{ID: 1, Name: "r", IssueType: redoubt.SAST, Message: "m"})
-	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true})
-	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
-	w.putFinding(redoubt.IndexedFinding{Finding: redoubt.Finding{
-		ID: 1, IssueType: redoubt.SAST, ProjectID: 1, Ref: "refs/heads/main", LineageID: 1, RuleID: 1, State: redoubt.Unresolved,
-		Severity: redoubt.SeverityHigh, CreatedAt: begin, RelevantSince: begin,
+	w.putProject(model.Project{ID: 1, Name: "acme/api"})
+	w.putRule(model.Rule{ID: 1, Name: "r", IssueType: model.SAST, Message: "m"})
+	w.putPolicy(model.Policy{ID: 1, Product: model.SAST, Default: true})
+	w.putLineage(model.Lineage{ID: 1, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged}})
+	w.putFinding(model.IndexedFinding{Finding: model.Finding{
+		ID: 1, IssueType: model.SAST, ProjectID: 1, Ref: "refs/heads/main", LineageID: 1, RuleID: 1, State: model.Unresolved,
+		Severity: model.SeverityHigh, CreatedAt: begin, RelevantSince: begin,
 	}, Body: []byte(`"rule_message":null`)})
 	w.commit()
 	x := New(w, Options{BodyCache: 1 << 20, Clock: func() time.Time { return at }})
 	check := func(what, due string, overdue, tells bool) {
 		t.Helper()
-		text := string(written(t, view(t, x), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, 10))
+		text := string(written(t, view(t, x), model.FindingFilter{IssueType: model.SAST}, 0, 10))
 		want := fmt.Sprintf(`"due_at":"%sT23:59:59.999999Z","overdue":%v,`, due, overdue)
 		if tells && !strings.Contains(text, want) || !tells && strings.Contains(text, "due") {
 			t.Errorf("%s: %s, want %s, told %v", what, text, want, tells)
 		}
 	}
 	check("no policy has days", "", false, false)
-	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{High: 7}})
+	w.putPolicy(model.Policy{ID: 1, Product: model.SAST, Default: true, Due: model.DueDays{High: 7}})
 	w.commit()
 	check("seven days", "2023-11-21", false, true)
 	at = time.Date(2023, 11, 21, 23, 59, 59, 999_999_999, time.UTC)
 	check("on the last day", "2023-11-21", false, true)
 	at = at.Add(time.Nanosecond)
 	check("the day after", "2023-11-21", true, true)
-	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{High: 30}})
+	w.putPolicy(model.Policy{ID: 1, Product: model.SAST, Default: true, Due: model.DueDays{High: 30}})
 	w.commit()
 	check("thirty days", "2023-12-14", false, true)
-	stop := redoubt.Stops(fmt.Sprintf("%d-", begin.AddDate(0, 0, 2).UnixMicro()))
-	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageIgnored, Reason: 1}, Stops: stop})
+	stop := model.Stops(fmt.Sprintf("%d-", begin.AddDate(0, 0, 2).UnixMicro()))
+	w.putLineage(model.Lineage{ID: 1, ProjectID: 1, Triage: model.Triage{State: model.TriageIgnored, Reason: 1}, Stops: stop})
 	w.commit()
 	check("ignored", "", false, false)
-	stop += redoubt.Stops(fmt.Sprintf("%d ", begin.AddDate(0, 0, 12).UnixMicro()))
-	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageReopened}, Stops: stop})
+	stop += model.Stops(fmt.Sprintf("%d ", begin.AddDate(0, 0, 12).UnixMicro()))
+	w.putLineage(model.Lineage{ID: 1, ProjectID: 1, Triage: model.Triage{State: model.TriageReopened}, Stops: stop})
 	w.commit()
 	check("ignored for ten days", "2023-12-24", false, true)
 }

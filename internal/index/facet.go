@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Facet is a member of the filter whose values can be counted.
@@ -40,11 +40,11 @@ const (
 	FacetIncludeHistory Facet = "include_historical"
 
 	// FacetAssignee and FacetEnds are beyond the contract: names of users and
-	// redoubt.AssigneeNobody; decisions that end within 7 or 30 days, or ever (any).
+	// model.AssigneeNobody; decisions that end within 7 or 30 days, or ever (any).
 	FacetAssignee Facet = "assignees"
 	FacetEnds     Facet = "ends"
 
-	// FacetDue is beyond it too: the windows of redoubt.DueWindows, of which a
+	// FacetDue is beyond it too: the windows of model.DueWindows, of which a
 	// finding may be in two.
 	FacetDue Facet = "due"
 )
@@ -72,7 +72,7 @@ type FacetCount struct {
 type facetKind struct {
 	// forget clears the facet's own member, because each facet is counted under
 	// the filters of the others.
-	forget func(*redoubt.FindingFilter)
+	forget func(*model.FindingFilter)
 	field  field                                  // fields: no field of a row tells
 	values func(s *state, number uint32) []string // of a value of the field
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // facetCounter answers one question. Facets that have no filter of their own count
@@ -64,8 +64,8 @@ func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.B
 	}
 	counts := map[string]int{}
 	if facet == FacetAssignee {
-		if n := a.s.assignedTo(a.p, []string{redoubt.AssigneeNobody}).AndCardinality(rows); n > 0 {
-			counts[redoubt.AssigneeNobody] = int(n)
+		if n := a.s.assignedTo(a.p, []string{model.AssigneeNobody}).AndCardinality(rows); n > 0 {
+			counts[model.AssigneeNobody] = int(n)
 		}
 	}
 	for number, n := range a.tally(rows, kind.field) {
@@ -84,7 +84,7 @@ func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
 	counts := map[string]int{}
 	for mode, of := range a.s.rowsByMode(a.p) {
 		if n := rows.AndCardinality(of); n > 0 {
-			counts[redoubt.PolicyMode(mode).String()] = int(n)
+			counts[model.PolicyMode(mode).String()] = int(n)
 		}
 	}
 	return counts
@@ -92,7 +92,7 @@ func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
 
 // rowsWithout returns the rows that the question selects when one facet is
 // forgotten.
-func (a *facetCounter) rowsWithout(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+func (a *facetCounter) rowsWithout(forget func(*model.FindingFilter)) *roaring.Bitmap {
 	other := filterWithout(&a.q.Filter, forget)
 	if reflect.DeepEqual(&other, &a.q.Filter) {
 		return a.rows
@@ -102,14 +102,14 @@ func (a *facetCounter) rowsWithout(forget func(*redoubt.FindingFilter)) *roaring
 
 // dedupPerRef returns what dedup keeps on each ref alone, which is what choosing one
 // ref would show.
-func (a *facetCounter) dedupPerRef(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+func (a *facetCounter) dedupPerRef(forget func(*model.FindingFilter)) *roaring.Bitmap {
 	other := filterWithout(&a.q.Filter, forget)
 	other.Dedup = false
 	return roaring.And(a.s.selected(a.p, &other), a.p.readBitmap(byRepresentativeRef, 1))
 }
 
 // filterWithout is a filter without one of its members, as exception too.
-func filterWithout(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) redoubt.FindingFilter {
+func filterWithout(f *model.FindingFilter, forget func(*model.FindingFilter)) model.FindingFilter {
 	other := *f
 	forget(&other)
 	if f.Except != nil {

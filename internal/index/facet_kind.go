@@ -3,22 +3,22 @@ package index
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
-type filter = redoubt.FindingFilter
+type filter = model.FindingFilter
 
 // facetKinds has every facet.
 var facetKinds = map[Facet]facetKind{
-	FacetSeverity:       {func(f *filter) { f.Severities = nil }, bySeverity, named[redoubt.Severity]},
-	FacetStatus:         {func(f *filter) { f.Statuses = nil }, byStatus, named[redoubt.Status]},
-	FacetReason:         {func(f *filter) { f.TriageReasons = nil }, byReason, named[redoubt.TriageReason]},
-	FacetConfidence:     {func(f *filter) { f.Confidences = nil }, byConfidence, named[redoubt.Confidence]},
-	FacetVerdict:        {func(f *filter) { f.Verdicts = nil }, byVerdict, named[redoubt.Verdict]},
-	FacetReachability:   {func(f *filter) { f.Reachabilities = nil }, byReachability, named[redoubt.Reachability]},
-	FacetTransitivity:   {func(f *filter) { f.Transitivities = nil }, byTransitivity, named[redoubt.Transitivity]},
-	FacetEPSS:           {func(f *filter) { f.EPSS = nil }, byEPSS, named[redoubt.EPSSBand]},
-	FacetValidation:     {func(f *filter) { f.ValidationStates = nil }, byValidation, named[redoubt.ValidationState]},
+	FacetSeverity:       {func(f *filter) { f.Severities = nil }, bySeverity, named[model.Severity]},
+	FacetStatus:         {func(f *filter) { f.Statuses = nil }, byStatus, named[model.Status]},
+	FacetReason:         {func(f *filter) { f.TriageReasons = nil }, byReason, named[model.TriageReason]},
+	FacetConfidence:     {func(f *filter) { f.Confidences = nil }, byConfidence, named[model.Confidence]},
+	FacetVerdict:        {func(f *filter) { f.Verdicts = nil }, byVerdict, named[model.Verdict]},
+	FacetReachability:   {func(f *filter) { f.Reachabilities = nil }, byReachability, named[model.Reachability]},
+	FacetTransitivity:   {func(f *filter) { f.Transitivities = nil }, byTransitivity, named[model.Transitivity]},
+	FacetEPSS:           {func(f *filter) { f.EPSS = nil }, byEPSS, named[model.EPSSBand]},
+	FacetValidation:     {func(f *filter) { f.ValidationStates = nil }, byValidation, named[model.ValidationState]},
 	FacetMalicious:      {func(f *filter) { f.Malicious = nil }, byMalicious, flagged},
 	FacetExploited:      {func(f *filter) { f.Exploited = nil }, byExploited, flagged},
 	FacetUnrated:        {func(f *filter) { f.Unrated = nil }, byUnrated, flagged},

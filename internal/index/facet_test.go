@@ -12,15 +12,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // facetModel says what values a finding has of a facet, and which of them a
 // filter that is an exception leaves out.
 type facetModel struct {
-	values   func(w *world, f redoubt.IndexedFinding) []string
-	clear    func(f *redoubt.FindingFilter)
-	excluded func(f redoubt.FindingFilter) []string
+	values   func(w *world, f model.IndexedFinding) []string
+	clear    func(f *model.FindingFilter)
+	excluded func(f model.FindingFilter) []string
 }
 
 // texts spells a list.
@@ -43,41 +43,41 @@ func flagOf(b bool) []string {
 
 func decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
-func never(redoubt.FindingFilter) []string { return nil }
+func never(model.FindingFilter) []string { return nil }
 
 func lower(list []string) []string { return each1(list, strings.ToLower) }
 
 var facetModels = map[Facet]facetModel{
 	FacetSeverity: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.Severity) },
-		func(f *redoubt.FindingFilter) { f.Severities = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Severities) },
+		func(_ *world, f model.IndexedFinding) []string { return one1(f.Severity) },
+		func(f *model.FindingFilter) { f.Severities = nil },
+		func(f model.FindingFilter) []string { return texts(f.Severities) },
 	},
 	FacetStatus: {
-		func(w *world, f redoubt.IndexedFinding) []string {
-			return one1(redoubt.StatusOf(f.State, w.lineages[f.LineageID].Triage.State))
+		func(w *world, f model.IndexedFinding) []string {
+			return one1(model.StatusOf(f.State, w.lineages[f.LineageID].Triage.State))
 		},
-		func(f *redoubt.FindingFilter) { f.Statuses = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Statuses) },
+		func(f *model.FindingFilter) { f.Statuses = nil },
+		func(f model.FindingFilter) []string { return texts(f.Statuses) },
 	},
 	FacetReason: {
-		func(w *world, f redoubt.IndexedFinding) []string { return one1(w.lineages[f.LineageID].Triage.Reason) },
-		func(f *redoubt.FindingFilter) { f.TriageReasons = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.TriageReasons) },
+		func(w *world, f model.IndexedFinding) []string { return one1(w.lineages[f.LineageID].Triage.Reason) },
+		func(f *model.FindingFilter) { f.TriageReasons = nil },
+		func(f model.FindingFilter) []string { return texts(f.TriageReasons) },
 	},
 	FacetConfidence: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.Confidence) },
-		func(f *redoubt.FindingFilter) { f.Confidences = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Confidences) },
+		func(_ *world, f model.IndexedFinding) []string { return one1(f.Confidence) },
+		func(f *model.FindingFilter) { f.Confidences = nil },
+		func(f model.FindingFilter) []string { return texts(f.Confidences) },
 	},
 	FacetProject: {
-		func(w *world, f redoubt.IndexedFinding) []string { return []string{w.projects[f.ProjectID].Name} },
-		func(f *redoubt.FindingFilter) { f.Projects, f.ProjectIDs = nil, nil },
+		func(w *world, f model.IndexedFinding) []string { return []string{w.projects[f.ProjectID].Name} },
+		func(f *model.FindingFilter) { f.Projects, f.ProjectIDs = nil, nil },
 		never, // by name, see acceptsPage, and by id
 	},
 	"excluded project ids": {
-		values: func(_ *world, f redoubt.IndexedFinding) []string { return []string{decimal(f.ProjectID)} },
-		excluded: func(f redoubt.FindingFilter) (out []string) {
+		values: func(_ *world, f model.IndexedFinding) []string { return []string{decimal(f.ProjectID)} },
+		excluded: func(f model.FindingFilter) (out []string) {
 			for _, id := range f.ProjectIDs {
 				out = append(out, decimal(id))
 			}
@@ -85,19 +85,19 @@ var facetModels = map[Facet]facetModel{
 		},
 	},
 	FacetProjectTag: {
-		func(w *world, f redoubt.IndexedFinding) []string { return lower(w.projects[f.ProjectID].Tags) },
-		func(f *redoubt.FindingFilter) { f.ProjectTags = nil },
-		func(f redoubt.FindingFilter) []string { return lower(f.ProjectTags) },
+		func(w *world, f model.IndexedFinding) []string { return lower(w.projects[f.ProjectID].Tags) },
+		func(f *model.FindingFilter) { f.ProjectTags = nil },
+		func(f model.FindingFilter) []string { return lower(f.ProjectTags) },
 	},
 	FacetVisibility: {
-		func(w *world, f redoubt.IndexedFinding) []string { return one1(w.projects[f.ProjectID].Visibility) },
-		func(f *redoubt.FindingFilter) { f.Visibilities = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Visibilities) },
+		func(w *world, f model.IndexedFinding) []string { return one1(w.projects[f.ProjectID].Visibility) },
+		func(f *model.FindingFilter) { f.Visibilities = nil },
+		func(f model.FindingFilter) []string { return texts(f.Visibilities) },
 	},
 	FacetRef: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Ref} },
-		func(f *redoubt.FindingFilter) { f.Ref = "" },
-		func(f redoubt.FindingFilter) []string {
+		func(_ *world, f model.IndexedFinding) []string { return []string{f.Ref} },
+		func(f *model.FindingFilter) { f.Ref = "" },
+		func(f model.FindingFilter) []string {
 			if f.Ref == "" {
 				return nil
 			}
@@ -105,50 +105,50 @@ var facetModels = map[Facet]facetModel{
 		},
 	},
 	FacetRule: {
-		func(w *world, f redoubt.IndexedFinding) []string { return []string{w.rules[f.RuleID].Name} },
-		func(f *redoubt.FindingFilter) { f.Rules = nil },
-		func(f redoubt.FindingFilter) []string { return f.Rules },
+		func(w *world, f model.IndexedFinding) []string { return []string{w.rules[f.RuleID].Name} },
+		func(f *model.FindingFilter) { f.Rules = nil },
+		func(f model.FindingFilter) []string { return f.Rules },
 	},
 	FacetRuleset: {
-		func(w *world, f redoubt.IndexedFinding) []string { return w.rules[f.RuleID].Rulesets },
-		func(f *redoubt.FindingFilter) { f.Rulesets = nil },
-		func(f redoubt.FindingFilter) []string { return f.Rulesets },
+		func(w *world, f model.IndexedFinding) []string { return w.rules[f.RuleID].Rulesets },
+		func(f *model.FindingFilter) { f.Rulesets = nil },
+		func(f model.FindingFilter) []string { return f.Rulesets },
 	},
 	FacetCategory: {
-		func(w *world, f redoubt.IndexedFinding) []string { return w.rules[f.RuleID].Categories() },
-		func(f *redoubt.FindingFilter) { f.Categories = nil },
-		func(f redoubt.FindingFilter) []string { return f.Categories },
+		func(w *world, f model.IndexedFinding) []string { return w.rules[f.RuleID].Categories() },
+		func(f *model.FindingFilter) { f.Categories = nil },
+		func(f model.FindingFilter) []string { return f.Categories },
 	},
 	FacetMode: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			_, mode := w.strictest(f)
 			return one1(mode)
 		},
-		func(f *redoubt.FindingFilter) { f.Modes = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Modes) },
+		func(f *model.FindingFilter) { f.Modes = nil },
+		func(f model.FindingFilter) []string { return texts(f.Modes) },
 	},
 	FacetVerdict: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			if a := w.lineages[f.LineageID].Annotations.Assistant; a != nil && a.Autotriage != nil {
 				return []string{a.Autotriage.Verdict}
 			}
 			return nil
 		},
-		func(f *redoubt.FindingFilter) { f.Verdicts = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Verdicts) },
+		func(f *model.FindingFilter) { f.Verdicts = nil },
+		func(f model.FindingFilter) []string { return texts(f.Verdicts) },
 	},
 	FacetComponent: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			if a := w.lineages[f.LineageID].Annotations.Assistant; a != nil && a.Component != nil {
 				return []string{a.Component.Tag}
 			}
 			return nil
 		},
-		func(f *redoubt.FindingFilter) { f.ComponentTags = nil },
-		func(f redoubt.FindingFilter) []string { return f.ComponentTags },
+		func(f *model.FindingFilter) { f.ComponentTags = nil },
+		func(f model.FindingFilter) []string { return f.ComponentTags },
 	},
 	FacetPR: {
-		func(w *world, f redoubt.IndexedFinding) (out []string) {
+		func(w *world, f model.IndexedFinding) (out []string) {
 			for _, state := range []string{"open", "merged"} {
 				if w.lineages[f.LineageID].Annotations.HasPRState(state) {
 					out = append(out, state)
@@ -156,74 +156,74 @@ var facetModels = map[Facet]facetModel{
 			}
 			return out
 		},
-		func(f *redoubt.FindingFilter) { f.PRStates = nil },
-		func(f redoubt.FindingFilter) []string { return f.PRStates },
+		func(f *model.FindingFilter) { f.PRStates = nil },
+		func(f model.FindingFilter) []string { return f.PRStates },
 	},
 	FacetReachability: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			return one1(reachability(f, w.lineages[f.LineageID].Annotations))
 		},
-		func(f *redoubt.FindingFilter) { f.Reachabilities = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Reachabilities) },
+		func(f *model.FindingFilter) { f.Reachabilities = nil },
+		func(f model.FindingFilter) []string { return texts(f.Reachabilities) },
 	},
 	FacetTransitivity: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return one1(transitivity(f)) },
-		func(f *redoubt.FindingFilter) { f.Transitivities = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.Transitivities) },
+		func(_ *world, f model.IndexedFinding) []string { return one1(transitivity(f)) },
+		func(f *model.FindingFilter) { f.Transitivities = nil },
+		func(f model.FindingFilter) []string { return texts(f.Transitivities) },
 	},
 	FacetMalicious: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Malicious) },
-		func(f *redoubt.FindingFilter) { f.Malicious = nil }, never,
+		func(_ *world, f model.IndexedFinding) []string { return flagOf(f.Malicious) },
+		func(f *model.FindingFilter) { f.Malicious = nil }, never,
 	},
 	FacetExploited: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			return flagOf(w.lineages[f.LineageID].Annotations.Exploited)
 		},
-		func(f *redoubt.FindingFilter) { f.Exploited = nil }, never,
+		func(f *model.FindingFilter) { f.Exploited = nil }, never,
 	},
 	FacetUnrated: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(unrated(f)) },
-		func(f *redoubt.FindingFilter) { f.Unrated = nil }, never,
+		func(_ *world, f model.IndexedFinding) []string { return flagOf(unrated(f)) },
+		func(f *model.FindingFilter) { f.Unrated = nil }, never,
 	},
 	FacetPackage: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Package} },
-		func(f *redoubt.FindingFilter) { f.Packages = nil },
-		func(f redoubt.FindingFilter) []string { return f.Packages },
+		func(_ *world, f model.IndexedFinding) []string { return []string{f.Package} },
+		func(f *model.FindingFilter) { f.Packages = nil },
+		func(f model.FindingFilter) []string { return f.Packages },
 	},
 	FacetEPSS: {
-		func(w *world, f redoubt.IndexedFinding) []string {
-			return one1(redoubt.BandOf(w.lineages[f.LineageID].Annotations.EPSS))
+		func(w *world, f model.IndexedFinding) []string {
+			return one1(model.BandOf(w.lineages[f.LineageID].Annotations.EPSS))
 		},
-		func(f *redoubt.FindingFilter) { f.EPSS = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.EPSS) },
+		func(f *model.FindingFilter) { f.EPSS = nil },
+		func(f model.FindingFilter) []string { return texts(f.EPSS) },
 	},
 	FacetProOnly: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.ProOnly) },
-		func(f *redoubt.FindingFilter) { f.ProOnly = nil }, never,
+		func(_ *world, f model.IndexedFinding) []string { return flagOf(f.ProOnly) },
+		func(f *model.FindingFilter) { f.ProOnly = nil }, never,
 	},
 	FacetSecretType: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.SecretType} },
-		func(f *redoubt.FindingFilter) { f.SecretTypes = nil },
-		func(f redoubt.FindingFilter) []string { return f.SecretTypes },
+		func(_ *world, f model.IndexedFinding) []string { return []string{f.SecretType} },
+		func(f *model.FindingFilter) { f.SecretTypes = nil },
+		func(f model.FindingFilter) []string { return f.SecretTypes },
 	},
 	FacetValidation: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.ValidationState) },
-		func(f *redoubt.FindingFilter) { f.ValidationStates = nil },
-		func(f redoubt.FindingFilter) []string { return texts(f.ValidationStates) },
+		func(_ *world, f model.IndexedFinding) []string { return one1(f.ValidationState) },
+		func(f *model.FindingFilter) { f.ValidationStates = nil },
+		func(f model.FindingFilter) []string { return texts(f.ValidationStates) },
 	},
 	FacetAssignee: {
-		func(w *world, f redoubt.IndexedFinding) []string {
+		func(w *world, f model.IndexedFinding) []string {
 			return []string{assigneeOf(w.lineages[f.LineageID])}
 		},
-		func(f *redoubt.FindingFilter) { f.Assignees = nil },
-		func(f redoubt.FindingFilter) []string { return f.Assignees },
+		func(f *model.FindingFilter) { f.Assignees = nil },
+		func(f model.FindingFilter) []string { return f.Assignees },
 	},
 	FacetDue: {
-		func(w *world, f redoubt.IndexedFinding) []string { return w.naiveWindows(f, dueNow) },
-		func(f *redoubt.FindingFilter) { f.Due = nil }, windowsIn,
+		func(w *world, f model.IndexedFinding) []string { return w.naiveWindows(f, dueNow) },
+		func(f *model.FindingFilter) { f.Due = nil }, windowsIn,
 	},
 	FacetEnds: {
-		func(w *world, f redoubt.IndexedFinding) (out []string) {
+		func(w *world, f model.IndexedFinding) (out []string) {
 			until := w.lineages[f.LineageID].Triage.Until
 			if until.IsZero() {
 				return nil
@@ -235,27 +235,27 @@ var facetModels = map[Facet]facetModel{
 			}
 			return out
 		},
-		func(f *redoubt.FindingFilter) { f.EndsBy = time.Time{} }, never,
+		func(f *model.FindingFilter) { f.EndsBy = time.Time{} }, never,
 	},
 	FacetIncludeHistory: {
-		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Historical) },
-		func(f *redoubt.FindingFilter) { f.ExcludeHistoric = false }, never,
+		func(_ *world, f model.IndexedFinding) []string { return flagOf(f.Historical) },
+		func(f *model.FindingFilter) { f.ExcludeHistoric = false }, never,
 	},
 }
 
 // naiveFacet counts a facet by looking at every finding.
-func (w *world) naiveFacet(facet Facet, f redoubt.FindingFilter) map[string]int {
-	model := facetModels[facet]
-	model.clear(&f)
+func (w *world) naiveFacet(facet Facet, f model.FindingFilter) map[string]int {
+	naive := facetModels[facet]
+	naive.clear(&f)
 	if f.Except != nil {
 		except := *f.Except
-		model.clear(&except)
+		naive.clear(&except)
 		f.Except = &except
 	}
 	counts := map[string]int{}
-	add := func(f redoubt.FindingFilter) {
+	add := func(f model.FindingFilter) {
 		for _, finding := range w.list(f) {
-			for _, value := range model.values(w, finding) {
+			for _, value := range naive.values(w, finding) {
 				if value != "" {
 					counts[value]++
 				}
@@ -275,7 +275,7 @@ func (w *world) naiveFacet(facet Facet, f redoubt.FindingFilter) map[string]int 
 
 // checkListing compares an answer to everything with what looking at every
 // finding answers.
-func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want []redoubt.IndexedFinding) {
+func (w *world) checkListing(t *rapid.T, v *View, f model.FindingFilter, want []model.IndexedFinding) {
 	facet := rapid.SampledFrom(slices.Sorted(func(yield func(Facet) bool) {
 		for facet := range facetKinds {
 			if !yield(facet) {
@@ -317,7 +317,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 }
 
 // checkGroups compares groups with what the findings of a list share.
-func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.FindingFilter, list []redoubt.IndexedFinding, now time.Time) {
+func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f model.FindingFilter, list []model.IndexedFinding, now time.Time) {
 	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}, ByPackage: {}}
 	for _, finding := range list {
 		project := w.projects[finding.ProjectID]
@@ -330,7 +330,7 @@ func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.Find
 			}
 			g.Total++
 			g.Severity[finding.Severity]++
-			if slices.Contains(w.naiveWindows(finding, now), string(redoubt.DueOverdue)) {
+			if slices.Contains(w.naiveWindows(finding, now), string(model.DueOverdue)) {
 				g.Overdue++
 			}
 			naive[by][g.Name] = g

@@ -8,7 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // query is a filter in the numbers of one partition: all clauses hold.
@@ -29,7 +29,7 @@ type clause struct {
 
 // query translates a filter. Members that name what a project or a rule has
 // become sets of projects or rules, so that a new tag or mode touches no row.
-func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
+func (s *state) query(p *partition, f *model.FindingFilter) *query {
 	q := &query{from: p.lowerBound(f.Since)}
 	if f.HasIDs {
 		q.ids = p.ordinals(f.IDs)
@@ -63,7 +63,7 @@ func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
 }
 
 // addSmall adds the clauses whose values are enumerations and flags.
-func (q *query) addSmall(f *redoubt.FindingFilter) {
+func (q *query) addSmall(f *model.FindingFilter) {
 	addEnum(q, byStatus, f.Statuses)
 	addEnum(q, byReason, f.TriageReasons)
 	addEnum(q, bySeverity, f.Severities)
@@ -105,7 +105,7 @@ func addEnum[T ~uint8](q *query, f field, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	numbers := redoubt.Map(values, func(v T) uint32 { return uint32(v) })
+	numbers := model.Map(values, func(v T) uint32 { return uint32(v) })
 	slices.Sort(numbers)
 	q.add(f, slices.Compact(numbers))
 }
@@ -130,7 +130,7 @@ func masks(states []string) []uint32 {
 
 // projectsOf returns the projects that all the filter's members about projects
 // accept; all is true when it has none.
-func (s *state) projectsOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
+func (s *state) projectsOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	if len(f.Visible)+len(f.Projects)+len(f.ProjectIDs)+len(f.ProjectTags)+len(f.Visibilities) == 0 {
 		return nil, true
 	}
@@ -149,7 +149,7 @@ func (s *state) projectsOf(f *redoubt.FindingFilter) (numbers []uint32, all bool
 }
 
 // rulesOf does the same for rules.
-func (s *state) rulesOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
+func (s *state) rulesOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	if len(f.Rules)+len(f.Rulesets)+len(f.Categories) == 0 {
 		return nil, true
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Grouping says what findings are grouped by.
@@ -25,7 +25,7 @@ type Group struct {
 	Name     string
 	ID       int64 // of the project; 0 for others
 	Total    int
-	Severity [redoubt.SeverityCritical + 1]int // how many of each
+	Severity [model.SeverityCritical + 1]int // how many of each
 	Overdue  int
 }
 
@@ -35,7 +35,7 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.
 	for i := range by {
 		fields[i], byName[i] = by[i].kind().field, map[string]*Group{}
 	}
-	for severity := redoubt.SeverityLow; len(by) > 0 && severity <= redoubt.SeverityCritical; severity++ {
+	for severity := model.SeverityLow; len(by) > 0 && severity <= model.SeverityCritical; severity++ {
 		for i, counts := range p.tally(roaring.And(b, p.readBitmap(bySeverity, uint32(severity))), fields...) {
 			s.group(byName[i], by[i], severity, counts)
 		}
@@ -58,7 +58,7 @@ func (s *state) groupOverdue(p *partition, b *roaring.Bitmap, by []Grouping, byN
 	if len(by) == 0 || now.IsZero() {
 		return
 	}
-	late := roaring.And(b, s.dueIn(p, redoubt.DueWithin([]redoubt.DueWindow{redoubt.DueOverdue}, now)))
+	late := roaring.And(b, s.dueIn(p, model.DueWithin([]model.DueWindow{model.DueOverdue}, now)))
 	for i := range by {
 		for number, n := range p.tally(late, by[i].kind().field)[0] {
 			if n == 0 {
@@ -84,7 +84,7 @@ func (by Grouping) kind() facetKind {
 }
 
 // group adds what was counted of a severity to groups.
-func (s *state) group(byName map[string]*Group, by Grouping, severity redoubt.Severity, counts []int) {
+func (s *state) group(byName map[string]*Group, by Grouping, severity model.Severity, counts []int) {
 	for number, n := range counts {
 		if n == 0 {
 			continue
@@ -109,7 +109,7 @@ func (s *state) group(byName map[string]*Group, by Grouping, severity redoubt.Se
 // worst orders groups by how many of the worst severity they have, then of the
 // next, then by name.
 func worst(a, b Group) int {
-	for severity := redoubt.SeverityCritical; severity >= redoubt.SeverityLow; severity-- {
+	for severity := model.SeverityCritical; severity >= model.SeverityLow; severity-- {
 		if a.Severity[severity] != b.Severity[severity] {
 			return cmp.Compare(b.Severity[severity], a.Severity[severity])
 		}

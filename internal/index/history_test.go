@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // The few values of each kind that random histories and filters draw from.
@@ -74,12 +74,12 @@ func (w *world) step(t *rapid.T) {
 	}
 }
 
-func (w *world) someProject(t *rapid.T) redoubt.Project {
+func (w *world) someProject(t *rapid.T) model.Project {
 	n := rapid.IntRange(0, len(someNames)-1).Draw(t, "project")
-	return redoubt.Project{
+	return model.Project{
 		ID: int64(n + 1 + 10*w.deleted), Name: someNames[n], URL: one(t, "url", someTexts...), Tags: rapid.SliceOfN(rapid.SampledFrom(someTags), 0, 2).Draw(t, "tags"),
 		DefaultBranch: one(t, "default branch", "", "refs/heads/dev"), PrimaryBranch: one(t, "primary", "", someRefs[1], someRefs[2]),
-		Visibility: redoubt.Visibility(rapid.IntRange(0, 2).Draw(t, "visibility")), OldNames: rapid.SliceOfN(rapid.SampledFrom(someNames), 0, 2).Draw(t, "old names"),
+		Visibility: model.Visibility(rapid.IntRange(0, 2).Draw(t, "visibility")), OldNames: rapid.SliceOfN(rapid.SampledFrom(someNames), 0, 2).Draw(t, "old names"),
 	}
 }
 
@@ -93,11 +93,11 @@ func (w *world) stepRule(t *rapid.T) {
 			w.deletePolicy(id)
 			return
 		}
-		product := redoubt.SAST
+		product := model.SAST
 		if id == 3 {
-			product = one(t, "product", redoubt.SAST, redoubt.SCA, redoubt.Secrets)
+			product = one(t, "product", model.SAST, model.SCA, model.Secrets)
 		}
-		w.putPolicy(redoubt.Policy{
+		w.putPolicy(model.Policy{
 			ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: product, Default: id == 1, Due: someDays(t, product),
 			BlockAll: chance(t, "block all", 50), Scope: w.someScope(t, id), Conditions: w.someConditions(t, id, product),
 		})
@@ -106,29 +106,29 @@ func (w *world) stepRule(t *rapid.T) {
 		if _, there := w.policies[policy]; !there {
 			return
 		}
-		w.putPolicyRule(redoubt.PolicyRule{
-			ID: policy*100 + int64(slices.Index(someRules, name)), PolicyID: policy, Rule: redoubt.Rule{Name: name},
-			Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Removed: chance(t, "remove", 15),
+		w.putPolicyRule(model.PolicyRule{
+			ID: policy*100 + int64(slices.Index(someRules, name)), PolicyID: policy, Rule: model.Rule{Name: name},
+			Mode: model.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Removed: chance(t, "remove", 15),
 		})
 	default:
-		w.putRule(redoubt.Rule{
-			ID: int64(len(w.rules) + 1), Name: name, IssueType: redoubt.SAST, Message: one(t, "message", someTexts...), Category: one(t, "category", someCategory...),
+		w.putRule(model.Rule{
+			ID: int64(len(w.rules) + 1), Name: name, IssueType: model.SAST, Message: one(t, "message", someTexts...), Category: one(t, "category", someCategory...),
 			Rulesets: rapid.SliceOfN(rapid.SampledFrom(someRulesets), 0, 2).Draw(t, "rulesets"), CWE: []string{"CWE-89: SQL"}, Confidence: 2,
 		})
 	}
 }
 
 // someConditions are none, one or two for a policy of the product.
-func (w *world) someConditions(t *rapid.T, id int64, product redoubt.IssueType) (list []redoubt.PolicyCondition) {
+func (w *world) someConditions(t *rapid.T, id int64, product model.IssueType) (list []model.PolicyCondition) {
 	for n := range rapid.IntRange(0, 2).Draw(t, "conditions") {
-		c := redoubt.PolicyCondition{
-			ID: int64(n + 1), Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Severity: redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
-			Confidence: redoubt.Confidence(rapid.IntRange(0, 3).Draw(t, "confidence")), GraceDays: one(t, "grace", 0, 0, 30, 300), Scope: w.someScope(t, id),
+		c := model.PolicyCondition{
+			ID: int64(n + 1), Mode: model.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Severity: model.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
+			Confidence: model.Confidence(rapid.IntRange(0, 3).Draw(t, "confidence")), GraceDays: one(t, "grace", 0, 0, 30, 300), Scope: w.someScope(t, id),
 		}
 		if chance(t, "branches", 30) {
-			c.Branches = redoubt.ProjectGlobs{one(t, "branch", someRefs...)}
+			c.Branches = model.ProjectGlobs{one(t, "branch", someRefs...)}
 		}
-		if product == redoubt.SCA {
+		if product == model.SCA {
 			c.Reachable, c.Exploited, c.Malicious = chance(t, "reachable", 20), chance(t, "exploited", 20), chance(t, "malicious", 20)
 			c.Fixable, c.Direct, c.EPSS = chance(t, "fixable", 20), chance(t, "direct", 20), one(t, "epss", 0, 0, 0.5)
 		}
@@ -138,12 +138,12 @@ func (w *world) someConditions(t *rapid.T, id int64, product redoubt.IssueType) 
 }
 
 // someScope leaves some projects out of a policy; the default one is for all.
-func (w *world) someScope(t *rapid.T, id int64) (s redoubt.PolicyScope) {
+func (w *world) someScope(t *rapid.T, id int64) (s model.PolicyScope) {
 	if id == 1 {
 		return s
 	}
 	if chance(t, "globs", 50) {
-		s.Projects = redoubt.ProjectGlobs{one(t, "glob", someNames...)}
+		s.Projects = model.ProjectGlobs{one(t, "glob", someNames...)}
 	}
 	if chance(t, "tags", 50) {
 		s.Tags = []string{one(t, "tag", someTags...)}
@@ -155,10 +155,10 @@ func (w *world) stepLineage(t *rapid.T) {
 	if id, ok := key(t, "lineage", w.lineages); ok {
 		l := w.lineages[id]
 		before := l.Triage
-		l.Triage = redoubt.Triage{State: redoubt.TriageState(rapid.IntRange(1, 5).Draw(t, "triage")), At: w.now(), Comment: one(t, "comment", someTexts...)}
+		l.Triage = model.Triage{State: model.TriageState(rapid.IntRange(1, 5).Draw(t, "triage")), At: w.now(), Comment: one(t, "comment", someTexts...)}
 		w.someStops(&l, before)
-		if l.Triage.State == redoubt.TriageIgnored {
-			l.Triage.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
+		if l.Triage.State == model.TriageIgnored {
+			l.Triage.Reason = model.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
 		}
 		if chance(t, "assign", 50) {
 			l.Triage.Assignee = one(t, "assignee", someUsers...)
@@ -173,9 +173,9 @@ func (w *world) stepLineage(t *rapid.T) {
 	}
 }
 
-func (w *world) someAnnotations(t *rapid.T) (a redoubt.Annotations) {
+func (w *world) someAnnotations(t *rapid.T) (a model.Annotations) {
 	if chance(t, "assistant", 60) {
-		a.Assistant = &redoubt.Assistant{}
+		a.Assistant = &model.Assistant{}
 	}
 	if a.Assistant != nil && chance(t, "component", 60) {
 		a.Assistant.Component = &struct {
@@ -190,19 +190,19 @@ func (w *world) someAnnotations(t *rapid.T) (a redoubt.Annotations) {
 		}{one(t, "why", someTexts...), one(t, "verdict", "true_positive", "false_positive")}
 	}
 	for _, state := range rapid.SliceOfN(rapid.SampledFrom([]string{"open", "merged"}), 0, 2).Draw(t, "prs") {
-		a.ClickToFixPRs = append(a.ClickToFixPRs, redoubt.ClickToFixPR{CreatedAt: w.now(), URL: one(t, "pr", someTexts...), State: state})
+		a.ClickToFixPRs = append(a.ClickToFixPRs, model.ClickToFixPR{CreatedAt: w.now(), URL: one(t, "pr", someTexts...), State: state})
 	}
 	if chance(t, "failure", 20) {
-		a.ClickToFixFailures = []redoubt.ClickToFixError{{CreatedAt: w.now(), Reason: one(t, "failed", someTexts...)}}
+		a.ClickToFixFailures = []model.ClickToFixError{{CreatedAt: w.now(), Reason: one(t, "failed", someTexts...)}}
 	}
 	if chance(t, "ticket", 20) {
-		a.ExternalTicket = &redoubt.ExternalTicket{ExternalSlug: "ABC-1", ID: 3, LinkedIssueIDs: []int64{1}, URL: "https://tracker.example/ABC-1"}
+		a.ExternalTicket = &model.ExternalTicket{ExternalSlug: "ABC-1", ID: 3, LinkedIssueIDs: []int64{1}, URL: "https://tracker.example/ABC-1"}
 	}
 	if chance(t, "score", 50) {
 		a.Exploited = rapid.Bool().Draw(t, "exploited")
-		a.EPSS = &redoubt.EPSS{Percentile: 0.5, Score: one(t, "epss", 0, 0.0999, 0.1, 0.4999, 0.5, 1)}
+		a.EPSS = &model.EPSS{Percentile: 0.5, Score: one(t, "epss", 0, 0.0999, 0.1, 0.4999, 0.5, 1)}
 	}
-	a.Reachability = redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "annotated reachability"))
+	a.Reachability = model.Reachability(rapid.IntRange(0, 5).Draw(t, "annotated reachability"))
 	return a
 }
 
@@ -218,16 +218,16 @@ func (w *world) stepFinding(t *rapid.T) {
 	f.StateUpdatedAt = w.now()
 	switch rapid.IntRange(0, 5).Draw(t, "life") {
 	case 0:
-		f.State = redoubt.State(rapid.IntRange(1, 4).Draw(t, "state"))
+		f.State = model.State(rapid.IntRange(1, 4).Draw(t, "state"))
 	case 1:
-		f.State, f.RelevantSince = redoubt.Unresolved, w.now()
+		f.State, f.RelevantSince = model.Unresolved, w.now()
 	case 2:
 		f.Severity, f.Body = 4, w.someBody(t, f.IssueType)
 	case 3:
 		w.mergeLineage(t, f.LineageID)
 		return
 	case 4:
-		f.IssueType = redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "other type"))
+		f.IssueType = model.IssueType(rapid.IntRange(1, 3).Draw(t, "other type"))
 		f.Reachability, f.Transitivity, f.Package, f.Malicious = 0, 0, "", false
 		f.SecretType, f.Historical, f.ValidationState = "", false, 0
 		f.Body = w.someBody(t, f.IssueType)
@@ -284,7 +284,7 @@ func (w *world) newFinding(t *rapid.T) {
 		w.stepRule(t)
 		return
 	}
-	issueType := redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type"))
+	issueType := model.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type"))
 	id := w.version*100 + int64(len(w.log)%100) + 1
 	for w.findings[id].ID != 0 {
 		id++
@@ -293,26 +293,26 @@ func (w *world) newFinding(t *rapid.T) {
 	if chance(t, "late", 10) {
 		relevant = relevant.Add(-time.Duration(rapid.IntRange(1, 30_000).Draw(t, "by")) * time.Millisecond)
 	}
-	f := redoubt.IndexedFinding{Finding: redoubt.Finding{
+	f := model.IndexedFinding{Finding: model.Finding{
 		ID: id, IssueType: issueType, Path: one(t, "path", "", "go.mod", "src/Ünï/main.go"), ProjectID: project, Ref: one(t, "ref", someRefs...), LineageID: w.someLineage(t, project),
-		RuleID: rule, RuleName: w.rules[rule].Name, State: redoubt.State(rapid.IntRange(1, 4).Draw(t, "state")),
-		Severity: redoubt.Severity(rapid.IntRange(1, 4).Draw(t, "severity")), Confidence: redoubt.Confidence(rapid.IntRange(1, 3).Draw(t, "confidence")),
+		RuleID: rule, RuleName: w.rules[rule].Name, State: model.State(rapid.IntRange(1, 4).Draw(t, "state")),
+		Severity: model.Severity(rapid.IntRange(1, 4).Draw(t, "severity")), Confidence: model.Confidence(rapid.IntRange(1, 3).Draw(t, "confidence")),
 		CreatedAt: relevant, RelevantSince: relevant, FirstScanID: w.version,
 	}, Body: w.someBody(t, issueType)}
 	w.classify(t, &f)
 	w.putFinding(f)
 }
 
-func (w *world) classify(t *rapid.T, f *redoubt.IndexedFinding) {
-	f.ProOnly = f.IssueType == redoubt.SAST && rapid.Bool().Draw(t, "pro")
-	if f.IssueType == redoubt.SCA {
-		f.Reachability = redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability"))
-		f.Transitivity = redoubt.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity"))
+func (w *world) classify(t *rapid.T, f *model.IndexedFinding) {
+	f.ProOnly = f.IssueType == model.SAST && rapid.Bool().Draw(t, "pro")
+	if f.IssueType == model.SCA {
+		f.Reachability = model.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability"))
+		f.Transitivity = model.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity"))
 		f.Package, f.Malicious = one(t, "package", somePackages...), rapid.Bool().Draw(t, "malicious")
 	}
-	if f.IssueType == redoubt.Secrets {
+	if f.IssueType == model.Secrets {
 		f.SecretType, f.Historical = one(t, "type", someSecrets...), rapid.Bool().Draw(t, "historical")
-		f.ValidationState = redoubt.ValidationState(rapid.IntRange(1, 4).Draw(t, "validation"))
+		f.ValidationState = model.ValidationState(rapid.IntRange(1, 4).Draw(t, "validation"))
 	}
 }
 
@@ -326,26 +326,26 @@ func (w *world) someLineage(t *rapid.T, project int64) int64 {
 	for w.lineages[id].ID != 0 {
 		id++
 	}
-	w.putLineage(redoubt.Lineage{ID: id, ProjectID: project, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+	w.putLineage(model.Lineage{ID: id, ProjectID: project, Triage: model.Triage{State: model.TriageUntriaged}})
 	return id
 }
 
-func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
-	body := redoubt.Body{Location: redoubt.WireLocation{FilePath: one(t, "path", someTexts...), Line: 3}, MatchBasedID: "m", SyntacticID: "s"}
+func (w *world) someBody(t *rapid.T, issueType model.IssueType) []byte {
+	body := model.Body{Location: model.WireLocation{FilePath: one(t, "path", someTexts...), Line: 3}, MatchBasedID: "m", SyntacticID: "s"}
 	if chance(t, "message", 70) {
 		message := one(t, "rule message", someTexts...)
 		body.RuleMessage = &message
 	}
-	if issueType == redoubt.SCA {
-		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}, Unrated: rapid.Bool().Draw(t, "unrated")}
+	if issueType == model.SCA {
+		body.SCABody = &model.SCABody{FixRecommendations: []model.Fix{}, Unrated: rapid.Bool().Draw(t, "unrated")}
 		if chance(t, "fix", 50) {
-			body.FixRecommendations = append(body.FixRecommendations, redoubt.Fix{Package: "lodash", Version: "4.17.21"})
+			body.FixRecommendations = append(body.FixRecommendations, model.Fix{Package: "lodash", Version: "4.17.21"})
 		}
 		if name := one(t, "vulnerability", "", "CVE-2021-44228", "GHSA-1"); name != "" {
 			body.VulnerabilityIdentifier = &name
 		}
 		if chance(t, "use", 50) {
-			body.Usage = &redoubt.Usage{Location: body.Location}
+			body.Usage = &model.Usage{Location: body.Location}
 		}
 	}
 	members, err := body.Members()

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Hosted is a page in the hosted dialect (semantics §13).
@@ -53,22 +53,22 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	b = append(b, it.note.hosted...)
 	b = e.due(b, it)
 	switch it.issueType {
-	case redoubt.SAST:
+	case model.SAST:
 		if len(it.source) > 0 {
 			b = append(b, it.source...)
 		} else {
 			b = append(b, `"sourcing_policy":null,`...)
 		}
 		b = append(b, it.note.code...)
-	case redoubt.SCA:
+	case model.SCA:
 		b = append(b, it.note.supply...)
 		b = append(b, hostedReachabilities.of(r.reach)...)
-	case redoubt.Secrets:
+	case model.Secrets:
 		b = append(b, it.secret...)
 		b = append(b, validations.of(r.validation)...)
 		b = append(b, historical.of(r.historical)...)
 	}
-	message := redoubt.BodyMessage(it.body)
+	message := model.BodyMessage(it.body)
 	b = e.body(b, it, message)
 	b = append(append(b, ','), it.rule.hosted...)
 	if !it.rule.open {
@@ -110,7 +110,7 @@ func (e *encoder) link(b []byte, it *item) []byte {
 
 // body appends what the scan says: the contract's members, of which the place
 // and the use are spelt otherwise. The members stand in the order in which
-// redoubt.Body writes them; what is between those that change is copied whole.
+// model.Body writes them; what is between those that change is copied whole.
 func (e *encoder) body(b []byte, it *item, said []byte) []byte {
 	const name, column = `"rule_message":`, `,"location":{"column":`
 	rest, same := it.body, len(name)+len(said) // which stay as they are
@@ -133,7 +133,7 @@ func (e *encoder) body(b []byte, it *item, said []byte) []byte {
 		b = e.link(append(b, rest[:at]...), it)
 		rest, at = rest[at+len(`""`):], 0
 	}
-	if it.issueType != redoubt.SCA {
+	if it.issueType != model.SCA {
 		return append(b, rest...)
 	}
 	use := bytes.Index(rest, []byte(`,"usage":{`))
@@ -269,7 +269,7 @@ var hostedNames = strings.NewReplacer(
 var hostedReachabilities = hostedReachability()
 
 func hostedReachability() memberTexts {
-	out := newMemberTexts("reachability", redoubt.ReachabilityUnknown)
+	out := newMemberTexts("reachability", model.ReachabilityUnknown)
 	for v, text := range out {
 		text = strings.ReplaceAll(text, "_", " ")
 		out[v] = strings.ReplaceAll(text, `:"unknown"`, `:"no reachability analysis"`)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const testOrg = "https://redoubt.example/orgs/acme"
@@ -19,7 +19,7 @@ const testOrg = "https://redoubt.example/orgs/acme"
 func TestFindingsInTheHostedDialect(t *testing.T) {
 	w := goldenWorld(t)
 	v := view(t, New(w, Options{BodyCache: 1 << 20}))
-	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		t.Run(issueType.String(), func(t *testing.T) {
 			var got bytes.Buffer
 			if err := json.Indent(&got, hosted(t, v, issueType), "", "  "); err != nil {
@@ -31,9 +31,9 @@ func TestFindingsInTheHostedDialect(t *testing.T) {
 	}
 }
 
-func hosted(t *testing.T, v *View, issueType redoubt.IssueType) []byte {
+func hosted(t *testing.T, v *View, issueType model.IssueType) []byte {
 	t.Helper()
-	page, err := v.Page(t.Context(), redoubt.FindingFilter{IssueType: issueType}, 0, 100)
+	page, err := v.Page(t.Context(), model.FindingFilter{IssueType: issueType}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +56,10 @@ func TestBothDialectsSayTheSame(t *testing.T) {
 	seed(w)
 	id := int64(100)
 	for i, text := range texts {
-		for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-			w.putRule(redoubt.Rule{ID: id, Name: "rule " + text, Message: []string{"", text}[i%2], CWE: []string{text}, Category: text})
-			w.putLineage(redoubt.Lineage{ID: id, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged, Comment: text}, Annotations: redoubt.Annotations{
-				ExternalTicket: &redoubt.ExternalTicket{ExternalSlug: text, URL: text}, ReviewComments: []redoubt.ReviewComment{{ExternalDiscussionID: text}},
+		for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
+			w.putRule(model.Rule{ID: id, Name: "rule " + text, Message: []string{"", text}[i%2], CWE: []string{text}, Category: text})
+			w.putLineage(model.Lineage{ID: id, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged, Comment: text}, Annotations: model.Annotations{
+				ExternalTicket: &model.ExternalTicket{ExternalSlug: text, URL: text}, ReviewComments: []model.ReviewComment{{ExternalDiscussionID: text}},
 			}})
 			f := goldenFinding(t, issueType)
 			f.ID, f.LineageID, f.RuleID, f.RelevantSince = id, id, id, f.RelevantSince.Add(time.Duration(id))
@@ -70,9 +70,9 @@ func TestBothDialectsSayTheSame(t *testing.T) {
 	}
 	w.commit()
 	v := view(t, New(w, Options{BodyCache: 1 << 20}))
-	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		var contract, got []map[string]any
-		decode(t, written(t, v, redoubt.FindingFilter{IssueType: issueType}, 0, 100), &contract)
+		decode(t, written(t, v, model.FindingFilter{IssueType: issueType}, 0, 100), &contract)
 		decode(t, hosted(t, v, issueType), &got)
 		for _, f := range contract {
 			translate(f)
@@ -86,20 +86,20 @@ func TestBothDialectsSayTheSame(t *testing.T) {
 	}
 }
 
-func hostileBody(t *testing.T, issueType redoubt.IssueType, text string, i int) []byte {
+func hostileBody(t *testing.T, issueType model.IssueType, text string, i int) []byte {
 	t.Helper()
-	place := redoubt.WireLocation{Column: i, EndColumn: 2, EndLine: 3, FilePath: text, Line: 4}
-	body := redoubt.Body{Location: place, MatchBasedID: text, SyntacticID: text}
+	place := model.WireLocation{Column: i, EndColumn: 2, EndLine: 3, FilePath: text, Line: 4}
+	body := model.Body{Location: place, MatchBasedID: text, SyntacticID: text}
 	if i%3 > 0 {
 		body.RuleMessage = &text
 	}
 	if i%2 > 0 {
 		body.LineOfCodeURL = "https://git.example/" + text
 	}
-	if issueType == redoubt.SCA {
-		body.SCABody = &redoubt.SCABody{ReachableCondition: &text, FoundDependency: redoubt.FoundDependency{Package: text}, VulnerabilityIdentifier: &text}
+	if issueType == model.SCA {
+		body.SCABody = &model.SCABody{ReachableCondition: &text, FoundDependency: model.FoundDependency{Package: text}, VulnerabilityIdentifier: &text}
 		if i%4 > 0 {
-			body.Usage = &redoubt.Usage{Location: place}
+			body.Usage = &model.Usage{Location: place}
 		}
 	}
 	out, err := body.Members()
@@ -178,17 +178,17 @@ func rename(m map[string]any, pairs ...string) {
 func TestMergedPages(t *testing.T) {
 	w := newWorld()
 	seed(w)
-	body := goldenFinding(t, redoubt.SAST).Body
-	var want []redoubt.IndexedFinding
+	body := goldenFinding(t, model.SAST).Body
+	var want []model.IndexedFinding
 	for id := int64(1); id <= 60; id++ {
-		f := redoubt.IndexedFinding{Finding: redoubt.Finding{
-			ID: id, LineageID: id, ProjectID: 1, RuleID: 1, Ref: "refs/heads/main", State: redoubt.Unresolved, Severity: redoubt.SeverityHigh,
-			IssueType:     []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.SAST, redoubt.SAST, redoubt.Secrets}[id*id%5],
+		f := model.IndexedFinding{Finding: model.Finding{
+			ID: id, LineageID: id, ProjectID: 1, RuleID: 1, Ref: "refs/heads/main", State: model.Unresolved, Severity: model.SeverityHigh,
+			IssueType:     []model.IssueType{model.SAST, model.SCA, model.SAST, model.SAST, model.Secrets}[id*id%5],
 			RelevantSince: time.Unix(1_700_000_000+id*7%11, 0), CreatedAt: time.Unix(1, 0),
 		}, Body: body}
-		w.putLineage(redoubt.Lineage{ID: id, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+		w.putLineage(model.Lineage{ID: id, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged}})
 		w.putFinding(f)
-		if f.IssueType != redoubt.Secrets {
+		if f.IssueType != model.Secrets {
 			want = append(want, f)
 		}
 	}
@@ -198,7 +198,7 @@ func TestMergedPages(t *testing.T) {
 	for size := 1; size <= len(want)+1; size++ {
 		var got []int64
 		for page := 0; ; page++ {
-			p, err := v.MergedPage(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, redoubt.FindingFilter{IssueType: redoubt.SCA}, page, size)
+			p, err := v.MergedPage(t.Context(), model.FindingFilter{IssueType: model.SAST}, model.FindingFilter{IssueType: model.SCA}, page, size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,8 +223,8 @@ func TestMergedPages(t *testing.T) {
 // contract's, which is the limit: at most 1.2 times its time.
 func BenchmarkDialect(b *testing.B) {
 	v := bulkView(b, 10_000)
-	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA} {
-		page, err := v.Page(b.Context(), redoubt.FindingFilter{IssueType: issueType}, 0, 3000)
+	for _, issueType := range []model.IssueType{model.SAST, model.SCA} {
+		page, err := v.Page(b.Context(), model.FindingFilter{IssueType: issueType}, 0, 3000)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // seed gives a world one project, rule and policy.
 func seed(w *world) {
-	w.putProject(redoubt.Project{ID: 1, Name: "acme/api", URL: "https://git.example/acme/api"})
-	w.putRule(redoubt.Rule{ID: 1, Name: "go.sql.injection", Message: "Do not.", Category: "security", Severity: 3, Confidence: 2})
-	w.putPolicy(redoubt.Policy{ID: 1, Name: "Global", Slug: "global", Product: redoubt.SAST})
-	w.putPolicyRule(redoubt.PolicyRule{ID: 1, PolicyID: 1, Rule: redoubt.Rule{Name: "go.sql.injection"}, Mode: redoubt.ModeMonitor})
+	w.putProject(model.Project{ID: 1, Name: "acme/api", URL: "https://git.example/acme/api"})
+	w.putRule(model.Rule{ID: 1, Name: "go.sql.injection", Message: "Do not.", Category: "security", Severity: 3, Confidence: 2})
+	w.putPolicy(model.Policy{ID: 1, Name: "Global", Slug: "global", Product: model.SAST})
+	w.putPolicyRule(model.PolicyRule{ID: 1, PolicyID: 1, Rule: model.Rule{Name: "go.sql.injection"}, Mode: model.ModeMonitor})
 	w.commit()
 }
 
@@ -28,9 +28,9 @@ func add(w *world, body string, ids ...int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
-		w.putLineage(redoubt.Lineage{ID: id, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
-		w.putFinding(redoubt.IndexedFinding{Body: []byte(body), Finding: redoubt.Finding{
-			ID: id, IssueType: redoubt.SAST, ProjectID: 1, Ref: "refs/heads/main", LineageID: id, RuleID: 1, State: redoubt.Unresolved,
+		w.putLineage(model.Lineage{ID: id, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged}})
+		w.putFinding(model.IndexedFinding{Body: []byte(body), Finding: model.Finding{
+			ID: id, IssueType: model.SAST, ProjectID: 1, Ref: "refs/heads/main", LineageID: id, RuleID: 1, State: model.Unresolved,
 			Severity: 3, Confidence: 2, CreatedAt: w.now(), RelevantSince: w.now(), FirstScanID: 1,
 		}})
 	}
@@ -51,7 +51,7 @@ func span(from, to int64) []int64 {
 func ids(tb testing.TB, v *View, page, size int) []int64 {
 	tb.Helper()
 	var findings []struct{ ID int64 }
-	if err := json.Unmarshal(written(tb, v, redoubt.FindingFilter{IssueType: redoubt.SAST}, page, size), &findings); err != nil {
+	if err := json.Unmarshal(written(tb, v, model.FindingFilter{IssueType: model.SAST}, page, size), &findings); err != nil {
 		tb.Fatal(err)
 	}
 	var out []int64
@@ -142,7 +142,7 @@ func TestOneLoadServesAllWhoWait(t *testing.T) {
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			if v, err := x.Deployment(context.Background(), tenant); err != nil || v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST}) != 50 {
+			if v, err := x.Deployment(context.Background(), tenant); err != nil || v.Count(model.FindingFilter{IssueType: model.SAST}) != 50 {
 				t.Errorf("view = %v, %v", v, err)
 			}
 		})
@@ -163,8 +163,8 @@ const working = 1 << 30 // batches before it breaks
 
 var errBroken = errors.New("disk on fire")
 
-func (s *broken) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.world.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+func (s *broken) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.world.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		s.after--
 		if s.after < 0 {
 			return errBroken
@@ -205,7 +205,7 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 	for _, wholeProject := range []bool{false, true} {
 		s := &broken{world: newWorld(), after: working}
 		seed(s.world)
-		s.putProject(redoubt.Project{ID: 2, Name: "acme/web"})
+		s.putProject(model.Project{ID: 2, Name: "acme/web"})
 		add(s.world, smallBody, 1, 2)
 		x := New(s, Options{})
 		view(t, x)
@@ -214,7 +214,7 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 		s.putFinding(f)
 		s.commit()
 		s.after = 2
-		if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, errBroken) || len(x.deployments[tenant].state.part(redoubt.SAST).late.rows) != 1 {
+		if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, errBroken) || len(x.deployments[tenant].state.part(model.SAST).late.rows) != 1 {
 			t.Fatalf("error = %v, want the feed's, and a late row", err)
 		}
 		s.after = working
@@ -247,9 +247,9 @@ func TestLateRowsFollowTheirLineage(t *testing.T) {
 	}
 	s.after, s.pruned = working, 0
 	s.log = s.log[:len(s.log)-1] // the late row is not told of again
-	s.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageFixing}})
+	s.putLineage(model.Lineage{ID: 1, ProjectID: 1, Triage: model.Triage{State: model.TriageFixing}})
 	s.commit()
-	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	fixing := model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusFixing}}
 	if n := view(t, x).Count(fixing); n != 1 {
 		t.Errorf("%d findings are being fixed, want 1", n)
 	}
@@ -257,7 +257,7 @@ func TestLateRowsFollowTheirLineage(t *testing.T) {
 
 func TestAnUnknownDeploymentLeavesNothing(t *testing.T) {
 	x := New(newWorld(), Options{})
-	if _, err := x.Deployment(t.Context(), 404); !errors.Is(err, redoubt.ErrNotFound) {
+	if _, err := x.Deployment(t.Context(), 404); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("error = %v, want not found", err)
 	}
 	if n := x.Stats().Deployments; n != 0 {
@@ -274,8 +274,8 @@ func TestAFindingBeforeItsRuleIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "finding 1 comes before") {
 		t.Errorf("error = %v", err)
 	}
-	for _, bad := range []redoubt.Finding{{ID: 1 << 32, IssueType: 1}, {ID: 0, IssueType: 1}, {ID: 1}, {ID: 1, IssueType: 4}} {
-		w.findings = map[int64]redoubt.IndexedFinding{1: {Finding: bad}}
+	for _, bad := range []model.Finding{{ID: 1 << 32, IssueType: 1}, {ID: 0, IssueType: 1}, {ID: 1}, {ID: 1, IssueType: 4}} {
+		w.findings = map[int64]model.IndexedFinding{1: {Finding: bad}}
 		if _, err := New(w, Options{}).Deployment(t.Context(), tenant); err == nil {
 			t.Errorf("finding %d of issue type %d is taken", bad.ID, bad.IssueType)
 		}
@@ -308,7 +308,7 @@ func TestDropGivesMemoryBack(t *testing.T) {
 	if s := x.Stats(); s != (Stats{Loads: 1}) {
 		t.Errorf("stats after drop = %+v, want nothing", s)
 	}
-	if n := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST}); n != 0 {
+	if n := v.Count(model.FindingFilter{IssueType: model.SAST}); n != 0 {
 		t.Errorf("a view of a dropped deployment counts %d", n)
 	}
 	if got := ids(t, view(t, x), 0, 3); !slices.Equal(got, []int64{50, 49, 48}) {
@@ -349,10 +349,10 @@ func TestPagesOutsideTheListAreEmpty(t *testing.T) {
 	add(w, smallBody, 1, 2)
 	v := view(t, New(w, Options{}))
 	for _, c := range []struct {
-		issueType  redoubt.IssueType
+		issueType  model.IssueType
 		page, size int
 	}{{1, 1, 2}, {1, 1 << 62, 2}, {1, -1, 2}, {1, 0, 0}, {2, 0, 2}, {0, 0, 2}, {9, 0, 2}} {
-		f := redoubt.FindingFilter{IssueType: c.issueType}
+		f := model.FindingFilter{IssueType: c.issueType}
 		if got := written(t, v, f, c.page, c.size); string(got) != "[]" {
 			t.Errorf("page %d of size %d, issue type %d = %s, want []", c.page, c.size, c.issueType, got)
 		}
@@ -380,7 +380,7 @@ func TestReadersAndChangesAtOnce(t *testing.T) {
 				if got := ids(t, v, 0, 100); len(got) != 100 || !slices.Contains(got, got[0]) {
 					t.Errorf("page holds %d findings, want 100", len(got))
 				}
-				f := redoubt.FindingFilter{IssueType: redoubt.SAST, Severities: []redoubt.Severity{3, 4}, Dedup: i%2 == 0}
+				f := model.FindingFilter{IssueType: model.SAST, Severities: []model.Severity{3, 4}, Dedup: i%2 == 0}
 				if v.Count(f) < 300 {
 					t.Errorf("fewer than 300 findings")
 				}
@@ -399,7 +399,7 @@ func churn(w *world, i int64) {
 		f := w.findings[id]
 		f.RelevantSince, f.Body = w.now(), fmt.Appendf(nil, `"rule_message":"%d"`, i)
 		w.putFinding(f)
-		w.putLineage(redoubt.Lineage{ID: f.LineageID, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageFixing, Comment: "x", At: w.now()}})
+		w.putLineage(model.Lineage{ID: f.LineageID, ProjectID: 1, Triage: model.Triage{State: model.TriageFixing, Comment: "x", At: w.now()}})
 	}
 	if i%10 == 0 {
 		f := w.findings[1]
@@ -425,9 +425,9 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 	x := New(w, Options{BodyCache: 1 << 20})
 	view(t, x)
 
-	w.putProject(redoubt.Project{ID: 2, Name: "acme/web"})
+	w.putProject(model.Project{ID: 2, Name: "acme/web"})
 	for _, id := range []int64{1, 2} {
-		w.putLineage(redoubt.Lineage{ID: id, ProjectID: 2, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+		w.putLineage(model.Lineage{ID: id, ProjectID: 2, Triage: model.Triage{State: model.TriageUntriaged}})
 		f := w.findings[id]
 		f.ProjectID, f.LineageID = 2, 1
 		f.RelevantSince = f.RelevantSince.Add(-time.Duration(2-id) * time.Hour) // the first moves back
@@ -441,7 +441,7 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 	if got := ids(t, v, 0, 10); !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("after the merge the list holds %v, want [2 1]", got)
 	}
-	if got := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: []string{"acme/web"}}); got != 2 {
+	if got := v.Count(model.FindingFilter{IssueType: model.SAST, Projects: []string{"acme/web"}}); got != 2 {
 		t.Errorf("%d findings are in the project that stays, want 2", got)
 	}
 }

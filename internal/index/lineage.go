@@ -4,24 +4,24 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lineage is what the rows of one lineage share: triage and annotations.
 type lineage struct {
-	triage    redoubt.TriageState
-	reason    redoubt.TriageReason
+	triage    model.TriageState
+	reason    model.TriageReason
 	triagedAt int64
-	verdict   redoubt.Verdict
-	band      redoubt.EPSSBand
+	verdict   model.Verdict
+	band      model.EPSSBand
 	score     uint32 // as packScore has it
 	exploited bool
-	reach     redoubt.Reachability
+	reach     model.Reachability
 	prs       uint8
 	tag       string
 	assignee  string
 	until     int64
-	stops     redoubt.Stops
+	stops     model.Stops
 	note      *lineageJSON // nil when there is nothing to tell
 }
 
@@ -43,20 +43,20 @@ var emptyLineageJSON = &lineageJSON{
 
 // untriagedLineage stands for every lineage that nobody triaged or annotated, which
 // most are.
-var untriagedLineage = &lineage{triage: redoubt.TriageUntriaged, band: redoubt.EPSSNone}
+var untriagedLineage = &lineage{triage: model.TriageUntriaged, band: model.EPSSNone}
 
-func newLineage(l *redoubt.Lineage) (*lineage, error) {
+func newLineage(l *model.Lineage) (*lineage, error) {
 	a := &l.Annotations
 	out := &lineage{
 		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
 		assignee: l.Triage.Assignee, until: micros(l.Triage.Until), stops: l.Stops,
-		band: redoubt.BandOf(a.EPSS), score: packScore(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
+		band: model.BandOf(a.EPSS), score: packScore(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
 	}
 	if out.triage == 0 {
-		out.triage = redoubt.TriageUntriaged
+		out.triage = model.TriageUntriaged
 	}
 	if h := a.Assistant; h != nil && h.Autotriage != nil {
-		out.verdict, _ = redoubt.ParseVerdict(h.Autotriage.Verdict)
+		out.verdict, _ = model.ParseVerdict(h.Autotriage.Verdict)
 	}
 	if h := a.Assistant; h != nil && h.Component != nil {
 		out.tag = h.Component.Tag
@@ -74,9 +74,9 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	return out, err
 }
 
-func newLineageJSON(t *redoubt.Triage, a *redoubt.Annotations) (*lineageJSON, error) {
+func newLineageJSON(t *model.Triage, a *model.Annotations) (*lineageJSON, error) {
 	assistant := a.Assistant
-	if assistant != nil && *assistant == (redoubt.Assistant{}) {
+	if assistant != nil && *assistant == (model.Assistant{}) {
 		assistant = nil
 	}
 	if t.Comment == "" && t.Assignee == "" && t.Until.IsZero() && assistant == nil && a.ExternalTicket == nil && a.EPSS == nil &&
@@ -108,14 +108,14 @@ func inHosted(b []byte) []byte {
 
 // addTriage adds what there is of a decision beyond its state: what the contract
 // does not have is left out where it is not set.
-func (m *members) addTriage(t *redoubt.Triage) {
+func (m *members) addTriage(t *model.Triage) {
 	if t.Comment == "" {
 		m.add("triage_comment", nil)
 	} else {
 		m.add("triage_comment", t.Comment)
 	}
 	if !t.Until.IsZero() {
-		m.add("triage_until", redoubt.LastDay(t.Until))
+		m.add("triage_until", model.LastDay(t.Until))
 	}
 	if t.Assignee != "" {
 		m.add("assignee", t.Assignee)
@@ -142,7 +142,7 @@ func (m *members) take() []byte {
 }
 
 // ticket gives the list in a ticket, which is never null (semantics §2).
-func ticket(t *redoubt.ExternalTicket) *redoubt.ExternalTicket {
+func ticket(t *model.ExternalTicket) *model.ExternalTicket {
 	if t == nil {
 		return nil
 	}
@@ -159,14 +159,14 @@ func ticketIn(members []byte) []byte {
 	return value
 }
 
-// stampedPR is redoubt.ClickToFixPR with its time as this API writes times.
+// stampedPR is model.ClickToFixPR with its time as this API writes times.
 type stampedPR struct {
 	CreatedAt string `json:"created_at"`
 	URL       string `json:"url"`
 	State     string `json:"state"`
 }
 
-func changeRequests(prs []redoubt.ClickToFixPR) []stampedPR {
+func changeRequests(prs []model.ClickToFixPR) []stampedPR {
 	out := make([]stampedPR, len(prs))
 	for i, pr := range prs {
 		out[i] = stampedPR{stamp(pr.CreatedAt), pr.URL, pr.State}
@@ -174,13 +174,13 @@ func changeRequests(prs []redoubt.ClickToFixPR) []stampedPR {
 	return out
 }
 
-// stampedFailure is redoubt.ClickToFixError likewise.
+// stampedFailure is model.ClickToFixError likewise.
 type stampedFailure struct {
 	CreatedAt string `json:"created_at"`
 	Reason    string `json:"reason"`
 }
 
-func failures(all []redoubt.ClickToFixError) []stampedFailure {
+func failures(all []model.ClickToFixError) []stampedFailure {
 	out := make([]stampedFailure, len(all))
 	for i, f := range all {
 		out[i] = stampedFailure{stamp(f.CreatedAt), f.Reason}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ListQuery asks for everything that a page of findings shows, of one state.
 type ListQuery struct {
-	Filter redoubt.FindingFilter
+	Filter model.FindingFilter
 	Order  Order
 	Skip   int
 	Size   int
@@ -45,7 +45,7 @@ func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
 }
 
 // selected returns the rows that a filter accepts, to be read only.
-func (s *state) selected(p *partition, f *redoubt.FindingFilter) *roaring.Bitmap {
+func (s *state) selected(p *partition, f *model.FindingFilter) *roaring.Bitmap {
 	q := s.query(p, f)
 	b := p.matches(q)
 	if q.from > 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // BenchmarkAsk answers what the pages ask: findings with all facets of code, as
@@ -45,8 +45,8 @@ var asked = []struct {
 	{"findings", func(b *testing.B, v *View) { ask(b, v, opened(openOnPrimary)) }},
 	{"narrowed", func(b *testing.B, v *View) {
 		q := opened(openOnPrimary)
-		q.Filter.Severities, q.Filter.Projects = []redoubt.Severity{redoubt.SeverityHigh}, []string{"acme/service-3", "acme/service-8"}
-		q.Filter.Except = &redoubt.FindingFilter{Rules: []string{"python.flask.security.rule-1"}}
+		q.Filter.Severities, q.Filter.Projects = []model.Severity{model.SeverityHigh}, []string{"acme/service-3", "acme/service-8"}
+		q.Filter.Except = &model.FindingFilter{Rules: []string{"python.flask.security.rule-1"}}
 		ask(b, v, q)
 	}},
 	{"visible part", func(b *testing.B, v *View) {
@@ -58,10 +58,10 @@ var asked = []struct {
 }
 
 // openOnPrimary is what a page of findings opens with.
-var openOnPrimary = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+var openOnPrimary = model.FindingFilter{IssueType: model.SAST, Dedup: true, Primary: true, Statuses: []model.Status{model.StatusOpen}}
 
 // opened asks for all facets of code.
-func opened(f redoubt.FindingFilter) ListQuery {
+func opened(f model.FindingFilter) ListQuery {
 	q := ListQuery{Filter: f, Order: MostSevere, Size: 50, Values: 8}
 	for _, facet := range []Facet{
 		FacetStatus, FacetSeverity, FacetConfidence, FacetProject, FacetProjectTag, FacetRef, FacetRule, FacetCategory,
@@ -87,18 +87,18 @@ func overview(b *testing.B, v *View) {
 	for len(ends) <= 13 {
 		ends = append(ends, ends[len(ends)-1].AddDate(0, 0, 7))
 	}
-	every := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+	every := model.FindingFilter{IssueType: model.SAST, Dedup: true}
 	v.Trend(every, ends)
 	v.Trend(every, []time.Time{now.AddDate(0, 0, -1), now})
 	v.FixTimes(ends[0], every)
-	every.Statuses = []redoubt.Status{redoubt.StatusOpen}
+	every.Statuses = []model.Status{model.StatusOpen}
 	ask(b, v, ListQuery{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetRequest{{Facet: FacetSeverity}}})
 }
 
 func limitPage(b *testing.B, v *View) func() {
 	b.Helper()
 	return func() {
-		p, err := v.Page(context.Background(), redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: openOnPrimary.Statuses}, 0, 3000)
+		p, err := v.Page(context.Background(), model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: openOnPrimary.Statuses}, 0, 3000)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -143,8 +143,8 @@ func (s *bulk) change() {
 	from := rnd.IntN(s.n - 50)
 	fixed := bulkFindings(rnd, from, from+50)
 	for i := range fixed.Findings {
-		fixed.Findings[i].State, fixed.Findings[i].StateUpdatedAt = redoubt.Fixed, now
+		fixed.Findings[i].State, fixed.Findings[i].StateUpdatedAt = model.Fixed, now
 	}
 	batch.Findings = append(batch.Findings, fixed.Findings...)
-	s.extra = []*redoubt.Batch{batch}
+	s.extra = []*model.Batch{batch}
 }

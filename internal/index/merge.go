@@ -6,12 +6,12 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // MergedPage selects one page of two filters' lists in one order, newest first,
 // as View.Page does of one. They are of different issue types.
-func (v *View) MergedPage(ctx context.Context, one, other redoubt.FindingFilter, page, size int) (*Page, error) {
+func (v *View) MergedPage(ctx context.Context, one, other model.FindingFilter, page, size int) (*Page, error) {
 	out := &Page{}
 	v.read(one.IssueType, func(s *state, p *partition) {
 		q := s.part(other.IssueType)
@@ -36,7 +36,7 @@ type mergeable struct {
 	count int
 }
 
-func newMergeable(s *state, p *partition, f *redoubt.FindingFilter) mergeable {
+func newMergeable(s *state, p *partition, f *model.FindingFilter) mergeable {
 	rows := s.selected(p, f)
 	return mergeable{p, rows, int(rows.GetCardinality())}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // mostMissing is how many names of one kind are told; of more, how many there are.
@@ -16,14 +16,14 @@ const mostMissing = 5
 var nameable = []struct {
 	one, many string
 	folded    bool // names are one in any case
-	names     func(*redoubt.FindingFilter) []string
+	names     func(*model.FindingFilter) []string
 	of        func(*project, *rule) []string // of one of the two, in the spelling that names are looked up by
 }{
-	{"project", "projects", true, func(f *redoubt.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return append(slices.Clone(p.oldNames), p.folded) })},
-	{"project tag", "project tags", true, func(f *redoubt.FindingFilter) []string { return f.ProjectTags }, ofProject(func(p *project) []string { return p.tags })},
-	{"rule", "rules", false, func(f *redoubt.FindingFilter) []string { return f.Rules }, ofRule(func(r *rule) []string { return []string{r.name} })},
-	{"ruleset", "rulesets", false, func(f *redoubt.FindingFilter) []string { return f.Rulesets }, ofRule(func(r *rule) []string { return r.rulesets })},
-	{"category", "categories", false, func(f *redoubt.FindingFilter) []string { return f.Categories }, ofRule(func(r *rule) []string { return r.category })},
+	{"project", "projects", true, func(f *model.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return append(slices.Clone(p.oldNames), p.folded) })},
+	{"project tag", "project tags", true, func(f *model.FindingFilter) []string { return f.ProjectTags }, ofProject(func(p *project) []string { return p.tags })},
+	{"rule", "rules", false, func(f *model.FindingFilter) []string { return f.Rules }, ofRule(func(r *rule) []string { return []string{r.name} })},
+	{"ruleset", "rulesets", false, func(f *model.FindingFilter) []string { return f.Rulesets }, ofRule(func(r *rule) []string { return r.rulesets })},
+	{"category", "categories", false, func(f *model.FindingFilter) []string { return f.Categories }, ofRule(func(r *rule) []string { return r.category })},
 }
 
 func ofProject(words func(*project) []string) func(*project, *rule) []string {
@@ -48,7 +48,7 @@ func ofRule(words func(*rule) []string) func(*project, *rule) []string {
 // for a caller who may see some projects only: projects, their tags, rules, rulesets and
 // categories. Nothing where all is there. However many queries there are, each project and
 // each rule is looked at once.
-func (v *View) Missing(visible redoubt.ProjectGlobs, queries ...*PageQuery) [][]string {
+func (v *View) Missing(visible model.ProjectGlobs, queries ...*PageQuery) [][]string {
 	asked := make([]map[string]bool, len(nameable)) // whether it is there, by name
 	for i, kind := range nameable {
 		asked[i] = map[string]bool{}
@@ -72,7 +72,7 @@ func (v *View) Missing(visible redoubt.ProjectGlobs, queries ...*PageQuery) [][]
 }
 
 // find marks what is there of what is asked for, by kind and name.
-func (v *View) find(visible redoubt.ProjectGlobs, asked []map[string]bool) {
+func (v *View) find(visible model.ProjectGlobs, asked []map[string]bool) {
 	mark := func(p *project, r *rule) {
 		for i, kind := range nameable {
 			if len(asked[i]) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Whatever happened, and whatever is asked, the index answers what looking at
@@ -54,9 +54,9 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 			}
 		}
 		checkInvariants(t, w, x)
-		for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-			incremental := written(t, view(t, x), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
-			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget, Clock: clockOfDue})), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+		for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
+			incremental := written(t, view(t, x), model.FindingFilter{IssueType: issueType}, 0, 1000)
+			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget, Clock: clockOfDue})), model.FindingFilter{IssueType: issueType}, 0, 1000)
 			if !bytes.Equal(incremental, rebuilt) {
 				t.Errorf("changes applied one by one give\n%s\nbuilt at once\n%s", incremental, rebuilt)
 			}
@@ -73,7 +73,7 @@ func view(t rapid.TB, x *Index) *View {
 	return v
 }
 
-func written(t rapid.TB, v *View, f redoubt.FindingFilter, page, size int) []byte {
+func written(t rapid.TB, v *View, f model.FindingFilter, page, size int) []byte {
 	t.Helper()
 	p, err := v.Page(context.Background(), f, page, size)
 	if err != nil {
@@ -88,7 +88,7 @@ func written(t rapid.TB, v *View, f redoubt.FindingFilter, page, size int) []byt
 }
 
 // checkList compares every way of reading one filter's list.
-func (w *world) checkList(t *rapid.T, v *View, f redoubt.FindingFilter) {
+func (w *world) checkList(t *rapid.T, v *View, f model.FindingFilter) {
 	want := w.list(f)
 	if n := v.Count(f); n != len(want) {
 		t.Errorf("Count(%+v) = %d, want %d", f, n, len(want))
@@ -116,7 +116,7 @@ func (w *world) checkList(t *rapid.T, v *View, f redoubt.FindingFilter) {
 
 // checkSelection compares the two ways to find a page: by rank, and by a scan of
 // as many rows as happens to be allowed.
-func checkSelection(t *rapid.T, v *View, f redoubt.FindingFilter) {
+func checkSelection(t *rapid.T, v *View, f model.FindingFilter) {
 	skip, size := rapid.IntRange(0, 5).Draw(t, "skip"), rapid.IntRange(1, 5).Draw(t, "size")
 	v.read(f.IssueType, func(s *state, p *partition) {
 		q := s.query(p, &f)
@@ -131,12 +131,12 @@ func checkSelection(t *rapid.T, v *View, f redoubt.FindingFilter) {
 	})
 }
 
-func (w *world) checkTargets(t *rapid.T, v *View, f redoubt.FindingFilter, list []redoubt.IndexedFinding) {
+func (w *world) checkTargets(t *rapid.T, v *View, f model.FindingFilter, list []model.IndexedFinding) {
 	limit := rapid.IntRange(0, 6).Draw(t, "limit")
-	var want []redoubt.Target
+	var want []model.Target
 	var lineages []int64
 	for _, finding := range list[:min(limit, len(list))] {
-		want = append(want, redoubt.Target{FindingID: finding.ID, LineageID: finding.LineageID})
+		want = append(want, model.Target{FindingID: finding.ID, LineageID: finding.LineageID})
 		lineages = append(lineages, finding.LineageID)
 	}
 	got, err := v.Newest(context.Background(), f, limit)
@@ -146,7 +146,7 @@ func (w *world) checkTargets(t *rapid.T, v *View, f redoubt.FindingFilter, list 
 	var ids []int64
 	for _, id := range slices.Sorted(maps.Keys(w.findings)) {
 		finding := w.findings[id]
-		if finding.IssueType == f.IssueType && finding.State != redoubt.StateRemoved && slices.Contains(lineages, finding.LineageID) {
+		if finding.IssueType == f.IssueType && finding.State != model.StateRemoved && slices.Contains(lineages, finding.LineageID) {
 			ids = append(ids, id)
 		}
 	}
@@ -212,8 +212,8 @@ func checkColumns(t *rapid.T, s *state, p *partition) {
 }
 
 // someFilter draws a filter that uses a few of all members.
-func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
-	f := redoubt.FindingFilter{IssueType: redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type")), Dedup: chance(t, "dedup", 40)}
+func (w *world) someFilter(t *rapid.T) model.FindingFilter {
+	f := model.FindingFilter{IssueType: model.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type")), Dedup: chance(t, "dedup", 40)}
 	for range rapid.IntRange(0, 3).Draw(t, "members") {
 		filters[rapid.IntRange(0, len(filters)-1).Draw(t, "member")](t, w, &f)
 	}
@@ -223,7 +223,7 @@ func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
 		f.Named = one(t, "named", nil, []string{"GHSA-1", "GHSA-9"})
 	}
 	if chance(t, "except", 40) {
-		f.Except = &redoubt.FindingFilter{}
+		f.Except = &model.FindingFilter{}
 		for range rapid.IntRange(0, 2).Draw(t, "exceptions") {
 			filters[rapid.IntRange(0, len(filters)-1).Draw(t, "exception")](t, w, f.Except)
 		}
@@ -254,90 +254,90 @@ var (
 )
 
 // filters has one setter for each member of a FindingFilter.
-var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
-	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+var filters = []func(*rapid.T, *world, *model.FindingFilter){
+	func(t *rapid.T, w *world, f *model.FindingFilter) {
 		f.Since = w.now().Add(-time.Duration(rapid.IntRange(0, 8_000_000).Draw(t, "ago")) * time.Microsecond)
 		if id, ok := key(t, "at", w.findings); ok && rapid.Bool().Draw(t, "exact") {
 			f.Since = w.findings[id].RelevantSince.Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "nanosecond")))
 		}
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Ref = one(t, "ref", append(someRefs, "refs/heads/no")...)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Visible = some(t, []string{"acme/**", "*/*", "acme/web/*", "nobody/*", "Acme/Web"})
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Projects = some(t, append([]string{"ACME/API", "acme/web", "über/groß", "ÜBER/GROSS"}, someNames...))
 	},
-	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, w *world, f *model.FindingFilter) {
 		f.ProjectIDs = some(t, append(slices.Sorted(maps.Keys(w.projects)), 99999, -1))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.ProjectTags = some(t, append([]string{"none", "TEAM-Ä"}, someTags...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Visibilities = some(t, []redoubt.Visibility{redoubt.VisibilityUnknown, redoubt.VisibilityPublic, redoubt.VisibilityPrivate})
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Visibilities = some(t, []model.Visibility{model.VisibilityUnknown, model.VisibilityPublic, model.VisibilityPrivate})
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Statuses = someEnum(t, redoubt.StatusFixing) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.TriageReasons = someEnum(t, redoubt.NoTriageReason)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Statuses = someEnum(t, model.StatusFixing) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.TriageReasons = someEnum(t, model.NoTriageReason)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Severities = someEnum(t, redoubt.SeverityCritical)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Severities = someEnum(t, model.SeverityCritical)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Confidences = someEnum(t, redoubt.ConfidenceHigh)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Confidences = someEnum(t, model.ConfidenceHigh)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Modes = someEnum(t, redoubt.ModeBlock) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Modes = someEnum(t, model.ModeBlock) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Rules = some(t, append([]string{"no"}, someRules...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Rulesets = some(t, append([]string{"no"}, someRulesets...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Categories = some(t, someCategory[1:]) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Verdicts = someEnum(t, redoubt.VerdictFalsePositive)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Categories = some(t, someCategory[1:]) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Verdicts = someEnum(t, model.VerdictFalsePositive)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.ComponentTags = some(t, append([]string{"no"}, someComps...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.PRStates = some(t, []string{"open", "merged"}) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Reachabilities = someEnum(t, redoubt.ReachabilityUnknown)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.PRStates = some(t, []string{"open", "merged"}) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Reachabilities = someEnum(t, model.ReachabilityUnknown)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Transitivities = someEnum(t, redoubt.TransitivityUnknown)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Transitivities = someEnum(t, model.TransitivityUnknown)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Malicious = someFlag(t) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Malicious = someFlag(t) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Packages = some(t, append([]string{"no"}, somePackages[1:]...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.EPSS = someEnum(t, redoubt.EPSSHigh) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Exploited = someFlag(t) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Unrated = someFlag(t) },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ProOnly = someFlag(t) },
-	func(_ *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ExcludeHistoric = true },
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.EPSS = someEnum(t, model.EPSSHigh) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Exploited = someFlag(t) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.Unrated = someFlag(t) },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) { f.ProOnly = someFlag(t) },
+	func(_ *rapid.T, _ *world, f *model.FindingFilter) { f.ExcludeHistoric = true },
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.SecretTypes = some(t, append([]string{"no"}, someSecrets[1:]...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.ValidationStates = someEnum(t, redoubt.ValidationError)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.ValidationStates = someEnum(t, model.ValidationError)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Assignees = some(t, append([]string{"no", redoubt.AssigneeNobody}, someUsers...))
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Assignees = some(t, append([]string{"no", model.AssigneeNobody}, someUsers...))
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.EndsBy, _ = EndsBy(one(t, "ends", "7", "30", "any"), someDay)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
-		f.Due = redoubt.DueWithin(some(t, redoubt.DueWindows()), dueNow)
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
+		f.Due = model.DueWithin(some(t, model.DueWindows()), dueNow)
 	},
-	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.DueBefore = dueNow.Truncate(24*time.Hour).AddDate(0, 0, rapid.IntRange(-10, 10).Draw(t, "due before"))
 	},
-	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+	func(t *rapid.T, w *world, f *model.FindingFilter) {
 		f.HasIDs, f.IDs = true, append(slices.Sorted(maps.Keys(w.findings)), 1<<33, -5)[rapid.IntRange(0, len(w.findings)).Draw(t, "from"):]
 	},
 }

@@ -9,13 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // list is what the filter selects, newest first, found by looking at every
 // finding: the rules of semantics §4 in their plainest form.
-func (w *world) list(f redoubt.FindingFilter) []redoubt.IndexedFinding {
-	var out []redoubt.IndexedFinding
+func (w *world) list(f model.FindingFilter) []model.IndexedFinding {
+	var out []model.IndexedFinding
 	for _, finding := range w.findings {
 		if w.inScope(f, finding) && w.accepts(f, finding) && (!f.Dedup || w.stands(f, finding)) {
 			out = append(out, finding)
@@ -25,17 +25,17 @@ func (w *world) list(f redoubt.FindingFilter) []redoubt.IndexedFinding {
 	return out
 }
 
-func newestFirst(a, b redoubt.IndexedFinding) int {
+func newestFirst(a, b model.IndexedFinding) int {
 	return cmp.Or(b.RelevantSince.Compare(a.RelevantSince), cmp.Compare(b.ID, a.ID))
 }
 
 // inScope is what dedup chooses from.
-func (w *world) inScope(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
-	return finding.IssueType == f.IssueType && finding.State != redoubt.StateRemoved && (f.Ref == "" || f.Ref == finding.Ref)
+func (w *world) inScope(f model.FindingFilter, finding model.IndexedFinding) bool {
+	return finding.IssueType == f.IssueType && finding.State != model.StateRemoved && (f.Ref == "" || f.Ref == finding.Ref)
 }
 
 // stands reports whether dedup keeps the finding.
-func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+func (w *world) stands(f model.FindingFilter, finding model.IndexedFinding) bool {
 	best := finding
 	primary := w.projects[finding.ProjectID].Primary()
 	for _, other := range w.findings {
@@ -50,14 +50,14 @@ func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) 
 	return best.ID == finding.ID
 }
 
-func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+func (w *world) accepts(f model.FindingFilter, finding model.IndexedFinding) bool {
 	l := w.lineages[finding.LineageID]
 	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, finding) &&
 		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsDue(f, finding) && w.acceptsPage(f, finding)
 }
 
 // acceptsPage is what the pages filter by beyond the contract.
-func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+func (w *world) acceptsPage(f model.FindingFilter, finding model.IndexedFinding) bool {
 	p, lower := w.projects[finding.ProjectID], strings.ToLower
 	named := false
 	vulnerability := vulnerabilityOf(finding)
@@ -73,7 +73,7 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 	if f.Except == nil {
 		return true
 	}
-	if len(f.Except.Projects) > 0 && w.acceptsProject(redoubt.FindingFilter{Projects: f.Except.Projects}, p) { // by old names too
+	if len(f.Except.Projects) > 0 && w.acceptsProject(model.FindingFilter{Projects: f.Except.Projects}, p) { // by old names too
 		return false
 	}
 	for _, kind := range facetModels {
@@ -86,15 +86,15 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 	return true
 }
 
-func unrated(finding redoubt.IndexedFinding) bool { return bodyOf(finding)["severity_unrated"] == true }
+func unrated(finding model.IndexedFinding) bool { return bodyOf(finding)["severity_unrated"] == true }
 
 // vulnerabilityOf and message read what the body tells, as readers do.
-func vulnerabilityOf(finding redoubt.IndexedFinding) string {
+func vulnerabilityOf(finding model.IndexedFinding) string {
 	name, _ := bodyOf(finding)["vulnerability_identifier"].(string)
 	return name
 }
 
-func (w *world) message(finding redoubt.IndexedFinding) string {
+func (w *world) message(finding model.IndexedFinding) string {
 	if m := w.rules[finding.RuleID].Message; m != "" {
 		return m
 	}
@@ -102,7 +102,7 @@ func (w *world) message(finding redoubt.IndexedFinding) string {
 	return own
 }
 
-func bodyOf(finding redoubt.IndexedFinding) (members map[string]any) {
+func bodyOf(finding model.IndexedFinding) (members map[string]any) {
 	if err := json.Unmarshal([]byte("{"+string(finding.Body)+"}"), &members); err != nil {
 		panic(err)
 	}
@@ -120,7 +120,7 @@ func anyIn[T comparable](accepted, values []T) bool {
 func is(want *bool, got bool) bool { return want == nil || *want == got }
 
 // called tells whether a filter's name means a project: its own, or one that it had and that no project has now.
-func (w *world) called(p redoubt.Project, name string) bool {
+func (w *world) called(p model.Project, name string) bool {
 	if strings.EqualFold(p.Name, name) {
 		return true
 	}
@@ -132,7 +132,7 @@ func (w *world) called(p redoubt.Project, name string) bool {
 	return slices.ContainsFunc(p.OldNames, func(old string) bool { return strings.EqualFold(old, name) })
 }
 
-func (w *world) acceptsProject(f redoubt.FindingFilter, p redoubt.Project) bool {
+func (w *world) acceptsProject(f model.FindingFilter, p model.Project) bool {
 	fold := strings.ToLower
 	return f.Visible.Allows(p.Name) && (len(f.Projects) == 0 || slices.ContainsFunc(f.Projects, func(name string) bool { return w.called(p, name) })) && in(f.ProjectIDs, p.ID) &&
 		anyIn(each1(f.ProjectTags, fold), each1(p.Tags, fold)) && in(f.Visibilities, p.Visibility)
@@ -146,34 +146,34 @@ func each1(in []string, convert func(string) string) []string {
 	return out
 }
 
-func (w *world) acceptsRule(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+func (w *world) acceptsRule(f model.FindingFilter, finding model.IndexedFinding) bool {
 	r := w.rules[finding.RuleID]
 	_, mode := w.strictest(finding)
 	return in(f.Rules, r.Name) && anyIn(f.Rulesets, r.Rulesets) && anyIn(f.Categories, r.Categories()) && in(f.Modes, mode)
 }
 
-func acceptsLineage(f redoubt.FindingFilter, finding redoubt.IndexedFinding, l redoubt.Lineage) bool {
+func acceptsLineage(f model.FindingFilter, finding model.IndexedFinding, l model.Lineage) bool {
 	var tag string
-	var verdict redoubt.Verdict
+	var verdict model.Verdict
 	if a := l.Annotations.Assistant; a != nil && a.Component != nil {
 		tag = a.Component.Tag
 	}
 	if a := l.Annotations.Assistant; a != nil && a.Autotriage != nil {
-		verdict, _ = redoubt.ParseVerdict(a.Autotriage.Verdict)
+		verdict, _ = model.ParseVerdict(a.Autotriage.Verdict)
 	}
 	var prs []string
 	for _, pr := range l.Annotations.ClickToFixPRs {
 		prs = append(prs, pr.State)
 	}
-	return in(f.Statuses, redoubt.StatusOf(finding.State, l.Triage.State)) && in(f.TriageReasons, l.Triage.Reason) &&
-		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, redoubt.BandOf(l.Annotations.EPSS)) &&
+	return in(f.Statuses, model.StatusOf(finding.State, l.Triage.State)) && in(f.TriageReasons, l.Triage.Reason) &&
+		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, model.BandOf(l.Annotations.EPSS)) &&
 		is(f.Exploited, l.Annotations.Exploited) &&
 		in(f.Assignees, assigneeOf(l)) && (f.EndsBy.IsZero() || !l.Triage.Until.IsZero() && !l.Triage.Until.After(f.EndsBy))
 }
 
-func assigneeOf(l redoubt.Lineage) string { return cmp.Or(l.Triage.Assignee, redoubt.AssigneeNobody) }
+func assigneeOf(l model.Lineage) string { return cmp.Or(l.Triage.Assignee, model.AssigneeNobody) }
 
-func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redoubt.Annotations) bool {
+func acceptsRow(f model.FindingFilter, finding model.IndexedFinding, a model.Annotations) bool {
 	if f.HasIDs && !slices.Contains(f.IDs, finding.ID) {
 		return false
 	}
@@ -184,27 +184,27 @@ func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redou
 		(!f.ExcludeHistoric || !finding.Historical) && in(f.SecretTypes, finding.SecretType) && in(f.ValidationStates, finding.ValidationState)
 }
 
-func transitivity(finding redoubt.IndexedFinding) redoubt.Transitivity {
-	if finding.Transitivity == 0 && finding.IssueType == redoubt.SCA {
-		return redoubt.TransitivityUnknown
+func transitivity(finding model.IndexedFinding) model.Transitivity {
+	if finding.Transitivity == 0 && finding.IssueType == model.SCA {
+		return model.TransitivityUnknown
 	}
 	return finding.Transitivity
 }
 
-func reachability(finding redoubt.IndexedFinding, a redoubt.Annotations) redoubt.Reachability {
-	said := finding.Reachability != 0 && finding.Reachability != redoubt.ReachabilityUnknown
+func reachability(finding model.IndexedFinding, a model.Annotations) model.Reachability {
+	said := finding.Reachability != 0 && finding.Reachability != model.ReachabilityUnknown
 	switch {
-	case said, finding.IssueType != redoubt.SCA:
+	case said, finding.IssueType != model.SCA:
 		return finding.Reachability
 	case a.Reachability != 0:
 		return a.Reachability
 	}
-	return redoubt.ReachabilityUnknown
+	return model.ReachabilityUnknown
 }
 
 // shown is the finding's JSON by the contract's tables and semantics §2, built
 // as a map and decoded again.
-func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
+func (w *world) shown(t rapid.TB, finding model.IndexedFinding) any {
 	t.Helper()
 	l := w.lineages[finding.LineageID]
 	p := w.projects[finding.ProjectID]
@@ -216,7 +216,7 @@ func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 	m["confidence"], m["severity"] = finding.Confidence.String(), finding.Severity.String()
 	m["repository"] = map[string]any{"name": p.Name, "url": p.URL}
 	m["state"], m["triage_state"] = finding.State.String(), l.Triage.State.String()
-	m["status"] = redoubt.StatusOf(finding.State, l.Triage.State).String()
+	m["status"] = model.StatusOf(finding.State, l.Triage.State).String()
 	m["triage_reason"], m["triage_comment"] = orNull(l.Triage.Reason.String()), orNull(l.Triage.Comment)
 	if l.Triage.Assignee != "" {
 		m["assignee"] = l.Triage.Assignee
@@ -242,7 +242,7 @@ func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 	return out
 }
 
-func (w *world) showRule(m map[string]any, r redoubt.Rule, expanded any) {
+func (w *world) showRule(m map[string]any, r model.Rule, expanded any) {
 	m["categories"], m["rule_name"] = r.Categories(), r.Name
 	message := any(r.Message)
 	if r.Message == "" {
@@ -254,9 +254,9 @@ func (w *world) showRule(m map[string]any, r redoubt.Rule, expanded any) {
 	}
 }
 
-func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a redoubt.Annotations) {
+func (w *world) showByType(m map[string]any, finding model.IndexedFinding, a model.Annotations) {
 	switch finding.IssueType {
-	case redoubt.SAST:
+	case model.SAST:
 		if p, _ := w.strictest(finding); p.ID != 0 {
 			m["sourcing_policy"] = map[string]any{"id": p.ID, "name": p.Name, "slug": p.Slug}
 		}
@@ -269,23 +269,23 @@ func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a r
 			failures = append(failures, map[string]any{"created_at": timeOrNull(f.CreatedAt), "reason": f.Reason})
 		}
 		m["click_to_fix_prs"], m["click_to_fix_failures"] = prs, failures
-		if a.Assistant != nil && *a.Assistant != (redoubt.Assistant{}) {
+		if a.Assistant != nil && *a.Assistant != (model.Assistant{}) {
 			m["assistant"] = a.Assistant
 		}
-	case redoubt.SCA:
+	case model.SCA:
 		m["epss_score"], m["reachability"] = a.EPSS, reachability(finding, a).String()
-	case redoubt.Secrets:
+	case model.Secrets:
 		m["secret_type"], m["validation_state"], m["historical"] = finding.SecretType, finding.ValidationState.String(), finding.Historical
 	}
 }
 
 // strictest returns the policy that sets the mode of a finding, by its rule or by a
 // condition, and the mode: the first in order of mode, block all, age.
-func (w *world) strictest(finding redoubt.IndexedFinding) (redoubt.Policy, redoubt.PolicyMode) {
+func (w *world) strictest(finding model.IndexedFinding) (model.Policy, model.PolicyMode) {
 	r, p := w.rules[finding.RuleID], w.projects[finding.ProjectID]
 	type said struct {
-		policy redoubt.Policy
-		mode   redoubt.PolicyMode
+		policy model.Policy
+		mode   model.PolicyMode
 	}
 	var all []said
 	for _, pr := range w.policyRules {
@@ -295,7 +295,7 @@ func (w *world) strictest(finding redoubt.IndexedFinding) (redoubt.Policy, redou
 	}
 	for _, policy := range w.policies {
 		if len(all) == 0 && policy.Default && policy.Product == r.IssueType {
-			all = append(all, said{policy, redoubt.ModeMonitor})
+			all = append(all, said{policy, model.ModeMonitor})
 			break
 		}
 	}
@@ -307,10 +307,10 @@ func (w *world) strictest(finding redoubt.IndexedFinding) (redoubt.Policy, redou
 		}
 	}
 	if len(all) == 0 {
-		return redoubt.Policy{}, 0
+		return model.Policy{}, 0
 	}
 	blocksAll := func(s said) int {
-		if s.mode == redoubt.ModeBlock && s.policy.BlockAll {
+		if s.mode == model.ModeBlock && s.policy.BlockAll {
 			return 1
 		}
 		return 0
@@ -343,13 +343,13 @@ func unmarshal(t rapid.TB, text []byte, into any) {
 }
 
 // meets reports whether a finding meets all members of a condition.
-func (w *world) meets(c redoubt.PolicyCondition, finding redoubt.IndexedFinding) bool {
+func (w *world) meets(c model.PolicyCondition, finding model.IndexedFinding) bool {
 	a := w.lineages[finding.LineageID].Annotations
 	reach := reachability(finding, a)
 	fixes, _ := bodyOf(finding)["fix_recommendations"].([]any)
 	return finding.Severity >= c.Severity && finding.Confidence >= c.Confidence &&
-		(!c.Reachable || reach == redoubt.Reachable || reach == redoubt.AlwaysReachable) &&
+		(!c.Reachable || reach == model.Reachable || reach == model.AlwaysReachable) &&
 		(c.EPSS == 0 || a.EPSS != nil && a.EPSS.Score >= c.EPSS) && (!c.Exploited || a.Exploited) && (!c.Malicious || finding.Malicious) &&
-		(!c.Fixable || len(fixes) > 0) && (!c.Direct || finding.Transitivity == redoubt.Direct) &&
-		(c.GraceDays == 0 || clockOfDue().Sub(finding.RelevantSince) >= time.Duration(c.GraceDays)*24*time.Hour) && redoubt.CoversRef(c.Branches, finding.Ref)
+		(!c.Fixable || len(fixes) > 0) && (!c.Direct || finding.Transitivity == model.Direct) &&
+		(c.GraceDays == 0 || clockOfDue().Sub(finding.RelevantSince) >= time.Duration(c.GraceDays)*24*time.Hour) && model.CoversRef(c.Branches, finding.Ref)
 }

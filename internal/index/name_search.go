@@ -6,7 +6,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // NameKind is what a name is of.
@@ -25,9 +25,9 @@ type NameHit struct {
 	Kind      NameKind
 	ID        int64 // of a project; 0 of others
 	Name      string
-	Rank      int               // as it was ranked
-	IssueType redoubt.IssueType // of the findings that have it: where most are open; 0 where none has it
-	Open      int               // findings that are open, each once
+	Rank      int             // as it was ranked
+	IssueType model.IssueType // of the findings that have it: where most are open; 0 where none has it
+	Open      int             // findings that are open, each once
 }
 
 // NameRank says how good a name is, lower is better, and whether it is a hit at all. Names
@@ -37,14 +37,14 @@ type NameRank func(kind NameKind, name string) (rank int, hit bool)
 // SearchNames finds the best names of each kind, limit of each, by kind: of all projects
 // that may be seen, and of the rules of code and secrets, packages and vulnerabilities that
 // findings in them have. Of names as good as each other the shorter come first.
-func (v *View) SearchNames(visible redoubt.ProjectGlobs, limit int, rank NameRank) []NameHit {
+func (v *View) SearchNames(visible model.ProjectGlobs, limit int, rank NameRank) []NameHit {
 	v.d.mu.RLock()
 	defer v.d.mu.RUnlock()
 	n := &nameSearch{s: v.d.state, rank: rank, limit: limit}
 	for _, p := range n.s.parts {
-		f := redoubt.FindingFilter{IssueType: p.issueType, Visible: visible}
+		f := model.FindingFilter{IssueType: p.issueType, Visible: visible}
 		seen := n.s.selected(p, &f)
-		f.Statuses, f.Dedup = []redoubt.Status{redoubt.StatusOpen}, true
+		f.Statuses, f.Dedup = []model.Status{model.StatusOpen}, true
 		n.scopes = append(n.scopes, nameScope{p, seen, n.s.selected(p, &f)})
 	}
 	return slices.Concat(n.projects(visible), n.rules(), n.packages(), n.vulnerabilities())
@@ -64,7 +64,7 @@ type nameScope struct {
 	seen, open *roaring.Bitmap
 }
 
-func (n *nameSearch) projects(visible redoubt.ProjectGlobs) []NameHit {
+func (n *nameSearch) projects(visible model.ProjectGlobs) []NameHit {
 	best := n.best(NameOfProject)
 	for number, p := range n.s.projects.entries {
 		if p == nil || !visible.Allows(p.name) {
@@ -81,7 +81,7 @@ func (n *nameSearch) projects(visible redoubt.ProjectGlobs) []NameHit {
 // is found itself.
 func (n *nameSearch) rules() []NameHit {
 	of := *n
-	of.scopes = slices.DeleteFunc(slices.Clone(n.scopes), func(s nameScope) bool { return s.p.issueType == redoubt.SCA })
+	of.scopes = slices.DeleteFunc(slices.Clone(n.scopes), func(s nameScope) bool { return s.p.issueType == model.SCA })
 	best := n.best(NameOfRule)
 	for name, numbers := range n.s.rulesByName {
 		if hit, good := best.wants(name, 0); good && of.seen(byRule, numbers...) {
@@ -109,7 +109,7 @@ func (n *nameSearch) vulnerabilities() []NameHit {
 	if !slices.ContainsFunc(texts, func(name string) bool { _, good := best.wants(name, 0); return good }) {
 		return nil
 	}
-	scope := n.scopes[redoubt.SCA-1]
+	scope := n.scopes[model.SCA-1]
 	column := scope.p.columns[namedVuln]
 	there, open := make([]int, len(texts)), make([]int, len(texts))
 	if column != nil {
@@ -125,7 +125,7 @@ func (n *nameSearch) vulnerabilities() []NameHit {
 			continue
 		}
 		if hit, good := best.wants(name, 0); good {
-			hit.IssueType, hit.Open = redoubt.SCA, open[number]
+			hit.IssueType, hit.Open = model.SCA, open[number]
 			best.put(hit)
 		}
 	}
@@ -202,5 +202,5 @@ func (h NameHit) compare(other NameHit) int {
 }
 
 func (b *bestNames) hits() []NameHit {
-	return redoubt.Map(b.list, func(r rankedName) NameHit { return r.NameHit })
+	return model.Map(b.list, func(r rankedName) NameHit { return r.NameHit })
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // BenchmarkSearchNames looks through the names of a million findings of 400 projects,
@@ -19,13 +19,13 @@ func BenchmarkSearchNames(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	list := ListQuery{Filter: redoubt.FindingFilter{IssueType: redoubt.SCA, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}, Size: 50, Values: 10, Now: bulkBegin}
+	list := ListQuery{Filter: model.FindingFilter{IssueType: model.SCA, Dedup: true, Statuses: []model.Status{model.StatusOpen}}, Size: 50, Values: 10, Now: bulkBegin}
 	for _, f := range []Facet{FacetSeverity, FacetStatus, FacetProject, FacetRule, FacetPackage, FacetEPSS, FacetReachability, FacetAssignee} {
 		list.Facets = append(list.Facets, FacetRequest{Facet: f})
 	}
 	for _, c := range []struct {
 		name, text string
-		visible    redoubt.ProjectGlobs
+		visible    model.ProjectGlobs
 	}{
 		{name: "in every name", text: "-"},
 		{name: "in none", text: "no-such-name"},
@@ -34,7 +34,7 @@ func BenchmarkSearchNames(b *testing.B) {
 		{name: "300 letters", text: strings.Repeat("abc", 100)},
 		{name: "signs", text: "%%__''"},
 		{name: "right to left", text: "עברית"},
-		{name: "bound to projects", text: "-", visible: redoubt.ProjectGlobs{"acme/service-1*"}},
+		{name: "bound to projects", text: "-", visible: model.ProjectGlobs{"acme/service-1*"}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			beside(b, func() {}, func() {
@@ -53,11 +53,11 @@ func BenchmarkSearchNames(b *testing.B) {
 // supplied has findings in dependencies.
 type supplied struct{ bulk }
 
-func (s *supplied) Feed(ctx context.Context, id, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.bulk.Feed(ctx, id, since, func(b *redoubt.Batch) error {
+func (s *supplied) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			f := &b.Findings[i]
-			f.IssueType, f.Package = redoubt.SCA, fmt.Sprintf("@acme/library-%d", f.ID%40_000)
+			f.IssueType, f.Package = model.SCA, fmt.Sprintf("@acme/library-%d", f.ID%40_000)
 			f.Body = fmt.Appendf(nil, `"rule_message":null,"location":{"line":1},"vulnerability_identifier":"CVE-2024-%d"`, f.ID%20_000)
 		}
 		return take(b)

@@ -10,7 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Whatever happened, names are found as by looking at every finding that may be seen.
@@ -24,7 +24,7 @@ func TestNamesAreFoundAsByLookingAtEachFinding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			visible := rapid.SampledFrom([]redoubt.ProjectGlobs{nil, {"acme/*"}, {"*/web"}, {"nobody/**"}}).Draw(t, "visible")
+			visible := rapid.SampledFrom([]model.ProjectGlobs{nil, {"acme/*"}, {"*/web"}, {"nobody/**"}}).Draw(t, "visible")
 			text := rapid.SampledFrom([]string{"", "a", "o", "-", "acme/", "cve", "no such name"}).Draw(t, "text")
 			limit := rapid.IntRange(1, 4).Draw(t, "limit")
 			rank := func(kind NameKind, name string) (int, bool) {
@@ -38,7 +38,7 @@ func TestNamesAreFoundAsByLookingAtEachFinding(t *testing.T) {
 }
 
 // names are the best of each kind.
-func (w *world) names(visible redoubt.ProjectGlobs, limit int, rank NameRank) []NameHit {
+func (w *world) names(visible model.ProjectGlobs, limit int, rank NameRank) []NameHit {
 	type key struct {
 		kind NameKind
 		name string
@@ -51,12 +51,12 @@ func (w *world) names(visible redoubt.ProjectGlobs, limit int, rank NameRank) []
 			hits[key{NameOfProject, p.Name, p.ID}] = NameHit{Kind: NameOfProject, ID: p.ID, Name: p.Name}
 		}
 	}
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		f := redoubt.FindingFilter{IssueType: t, Visible: visible}
+	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
+		f := model.FindingFilter{IssueType: t, Visible: visible}
 		counts := map[key]int{}
-		each := func(found redoubt.IndexedFinding, n int) {
+		each := func(found model.IndexedFinding, n int) {
 			names := []key{{NameOfProject, w.projects[found.ProjectID].Name, found.ProjectID}, {NameOfPackage, found.Package, 0}}
-			if t == redoubt.SCA {
+			if t == model.SCA {
 				names = append(names, key{NameOfVulnerability, strings.ToLower(vulnerabilityOf(found)), 0})
 			} else {
 				names = append(names, key{NameOfRule, w.rules[found.RuleID].Name, 0})
@@ -68,7 +68,7 @@ func (w *world) names(visible redoubt.ProjectGlobs, limit int, rank NameRank) []
 		for _, found := range w.list(f) {
 			each(found, 0)
 		}
-		f.Dedup, f.Statuses = true, []redoubt.Status{redoubt.StatusOpen}
+		f.Dedup, f.Statuses = true, []model.Status{model.StatusOpen}
 		for _, found := range w.list(f) {
 			each(found, 1)
 		}

@@ -3,11 +3,11 @@ package index
 import (
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // narrow adds what the pages filter by beyond the contract.
-func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
+func (s *state) narrow(p *partition, q *query, f *model.FindingFilter) {
 	if f.Primary {
 		q.add(byPrimary, []uint32{1})
 	}
@@ -21,19 +21,19 @@ func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 
 // exceptions returns, for each list of values in a filter, the rows that have
 // one of them.
-func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bitmap {
+func (s *state) exceptions(p *partition, f *model.FindingFilter) []*roaring.Bitmap {
 	q := &query{}
 	if f.Ref != "" {
 		q.add(byRef, s.refs.find([]string{f.Ref}))
 	}
-	for _, one := range []redoubt.FindingFilter{
+	for _, one := range []model.FindingFilter{
 		{Projects: f.Projects}, {ProjectIDs: f.ProjectIDs}, {ProjectTags: f.ProjectTags}, {Visibilities: f.Visibilities},
 	} {
 		if numbers, all := s.projectsOf(&one); !all {
 			q.add(byProject, numbers)
 		}
 	}
-	for _, one := range []redoubt.FindingFilter{{Rules: f.Rules}, {Rulesets: f.Rulesets}, {Categories: f.Categories}} {
+	for _, one := range []model.FindingFilter{{Rules: f.Rules}, {Rulesets: f.Rulesets}, {Categories: f.Categories}} {
 		if numbers, all := s.rulesOf(&one); !all {
 			q.add(byRule, numbers)
 		}

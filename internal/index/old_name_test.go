@@ -3,7 +3,7 @@ package index
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestOldNamesSelect finds the findings of a project by a name that it had, in any case, until
@@ -12,10 +12,10 @@ func TestOldNamesSelect(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1, 2)
-	w.putProject(redoubt.Project{ID: 1, Name: "acme/api", OldNames: []string{"acme/Old", "acme/older"}})
+	w.putProject(model.Project{ID: 1, Name: "acme/api", OldNames: []string{"acme/Old", "acme/older"}})
 	w.commit()
 	selected := func(v *View, projects ...string) int {
-		return v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: projects})
+		return v.Count(model.FindingFilter{IssueType: model.SAST, Projects: projects})
 	}
 	v := view(t, New(w, Options{}))
 	all := selected(v, "acme/api")
@@ -27,10 +27,10 @@ func TestOldNamesSelect(t *testing.T) {
 			t.Errorf("%s selects %d, want %d", name, got, want)
 		}
 	}
-	if got := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: []string{"acme/old"}, Visible: redoubt.ProjectGlobs{"other/*"}}); got != 0 {
+	if got := v.Count(model.FindingFilter{IssueType: model.SAST, Projects: []string{"acme/old"}, Visible: model.ProjectGlobs{"other/*"}}); got != 0 {
 		t.Errorf("who may not see the project has %d of it by its old name", got)
 	}
-	w.putProject(redoubt.Project{ID: 2, Name: "acme/OLD"})
+	w.putProject(model.Project{ID: 2, Name: "acme/OLD"})
 	w.commit()
 	if got := selected(view(t, New(w, Options{})), "acme/old"); got != 0 {
 		t.Errorf("a name that another project has by now selects %d", got)

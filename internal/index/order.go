@@ -5,7 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Order is how a listing is sorted.
@@ -45,10 +45,10 @@ func ParseOrder(word string) (Order, bool) {
 }
 
 // Fits reports whether findings of an issue type have what the order sorts by.
-func (o Order) Fits(t redoubt.IssueType) bool { return o < MostLikely || t == redoubt.SCA }
+func (o Order) Fits(t model.IssueType) bool { return o < MostLikely || t == model.SCA }
 
 // Orders lists the orders of an issue type.
-func Orders(t redoubt.IssueType) (out []Order) {
+func Orders(t model.IssueType) (out []Order) {
 	for o := range Order(len(orderNames)) {
 		if o.Fits(t) {
 			out = append(out, o)
@@ -59,9 +59,9 @@ func Orders(t redoubt.IssueType) (out []Order) {
 
 // What classes of rows come first: of a field's values, those that are not here come last.
 var (
-	worstFirst       = []uint8{uint8(redoubt.SeverityCritical), uint8(redoubt.SeverityHigh), uint8(redoubt.SeverityMedium), uint8(redoubt.SeverityLow)}
+	worstFirst       = []uint8{uint8(model.SeverityCritical), uint8(model.SeverityHigh), uint8(model.SeverityMedium), uint8(model.SeverityLow)}
 	mildestFirst     = reversed(worstFirst)
-	mostReachable    = []uint8{uint8(redoubt.AlwaysReachable), uint8(redoubt.Reachable), uint8(redoubt.ConditionallyReachable), uint8(redoubt.ReachabilityUnknown), uint8(redoubt.Unreachable)}
+	mostReachable    = []uint8{uint8(model.AlwaysReachable), uint8(model.Reachable), uint8(model.ConditionallyReachable), uint8(model.ReachabilityUnknown), uint8(model.Unreachable)}
 	leastReachable   = reversed(mostReachable)
 	exploitedAtFirst = []uint8{flagYes, flagNo}
 )
@@ -123,7 +123,7 @@ const (
 	noScore    = 0
 )
 
-func packScore(e *redoubt.EPSS) uint32 {
+func packScore(e *model.EPSS) uint32 {
 	if e == nil {
 		return noScore
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // scoredBulk is a bulk of the supply chain. Of the worst kind, every finding has the same
@@ -14,16 +14,16 @@ type scoredBulk struct {
 	equal bool
 }
 
-func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.bulk.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			f := &b.Findings[i]
-			f.IssueType, f.Reachability, f.State = redoubt.SCA, redoubt.Reachability(f.ID%5+1), redoubt.Unresolved
+			f.IssueType, f.Reachability, f.State = model.SCA, model.Reachability(f.ID%5+1), model.Unresolved
 			score := float64(f.LineageID%100_000) / 100_000
 			if s.equal {
-				score, f.Reachability, f.Severity = 0.5, redoubt.Reachable, redoubt.SeverityHigh
+				score, f.Reachability, f.Severity = 0.5, model.Reachable, model.SeverityHigh
 			}
-			b.Lineages = append(b.Lineages, redoubt.Lineage{ID: f.LineageID, Annotations: redoubt.Annotations{EPSS: &redoubt.EPSS{Score: score}, Exploited: f.ID%50 == 0}})
+			b.Lineages = append(b.Lineages, model.Lineage{ID: f.LineageID, Annotations: model.Annotations{EPSS: &model.EPSS{Score: score}, Exploited: f.ID%50 == 0}})
 		}
 		return take(b)
 	})
@@ -38,10 +38,10 @@ func BenchmarkOrder(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		q := ListQuery{Filter: redoubt.FindingFilter{IssueType: redoubt.SCA}, Size: 50}
+		q := ListQuery{Filter: model.FindingFilter{IssueType: model.SCA}, Size: 50}
 		limit := q
 		limit.Order = MostSevere
-		for _, o := range Orders(redoubt.SCA) {
+		for _, o := range Orders(model.SCA) {
 			for page, skip := range map[string]int{"first": 0, "middle": 500_000} {
 				q.Order, q.Skip, limit.Skip = o, skip, skip
 				b.Run(kind+"/"+o.String()+"/"+page, func(b *testing.B) {

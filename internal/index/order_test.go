@@ -10,22 +10,22 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // undated are the orders that need no due dates, which tests of their own draw.
-var undated = slices.DeleteFunc(Orders(redoubt.SCA), func(o Order) bool { return o == Soonest || o == LatestDue })
+var undated = slices.DeleteFunc(Orders(model.SCA), func(o Order) bool { return o == Soonest || o == LatestDue })
 
 // rank is what an order sorts a finding by, the least first.
-func (w *world) rank(o Order, f redoubt.IndexedFinding) float64 {
+func (w *world) rank(o Order, f model.IndexedFinding) float64 {
 	a := w.lineages[f.LineageID].Annotations
-	first := func(values []redoubt.Reachability) float64 {
+	first := func(values []model.Reachability) float64 {
 		if i := slices.Index(values, reachability(f, a)); i >= 0 {
 			return float64(i)
 		}
 		return float64(len(values))
 	}
-	reachable := []redoubt.Reachability{redoubt.AlwaysReachable, redoubt.Reachable, redoubt.ConditionallyReachable, redoubt.ReachabilityUnknown, redoubt.Unreachable}
+	reachable := []model.Reachability{model.AlwaysReachable, model.Reachable, model.ConditionallyReachable, model.ReachabilityUnknown, model.Unreachable}
 	switch o {
 	case MostSevere:
 		return -float64(f.Severity)
@@ -57,12 +57,12 @@ func (w *world) rank(o Order, f redoubt.IndexedFinding) float64 {
 }
 
 // ordered is the page of a list, newest first, that a question asks for.
-func (w *world) ordered(list []redoubt.IndexedFinding, q ListQuery) (ids []int64) {
+func (w *world) ordered(list []model.IndexedFinding, q ListQuery) (ids []int64) {
 	list = slices.Clone(list)
 	if q.Order == Oldest {
 		slices.Reverse(list)
 	}
-	slices.SortStableFunc(list, func(a, b redoubt.IndexedFinding) int { return cmp.Compare(w.rank(q.Order, a), w.rank(q.Order, b)) })
+	slices.SortStableFunc(list, func(a, b model.IndexedFinding) int { return cmp.Compare(w.rank(q.Order, a), w.rank(q.Order, b)) })
 	for i, f := range list {
 		if i >= q.Skip && i < q.Skip+q.Size {
 			ids = append(ids, f.ID)
@@ -72,7 +72,7 @@ func (w *world) ordered(list []redoubt.IndexedFinding, q ListQuery) (ids []int64
 }
 
 // pagesOf reads a list to its end in pages.
-func pagesOf(t *rapid.T, v *View, f redoubt.FindingFilter, o Order, size int) (ids []int64) {
+func pagesOf(t *rapid.T, v *View, f model.FindingFilter, o Order, size int) (ids []int64) {
 	for skip := 0; ; skip += size {
 		answer, err := v.List(context.Background(), ListQuery{Filter: f, Order: o, Skip: skip, Size: size})
 		if err != nil {
@@ -92,8 +92,8 @@ func TestPagesOfEveryOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 20, Clock: clockOfDue})
-		for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA} {
-			w.putPolicy(redoubt.Policy{ID: int64(product), Product: product, Default: true, Due: redoubt.DueDays{Critical: 3, High: 7, Medium: 7}})
+		for _, product := range []model.IssueType{model.SAST, model.SCA} {
+			w.putPolicy(model.Policy{ID: int64(product), Product: product, Default: true, Due: model.DueDays{Critical: 3, High: 7, Medium: 7}})
 		}
 		for range rapid.IntRange(5, 25).Draw(t, "commits") {
 			w.step(t)
@@ -101,7 +101,7 @@ func TestPagesOfEveryOrder(t *testing.T) {
 		}
 		v := view(t, x)
 		size := rapid.IntRange(1, 5).Draw(t, "size")
-		for _, f := range []redoubt.FindingFilter{{IssueType: redoubt.SAST}, {IssueType: redoubt.SCA}, {IssueType: redoubt.SCA, Dedup: true}} {
+		for _, f := range []model.FindingFilter{{IssueType: model.SAST}, {IssueType: model.SCA}, {IssueType: model.SCA, Dedup: true}} {
 			list := w.list(f)
 			for _, o := range undated {
 				want := w.ordered(list, ListQuery{Order: o, Size: len(list)})
@@ -120,7 +120,7 @@ func TestPagesOfEveryOrder(t *testing.T) {
 }
 
 func TestWordsOfOrders(t *testing.T) {
-	for _, o := range Orders(redoubt.SCA) {
+	for _, o := range Orders(model.SCA) {
 		if got, ok := ParseOrder(o.String()); !ok || got != o {
 			t.Errorf("%q is read as %d, %v", o, got, ok)
 		}
@@ -130,7 +130,7 @@ func TestWordsOfOrders(t *testing.T) {
 			t.Errorf("%q is read as %s", word, o)
 		}
 	}
-	if MostLikely.Fits(redoubt.SAST) || !MostLikely.Fits(redoubt.SCA) || !LatestDue.Fits(redoubt.Secrets) {
+	if MostLikely.Fits(model.SAST) || !MostLikely.Fits(model.SCA) || !LatestDue.Fits(model.Secrets) {
 		t.Error("scores are of the supply chain alone, due dates of all")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Page is a selected page: copies of its rows and what they refer to, which
@@ -17,7 +17,7 @@ type Page struct {
 }
 
 type item struct {
-	issueType redoubt.IssueType
+	issueType model.IssueType
 
 	row     row
 	ref     string
@@ -42,7 +42,7 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 			it.note = s.lineages.entries[r.lineage].note
 		}
 		it.secret = s.secrets.wire[r.secret]
-		if it.issueType == redoubt.SAST {
+		if it.issueType == model.SAST {
 			it.source = s.stanceOn(it.issueType, r).source
 		}
 		it.body, it.due = from.bodies.get(r.body), s.dueDay(from.issueType, r)
@@ -109,7 +109,7 @@ func (p *Page) WriteTo(w io.Writer) (int64, error) {
 }
 
 // each hands the findings over one by one, in the contract's shape.
-func (p *Page) each(take func(t redoubt.IssueType, finding []byte) error) error {
+func (p *Page) each(take func(t model.IssueType, finding []byte) error) error {
 	e := encoder{today: p.today}
 	var buf []byte
 	for i := range p.items {

@@ -4,25 +4,25 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // PageQuery is what the query of a findings page means, for who keeps it.
 type PageQuery struct {
-	Filter redoubt.FindingFilter
+	Filter model.FindingFilter
 	Order  Order
 	Text   string // the query in the one spelling that the page has for it
 }
 
 // For puts a user's name in place of @me, which nobody is called.
 func (q *PageQuery) For(user string) {
-	for _, f := range []*redoubt.FindingFilter{&q.Filter, q.Filter.Except} {
+	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
 		if f == nil || user == "" {
 			continue
 		}
 		f.Assignees = slices.Clone(f.Assignees)
 		for i, name := range f.Assignees {
-			if name == redoubt.AssigneeMe {
+			if name == model.AssigneeMe {
 				f.Assignees[i] = user
 			}
 		}
@@ -31,8 +31,8 @@ func (q *PageQuery) For(user string) {
 
 // AboutMe reports whether a query names @me, so that somebody has to ask.
 func (q *PageQuery) AboutMe() bool {
-	for _, f := range []*redoubt.FindingFilter{&q.Filter, q.Filter.Except} {
-		if f != nil && slices.Contains(f.Assignees, redoubt.AssigneeMe) {
+	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
+		if f != nil && slices.Contains(f.Assignees, model.AssigneeMe) {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func (q *PageQuery) AboutMe() bool {
 }
 
 // Sorted selects one page of the filter's list in an order, as Page does of the newest.
-func (v *View) Sorted(ctx context.Context, f redoubt.FindingFilter, o Order, page, size int) (*Page, error) {
+func (v *View) Sorted(ctx context.Context, f model.FindingFilter, o Order, page, size int) (*Page, error) {
 	if o == Newest {
 		return v.Page(ctx, f, page, size)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -21,10 +21,10 @@ var update = flag.Bool("update", false, "write golden files anew")
 func TestFindingsOnTheWire(t *testing.T) {
 	w := goldenWorld(t)
 	v := view(t, New(w, Options{BodyCache: 1 << 20}))
-	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		t.Run(issueType.String(), func(t *testing.T) {
 			var got bytes.Buffer
-			if err := json.Indent(&got, written(t, v, redoubt.FindingFilter{IssueType: issueType}, 0, 100), "", "  "); err != nil {
+			if err := json.Indent(&got, written(t, v, model.FindingFilter{IssueType: issueType}, 0, 100), "", "  "); err != nil {
 				t.Fatal(err)
 			}
 			got.WriteByte('\n')
@@ -55,16 +55,16 @@ func goldenWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld()
 	seed(w)
-	w.putPolicy(redoubt.Policy{ID: 2, Name: "Strict \"one\"", Slug: "strict", Product: redoubt.SAST})
-	w.putPolicyRule(redoubt.PolicyRule{ID: 2, PolicyID: 2, Rule: redoubt.Rule{Name: "go.sql.injection"}, Mode: redoubt.ModeBlock})
-	w.putRule(redoubt.Rule{ID: 2, Name: "imported.rule", Confidence: 1})
-	full := redoubt.Lineage{ID: 10, ProjectID: 1, Annotations: goldenAnnotations(t), Triage: redoubt.Triage{
-		State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "Seen <twice> & \"checked\".", At: time.Date(2024, 5, 28, 6, 38, 54, 962_941_000, time.UTC),
+	w.putPolicy(model.Policy{ID: 2, Name: "Strict \"one\"", Slug: "strict", Product: model.SAST})
+	w.putPolicyRule(model.PolicyRule{ID: 2, PolicyID: 2, Rule: model.Rule{Name: "go.sql.injection"}, Mode: model.ModeBlock})
+	w.putRule(model.Rule{ID: 2, Name: "imported.rule", Confidence: 1})
+	full := model.Lineage{ID: 10, ProjectID: 1, Annotations: goldenAnnotations(t), Triage: model.Triage{
+		State: model.TriageIgnored, Reason: model.FalsePositive, Comment: "Seen <twice> & \"checked\".", At: time.Date(2024, 5, 28, 6, 38, 54, 962_941_000, time.UTC),
 	}}
-	bare := redoubt.Lineage{ID: 11, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+	bare := model.Lineage{ID: 11, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged}}
 	w.putLineage(full)
 	w.putLineage(bare)
-	for i, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for i, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		f := goldenFinding(t, issueType)
 		f.ID, f.LineageID, f.RuleID = int64(i*2+2), full.ID, 1
 		w.putFinding(f)
@@ -75,27 +75,27 @@ func goldenWorld(t *testing.T) *world {
 	return w
 }
 
-func goldenFinding(t *testing.T, issueType redoubt.IssueType) redoubt.IndexedFinding {
+func goldenFinding(t *testing.T, issueType model.IssueType) model.IndexedFinding {
 	t.Helper()
 	message := "Found \"it\" in <b>."
-	body := redoubt.Body{
-		RuleMessage: &message, Location: redoubt.WireLocation{Column: 1, EndColumn: 9, EndLine: 3, FilePath: "src/a.go", Line: 3},
+	body := model.Body{
+		RuleMessage: &message, Location: model.WireLocation{Column: 1, EndColumn: 9, EndLine: 3, FilePath: "src/a.go", Line: 3},
 		LineOfCodeURL: "https://git.example/acme/api/blob/main/src/a.go#L3", MatchBasedID: "abc_0", SyntacticID: "def",
 	}
-	f := redoubt.IndexedFinding{Finding: redoubt.Finding{
-		IssueType: issueType, ProjectID: 1, Ref: "refs/heads/main", State: redoubt.Unresolved, Severity: redoubt.SeverityHigh,
-		Confidence: redoubt.ConfidenceMedium, FirstScanID: 77, CreatedAt: time.Date(2024, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)),
+	f := model.IndexedFinding{Finding: model.Finding{
+		IssueType: issueType, ProjectID: 1, Ref: "refs/heads/main", State: model.Unresolved, Severity: model.SeverityHigh,
+		Confidence: model.ConfidenceMedium, FirstScanID: 77, CreatedAt: time.Date(2024, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)),
 		RelevantSince: time.Date(2024, 2, 2, 3, 4, 5, 600_000_000, time.UTC), StateUpdatedAt: time.Date(2024, 2, 3, 0, 0, 0, 1_000, time.UTC),
 	}}
 	switch issueType {
-	case redoubt.SCA:
-		f.Reachability, f.Transitivity, f.Package = redoubt.ReachabilityUnknown, redoubt.Direct, "lodash"
-		body.SCABody = &redoubt.SCABody{
-			FixRecommendations: []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}},
-			FoundDependency:    redoubt.FoundDependency{Ecosystem: "npm", Package: "lodash", Transitivity: "direct", Version: "4.17.20"},
+	case model.SCA:
+		f.Reachability, f.Transitivity, f.Package = model.ReachabilityUnknown, model.Direct, "lodash"
+		body.SCABody = &model.SCABody{
+			FixRecommendations: []model.Fix{{Package: "lodash", Version: "4.17.21"}},
+			FoundDependency:    model.FoundDependency{Ecosystem: "npm", Package: "lodash", Transitivity: "direct", Version: "4.17.20"},
 		}
-	case redoubt.Secrets:
-		f.SecretType, f.ValidationState, f.Historical = "AWS", redoubt.ConfirmedValid, true
+	case model.Secrets:
+		f.SecretType, f.ValidationState, f.Historical = "AWS", model.ConfirmedValid, true
 	}
 	var err error
 	if f.Body, err = body.Members(); err != nil {
@@ -104,7 +104,7 @@ func goldenFinding(t *testing.T, issueType redoubt.IssueType) redoubt.IndexedFin
 	return f
 }
 
-func goldenAnnotations(t *testing.T) (a redoubt.Annotations) {
+func goldenAnnotations(t *testing.T) (a model.Annotations) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(`{
 		"assistant": {
@@ -120,7 +120,7 @@ func goldenAnnotations(t *testing.T) (a redoubt.Annotations) {
 	}`), &a); err != nil {
 		t.Fatal(err)
 	}
-	a.Reachability = redoubt.ConditionallyReachable
+	a.Reachability = model.ConditionallyReachable
 	return a
 }
 
@@ -130,7 +130,7 @@ func TestWritingAllocatesNothingPerFinding(t *testing.T) {
 	cost := func(size int) float64 {
 		var sink sink
 		return testing.AllocsPerRun(20, func() {
-			p, err := v.Page(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, size)
+			p, err := v.Page(t.Context(), model.FindingFilter{IssueType: model.SAST}, 0, size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestNoLockIsHeldWhileWriting(t *testing.T) {
 	body := `"rule_message":"` + strings.Repeat("m", 20_000) + `"`
 	add(w, body, span(1, 100)...)
 	x := New(w, Options{BodyCache: 1 << 30})
-	p, err := view(t, x).Page(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, 100)
+	p, err := view(t, x).Page(t.Context(), model.FindingFilter{IssueType: model.SAST}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestWritingStopsAtTheFirstError(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, `"rule_message":"`+strings.Repeat("m", 300_000)+`"`, span(1, 9)...)
-	p, err := view(t, New(w, Options{})).Page(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, 100)
+	p, err := view(t, New(w, Options{})).Page(t.Context(), model.FindingFilter{IssueType: model.SAST}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package index
 import (
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // partition holds the findings of one issue type that lists may show. Rows
@@ -11,7 +11,7 @@ import (
 // changes in place keeps its ordinal; one with a new relevant_since gets the
 // last ordinal and leaves a dead one.
 type partition struct {
-	issueType redoubt.IssueType
+	issueType model.IssueType
 	rows      []row
 	columns   columns
 	where     map[uint32]uint32 // finding id to ordinal
@@ -26,7 +26,7 @@ type partition struct {
 	empty   bool // nothing was built yet: every row is late
 }
 
-func newPartition(t redoubt.IssueType, bodies *arena) *partition {
+func newPartition(t model.IssueType, bodies *arena) *partition {
 	return &partition{
 		issueType: t, where: map[uint32]uint32{}, listed: roaring.New(), bodies: bodies,
 		touched: map[uint32]bool{}, late: lateRows{where: map[uint32]int{}}, empty: true,

@@ -5,21 +5,21 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // audience is the projects that the same policies are for: what policies say of
 // a rule differs from audience to audience, not from project to project. There
 // are few, since few policies are for some projects only.
 type audience struct {
-	policies   []int64                   // ascending
-	conditions []*condition              // of the policies, those that are for the projects
-	due        [redoubt.Secrets]dueTable // by issue type - 1
+	policies   []int64                 // ascending
+	conditions []*condition            // of the policies, those that are for the projects
+	due        [model.Secrets]dueTable // by issue type - 1
 }
 
 // stance is what policies say of a rule to one audience.
 type stance struct {
-	redoubt.Stance
+	model.Stance
 	source []byte // the member sourcing_policy; empty while there is no policy
 }
 
@@ -48,7 +48,7 @@ func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
 		return uint32(n), false
 	}
 	for i := range a.due {
-		a.due[i] = s.dueTableOf(ids, redoubt.IssueType(i+1))
+		a.due[i] = s.dueTableOf(ids, model.IssueType(i+1))
 	}
 	s.audiences = append(s.audiences, a)
 	return uint32(len(s.audiences) - 1), true
@@ -108,10 +108,10 @@ func (s *state) updateStances(name string) {
 	}
 }
 
-func (s *state) stanceOf(name string, product redoubt.IssueType, a audience) (best redoubt.Stance) {
+func (s *state) stanceOf(name string, product model.IssueType, a audience) (best model.Stance) {
 	for _, pr := range s.policyRules[name] {
 		if _, given := slices.BinarySearch(a.policies, pr.policy); given {
-			best = best.Stricter(redoubt.StanceOf(s.policies[pr.policy].Policy, pr.mode))
+			best = best.Stricter(model.StanceOf(s.policies[pr.policy].Policy, pr.mode))
 		}
 	}
 	if best.Mode != 0 {
@@ -119,7 +119,7 @@ func (s *state) stanceOf(name string, product redoubt.IssueType, a audience) (be
 	}
 	for _, p := range s.policies {
 		if p.Default && p.Product == product {
-			return redoubt.StanceOf(p.Policy, redoubt.ModeMonitor)
+			return model.StanceOf(p.Policy, model.ModeMonitor)
 		}
 	}
 	return best
@@ -127,7 +127,7 @@ func (s *state) stanceOf(name string, product redoubt.IssueType, a audience) (be
 
 // addModes selects findings in one of the modes. Where no condition applies and policies
 // have the rules in the same modes for all audiences, it is a clause on rules.
-func (s *state) addModes(p *partition, q *query, modes []redoubt.PolicyMode) {
+func (s *state) addModes(p *partition, q *query, modes []model.PolicyMode) {
 	if len(modes) == 0 {
 		return
 	}
@@ -141,7 +141,7 @@ func (s *state) addModes(p *partition, q *query, modes []redoubt.PolicyMode) {
 
 // rulesInModes lists, by audience, the rules that policies have in one of the
 // modes.
-func (s *state) rulesInModes(modes []redoubt.PolicyMode) [][]uint32 {
+func (s *state) rulesInModes(modes []model.PolicyMode) [][]uint32 {
 	out := make([][]uint32, len(s.audiences))
 	for n, r := range s.rules.entries {
 		for a := range out {
@@ -154,10 +154,10 @@ func (s *state) rulesInModes(modes []redoubt.PolicyMode) [][]uint32 {
 }
 
 // inModes returns the rows in one of the modes.
-func (s *state) inModes(p *partition, modes []redoubt.PolicyMode) *roaring.Bitmap {
+func (s *state) inModes(p *partition, modes []model.PolicyMode) *roaring.Bitmap {
 	out := roaring.New()
 	for mode, rows := range s.rowsByMode(p) {
-		if slices.Contains(modes, redoubt.PolicyMode(mode)) {
+		if slices.Contains(modes, model.PolicyMode(mode)) {
 			out.Or(rows)
 		}
 	}
@@ -166,12 +166,12 @@ func (s *state) inModes(p *partition, modes []redoubt.PolicyMode) *roaring.Bitma
 
 // rowsByMode sorts rows by their mode: the strictest of that of their rule and of the
 // conditions that they match (semantics §10). Rows without a policy are left out.
-func (s *state) rowsByMode(p *partition) (byMode [redoubt.ModeBlock + 1]*roaring.Bitmap) {
+func (s *state) rowsByMode(p *partition) (byMode [model.ModeBlock + 1]*roaring.Bitmap) {
 	stricter, projects := roaring.New(), s.projectsByAudience()
 	byMode[0] = emptyBitmap
-	for mode := redoubt.ModeBlock; mode > 0; mode-- {
+	for mode := model.ModeBlock; mode > 0; mode-- {
 		rows := roaring.New()
-		for a, rules := range s.rulesInModes([]redoubt.PolicyMode{mode}) {
+		for a, rules := range s.rulesInModes([]model.PolicyMode{mode}) {
 			if len(s.audiences) == 1 {
 				rows.Or(p.union(clause{byRule, rules}))
 			} else {

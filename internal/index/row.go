@@ -3,7 +3,7 @@ package index
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // row is what the index knows of one finding, packed: no pointers, so the
@@ -196,13 +196,13 @@ func (r *row) before(other *row) bool {
 // reachability only where the scanner knows none (semantics §4).
 func (r *row) inherit(l *lineage, m inherited) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
-	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
+	r.status = uint8(model.StatusOf(model.State(r.state), l.triage))
 	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), m.tag
 	r.assignee, r.until, r.score = m.assignee, m.until, l.score
 	r.exploited, r.annotated = yesNo(l.exploited), yesNo(l.note != nil)
 	r.startClock(l.stops)
 	r.reach = r.scanned
-	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {
+	if r.scanned == uint8(model.ReachabilityUnknown) && l.reach != 0 {
 		r.reach = uint8(l.reach)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A search looks through the dictionaries, which are far smaller than the rows:
@@ -32,7 +32,7 @@ func lowered(text string) string { return strings.ToLower(text[:min(len(text), s
 
 // ownMessage is what is searched of the message in a body; it may share its bytes.
 func ownMessage(body []byte) string {
-	quoted := redoubt.BodyMessage(body)
+	quoted := model.BodyMessage(body)
 	if len(quoted) < 2 {
 		return ""
 	}
@@ -52,17 +52,17 @@ type searched struct {
 	said       string // its own message, empty where it has none; it may share the body's bytes
 }
 
-func searchedOf(f *redoubt.IndexedFinding) searched {
+func searchedOf(f *model.IndexedFinding) searched {
 	out := searched{path: strings.ToLower(f.Path), said: ownMessage(f.Body)}
-	if f.IssueType == redoubt.SCA {
-		out.vuln = strings.ToLower(redoubt.BodyVulnerability(f.Body))
+	if f.IssueType == model.SCA {
+		out.vuln = strings.ToLower(model.BodyVulnerability(f.Body))
 	}
 	return out
 }
 
 // nameRow tells a row what only searches look at.
-func (s *state) nameRow(r *row, f *redoubt.IndexedFinding, texts searched) {
-	if f.IssueType == redoubt.SCA {
+func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
+	if f.IssueType == model.SCA {
 		r.vuln = s.vulns.number(texts.vuln)
 	}
 	if s.rules.entries[r.rule].open {
@@ -106,7 +106,7 @@ func (r *searchCache) forget() {
 	r.known = nil
 }
 
-// cachedSearch returns the rows that a search selects (redoubt.FindingFilter), to be
+// cachedSearch returns the rows that a search selects (model.FindingFilter), to be
 // read only.
 func (s *state) cachedSearch(p *partition, text string, named []string) *roaring.Bitmap {
 	key := searchKey{p, strings.ToLower(text), strings.ToLower(strings.Join(named, "\n"))}

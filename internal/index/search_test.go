@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // someText draws texts of few words, so that they share much, with what is not ASCII,
@@ -154,8 +154,8 @@ func BenchmarkSearch(b *testing.B) {
 // talkative has findings whose rules have no message of their own.
 type talkative struct{ bulk }
 
-func (s *talkative) Feed(ctx context.Context, id, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
-	return s.bulk.Feed(ctx, id, since, func(b *redoubt.Batch) error {
+func (s *talkative) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Rules {
 			b.Rules[i].Message = ""
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Selection is what a filter selected at one moment, to be read to its end in
@@ -24,14 +24,14 @@ import (
 // Those come last.
 type Selection struct {
 	view   *View
-	filter redoubt.FindingFilter
+	filter model.FindingFilter
 	left   *roaring64.Bitmap // keys of those that were not read yet, of all projects where each has a selection
 	total  int
 	last   *row // read last; nil before the first
 }
 
 // Select returns what the filter selects now.
-func (v *View) Select(f redoubt.FindingFilter) *Selection {
+func (v *View) Select(f model.FindingFilter) *Selection {
 	out := v.selection(f, roaring64.New())
 	v.read(f.IssueType, func(s *state, p *partition) { out.fill(s, p, s.selected(p, &f)) })
 	return out
@@ -41,7 +41,7 @@ func (v *View) Select(f redoubt.FindingFilter) *Selection {
 // project that has any of it, by name. They are to be read by one goroutine: what is
 // left is one set for all of them, since ids of one project alone lie apart and would
 // take sixteen times the memory.
-func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
+func (v *View) SelectByProject(f model.FindingFilter) []*Selection {
 	type named struct {
 		name string
 		*Selection
@@ -68,7 +68,7 @@ func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
 	return out
 }
 
-func (v *View) selection(f redoubt.FindingFilter, left *roaring64.Bitmap) *Selection {
+func (v *View) selection(f model.FindingFilter, left *roaring64.Bitmap) *Selection {
 	return &Selection{view: v, filter: f, left: left}
 }
 
@@ -95,7 +95,7 @@ func (x *Selection) Total() int { return x.total }
 // Next hands over the next findings, at most size of them, in the contract's
 // shape, and reports whether there may be more. take must not keep the bytes.
 // Errors are those of reading bodies, and take's own.
-func (x *Selection) Next(ctx context.Context, size int, take func(t redoubt.IssueType, finding []byte) error) (more bool, err error) {
+func (x *Selection) Next(ctx context.Context, size int, take func(t model.IssueType, finding []byte) error) (more bool, err error) {
 	page := x.view.newPage()
 	x.view.read(x.filter.IssueType, func(s *state, p *partition) {
 		ordinals := x.step(s, p, s.selected(p, &x.filter), size)

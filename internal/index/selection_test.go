@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Whatever is committed while a selection is read: each finding comes once, none
@@ -25,7 +25,7 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 		}
 		f := w.someFilter(t)
 		if chance(t, "whole lineages", 30) {
-			f = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+			f = model.FindingFilter{IssueType: model.SAST, Dedup: true}
 		}
 		v := view(t, x)
 		listed := func() []int64 { return w.keysOf(f, idsOf(w.list(f))) }
@@ -87,7 +87,7 @@ func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 		x := New(w, Options{BodyCache: 1 << 20})
 		occurs := func(id, lineage int64, ref string) {
 			add(w, smallBody, id)
-			w.putLineage(redoubt.Lineage{ID: lineage, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+			w.putLineage(model.Lineage{ID: lineage, ProjectID: 1, Triage: model.Triage{State: model.TriageUntriaged}})
 			f := w.findings[id]
 			f.LineageID, f.Ref = lineage, ref
 			w.putFinding(f)
@@ -97,12 +97,12 @@ func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 			occurs(10+lineage, 1+lineage, "refs/heads/main")
 			occurs(20+lineage, 1+lineage, "refs/heads/dev")
 		}
-		w.putProject(redoubt.Project{ID: 1, Name: "acme/api", PrimaryBranch: "refs/heads/main"})
+		w.putProject(model.Project{ID: 1, Name: "acme/api", PrimaryBranch: "refs/heads/main"})
 		w.commit()
-		f := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+		f := model.FindingFilter{IssueType: model.SAST, Dedup: true}
 		selection := view(t, x).Select(f)
 		step := func() (ids []int64) {
-			if _, err := selection.Next(t.Context(), 1, func(_ redoubt.IssueType, finding []byte) error {
+			if _, err := selection.Next(t.Context(), 1, func(_ model.IssueType, finding []byte) error {
 				var f struct{ ID int64 }
 				err := json.Unmarshal(finding, &f)
 				ids = append(ids, f.ID)
@@ -213,7 +213,7 @@ func TestPartsReadEachOnce(t *testing.T) {
 
 func next(t *rapid.T, s *Selection, size int) (ids []int64, more bool) {
 	t.Helper()
-	more, err := s.Next(context.Background(), size, func(_ redoubt.IssueType, finding []byte) error {
+	more, err := s.Next(context.Background(), size, func(_ model.IssueType, finding []byte) error {
 		var f struct{ ID int64 }
 		err := json.Unmarshal(finding, &f)
 		ids = append(ids, f.ID)
@@ -227,7 +227,7 @@ func next(t *rapid.T, s *Selection, size int) (ids []int64, more bool) {
 
 // keysOf are what a selection with the filter has of findings: their ids, or with dedup
 // those of their lineages.
-func (w *world) keysOf(f redoubt.FindingFilter, findings []int64) []int64 {
+func (w *world) keysOf(f model.FindingFilter, findings []int64) []int64 {
 	if !f.Dedup {
 		return findings
 	}
@@ -238,7 +238,7 @@ func (w *world) keysOf(f redoubt.FindingFilter, findings []int64) []int64 {
 	return out
 }
 
-func idsOf(findings []redoubt.IndexedFinding) []int64 {
+func idsOf(findings []model.IndexedFinding) []int64 {
 	var out []int64
 	for _, f := range findings {
 		out = append(out, f.ID)

@@ -3,7 +3,7 @@ package index
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Source is what the index is built from.
@@ -19,7 +19,7 @@ type Source interface {
 	// before the findings that need them. When since is 0, several batches may come
 	// at the same time. A feed pruned past since, or of another history, answers
 	// stale = true and hands over nothing: build anew.
-	Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error)
+	Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (version int64, stale bool, err error)
 	// Bodies reads bodies by finding id, for those that do not fit in memory.
 	Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error)
 }

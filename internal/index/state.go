@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // state is the read model of one deployment. Whoever changes it holds the
@@ -36,7 +36,7 @@ type state struct {
 	orphans     map[int64]bool                  // deleted lineages, kept until no late row can have one
 	departed    map[int64]bool                  // deleted projects, kept until no row that waits to be replaced is in one
 
-	parts [redoubt.Secrets]*partition // by issue type - 1
+	parts [model.Secrets]*partition // by issue type - 1
 
 	searches searchCache
 	dues     dueCache
@@ -53,13 +53,13 @@ func newState(b *budget, clock func() time.Time) *state {
 		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
-		s.parts[i] = newPartition(redoubt.IssueType(i+1), &arena{budget: b})
+		s.parts[i] = newPartition(model.IssueType(i+1), &arena{budget: b})
 	}
 	return s
 }
 
 // part returns the partition of an issue type, or nil for none.
-func (s *state) part(t redoubt.IssueType) *partition {
+func (s *state) part(t model.IssueType) *partition {
 	if t == 0 || int(t) > len(s.parts) {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (s *state) putLineage(id int64, l *lineage) {
 	}
 }
 
-func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
+func (s *state) putFinding(f *model.IndexedFinding, texts searched) error {
 	p := s.part(f.IssueType)
 	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
 		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
@@ -203,10 +203,10 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
 			continue
 		}
 		_, was := other.where[uint32(f.ID)]
-		s.concealed = s.concealed || was && f.IssueType == redoubt.Secrets
+		s.concealed = s.concealed || was && f.IssueType == model.Secrets
 		other.remove(uint32(f.ID)) // its type may have been another one, until more was known of its rule
 	}
-	if f.State == redoubt.StateRemoved {
+	if f.State == model.StateRemoved {
 		p.remove(uint32(f.ID))
 		return nil
 	}
@@ -222,7 +222,7 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
 var errBereft = errors.New("comes before")
 
 // row packs a finding.
-func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
+func (s *state) row(f *model.IndexedFinding, texts searched) (*row, error) {
 	r := &row{
 		relevant: micros(f.RelevantSince), created: micros(f.CreatedAt), stateAt: micros(f.StateUpdatedAt),
 		scan: f.FirstScanID, id: uint32(f.ID),
@@ -230,14 +230,14 @@ func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
 		path: s.paths.number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
-		unrated: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyUnrated(f.Body)), fixable: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyFixable(f.Body)),
+		unrated: yesNo(f.IssueType == model.SCA && model.BodyUnrated(f.Body)), fixable: yesNo(f.IssueType == model.SCA && model.BodyFixable(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d", f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
 	}
-	if f.IssueType == redoubt.SCA {
-		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))
-		r.transitivity = uint8(known(f.Transitivity, redoubt.TransitivityUnknown))
+	if f.IssueType == model.SCA {
+		r.scanned = uint8(known(f.Reachability, model.ReachabilityUnknown))
+		r.transitivity = uint8(known(f.Transitivity, model.TransitivityUnknown))
 	}
 	s.nameRow(r, f, texts)
 	l := s.lineages.entries[r.lineage]
@@ -270,7 +270,7 @@ func (s *state) compact() (fresh []*partition) {
 // encoded is a batch with all that costs time to encode done, which needs no
 // lock and fails before anything is changed.
 type encoded struct {
-	*redoubt.Batch
+	*model.Batch
 	projects []*project
 	rules    []*rule
 	policies []*policy
@@ -278,7 +278,7 @@ type encoded struct {
 	texts    []searched // of findings
 }
 
-func encode(b *redoubt.Batch) (*encoded, error) {
+func encode(b *model.Batch) (*encoded, error) {
 	e := &encoded{Batch: b}
 	var errs [4]error
 	e.projects, errs[0] = each(b.Projects, newProject)

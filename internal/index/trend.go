@@ -5,7 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TrendPoint counts what happened between the end of the point before and At,
@@ -22,11 +22,11 @@ type TrendPoint struct {
 // finding is open from its last appearance until it was fixed, silenced or
 // decided about, as it stands now; so the last point is what Count says is open
 // when it is now. The filter's statuses are for the caller to leave out.
-func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
+func (v *View) Trend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 	if len(ends) < 2 {
 		return nil
 	}
-	at := redoubt.Map(ends, func(t time.Time) int64 { return t.UnixMicro() })
+	at := model.Map(ends, func(t time.Time) int64 { return t.UnixMicro() })
 	began := make([]int, len(ends)) // up to each end
 	fixed, decided := make([]int, len(ends)), make([]int, len(ends))
 	out := make([]TrendPoint, len(ends)-1)
@@ -35,9 +35,9 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 		for i, t := range ends { // rows stand in the order of their beginnings
 			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
 		}
-		byScan := p.readBitmap(byStatus, uint32(redoubt.StatusFixed))
+		byScan := p.readBitmap(byStatus, uint32(model.StatusFixed))
 		fixed = p.countClosures(roaring.And(b, byScan), at)
-		decided = p.countClosures(roaring.AndNot(roaring.AndNot(b, byScan), p.readBitmap(byStatus, uint32(redoubt.StatusOpen))), at)
+		decided = p.countClosures(roaring.AndNot(roaring.AndNot(b, byScan), p.readBitmap(byStatus, uint32(model.StatusOpen))), at)
 	})
 	closed := fixed[0] + decided[0]
 	for i := range out {
@@ -49,7 +49,7 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 
 // FixTime is how long it took to fix findings of one severity.
 type FixTime struct {
-	Severity redoubt.Severity
+	Severity model.Severity
 	Fixed    int
 	Median   time.Duration // to the hour
 	Slowest  time.Duration // nine of ten took less, to the hour
@@ -61,13 +61,13 @@ const fixHours = 5 * 366 * 24
 // FixTimes measures the findings among those that any of the filters selects, one for each
 // product, that were fixed since a time, worst severity first; severities without any are
 // left out.
-func (v *View) FixTimes(since time.Time, filters ...redoubt.FindingFilter) []FixTime {
-	hours := make([][]int, redoubt.SeverityCritical+1) // how many took so many, by severity
+func (v *View) FixTimes(since time.Time, filters ...model.FindingFilter) []FixTime {
+	hours := make([][]int, model.SeverityCritical+1) // how many took so many, by severity
 	for _, f := range filters {
 		v.addFixHours(hours, f, since)
 	}
 	var out []FixTime
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if h := hours[severity]; h != nil {
 			out = append(out, fixTime(severity, h))
 		}
@@ -75,8 +75,8 @@ func (v *View) FixTimes(since time.Time, filters ...redoubt.FindingFilter) []Fix
 	return out
 }
 
-func (v *View) addFixHours(hours [][]int, f redoubt.FindingFilter, since time.Time) {
-	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
+func (v *View) addFixHours(hours [][]int, f model.FindingFilter, since time.Time) {
+	f.Statuses = []model.Status{model.StatusFixed}
 	v.read(f.IssueType, func(s *state, p *partition) {
 		from := since.UnixMicro()
 		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) { // a finding ends when it is fixed, or later
@@ -97,7 +97,7 @@ func (v *View) addFixHours(hours [][]int, f redoubt.FindingFilter, since time.Ti
 }
 
 // fixTime reads ranks off a histogram of hours.
-func fixTime(severity redoubt.Severity, hours []int) FixTime {
+func fixTime(severity model.Severity, hours []int) FixTime {
 	out := FixTime{Severity: severity}
 	for _, n := range hours {
 		out.Fixed += n

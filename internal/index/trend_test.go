@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // naiveTrend asks of every finding at every time what it was then.
-func (w *world) naiveTrend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
+func (w *world) naiveTrend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 	var out []TrendPoint
 	list := w.list(f)
 	for i := 1; i < len(ends); i++ {
@@ -20,12 +20,12 @@ func (w *world) naiveTrend(f redoubt.FindingFilter, ends []time.Time) []TrendPoi
 		within := func(t time.Time) bool { return t.After(ends[i-1]) && !t.After(ends[i]) }
 		for _, finding := range list {
 			triage := w.lineages[finding.LineageID].Triage
-			status := redoubt.StatusOf(finding.State, triage.State)
-			closed, done := triage.At, status != redoubt.StatusOpen
+			status := model.StatusOf(finding.State, triage.State)
+			closed, done := triage.At, status != model.StatusOpen
 			switch {
-			case status == redoubt.StatusFixed:
+			case status == model.StatusFixed:
 				closed, done = finding.StateUpdatedAt, true
-			case finding.State == redoubt.Muted:
+			case finding.State == model.Muted:
 				closed = finding.StateUpdatedAt
 			}
 			if closed.Before(finding.RelevantSince) {
@@ -34,7 +34,7 @@ func (w *world) naiveTrend(f redoubt.FindingFilter, ends []time.Time) []TrendPoi
 			if within(finding.RelevantSince) {
 				p.New++
 			}
-			if done && within(closed) && status == redoubt.StatusFixed {
+			if done && within(closed) && status == model.StatusFixed {
 				p.Fixed++
 			} else if done && within(closed) {
 				p.Decided++
@@ -67,16 +67,16 @@ func TestTrendAgreesWithTheNaiveModel(t *testing.T) {
 }
 
 // naiveFixTimes sorts what each fix took.
-func (w *world) naiveFixTimes(f redoubt.FindingFilter, since time.Time) (out []FixTime) {
-	took := map[redoubt.Severity][]time.Duration{}
-	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
+func (w *world) naiveFixTimes(f model.FindingFilter, since time.Time) (out []FixTime) {
+	took := map[model.Severity][]time.Duration{}
+	f.Statuses = []model.Status{model.StatusFixed}
 	for _, finding := range w.list(f) {
 		if !finding.StateUpdatedAt.Before(since) {
 			d := max(finding.StateUpdatedAt.Sub(finding.CreatedAt).Truncate(time.Hour), 0)
 			took[finding.Severity] = append(took[finding.Severity], min(d, fixHours*time.Hour))
 		}
 	}
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if all := took[severity]; len(all) > 0 {
 			slices.Sort(all)
 			out = append(out, FixTime{severity, len(all), all[(len(all)+1)/2-1], all[(9*len(all)+9)/10-1]})
@@ -105,8 +105,8 @@ func TestFixTimesAgreeWithTheNaiveModel(t *testing.T) {
 func TestFixTimes(t *testing.T) {
 	hours := make([]int, fixHours+1)
 	hours[2], hours[10], hours[100] = 5, 4, 1
-	got := fixTime(redoubt.SeverityHigh, hours)
-	want := FixTime{Severity: redoubt.SeverityHigh, Fixed: 10, Median: 2 * time.Hour, Slowest: 10 * time.Hour}
+	got := fixTime(model.SeverityHigh, hours)
+	want := FixTime{Severity: model.SeverityHigh, Fixed: 10, Median: 2 * time.Hour, Slowest: 10 * time.Hour}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // View answers for one deployment, at its version or later.
@@ -27,7 +27,7 @@ func (v *View) newPage() *Page { return &Page{today: v.Today()} }
 
 // read runs fn on the partition of an issue type under the read lock. An
 // unknown issue type, or a deployment dropped meanwhile, has no findings.
-func (v *View) read(t redoubt.IssueType, fn func(s *state, p *partition)) {
+func (v *View) read(t model.IssueType, fn func(s *state, p *partition)) {
 	v.d.mu.RLock()
 	defer v.d.mu.RUnlock()
 	s := v.d.state
@@ -38,7 +38,7 @@ func (v *View) read(t redoubt.IssueType, fn func(s *state, p *partition)) {
 
 // Page selects one page of the filter's list, newest first (semantics §4).
 // Pages count from 0; one beyond the end is empty.
-func (v *View) Page(ctx context.Context, f redoubt.FindingFilter, page, size int) (*Page, error) {
+func (v *View) Page(ctx context.Context, f model.FindingFilter, page, size int) (*Page, error) {
 	out := v.newPage()
 	v.read(f.IssueType, func(s *state, p *partition) {
 		if page < 0 || size < 1 || page > len(p.rows)/size {
@@ -50,7 +50,7 @@ func (v *View) Page(ctx context.Context, f redoubt.FindingFilter, page, size int
 }
 
 // Count returns how many findings the filter selects.
-func (v *View) Count(f redoubt.FindingFilter) (n int) {
+func (v *View) Count(f model.FindingFilter) (n int) {
 	v.read(f.IssueType, func(s *state, p *partition) { n = p.count(s.query(p, &f)) })
 	return n
 }
@@ -58,7 +58,7 @@ func (v *View) Count(f redoubt.FindingFilter) (n int) {
 // Window says where the windows of a filter begin and end that move with the time: the first
 // row since, and how many times of decisions that end. While the version of the deployment
 // stays, the same ones are the same findings.
-func (v *View) Window(f redoubt.FindingFilter) (out [2]int) {
+func (v *View) Window(f model.FindingFilter) (out [2]int) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		out = [2]int{p.lowerBound(f.Since), len(s.untils.through(f.EndsBy))}
 	})
@@ -66,12 +66,12 @@ func (v *View) Window(f redoubt.FindingFilter) (out [2]int) {
 }
 
 // Newest returns the newest findings that the filter selects, at most limit.
-func (v *View) Newest(_ context.Context, f redoubt.FindingFilter, limit int) ([]redoubt.Target, error) {
-	var out []redoubt.Target
+func (v *View) Newest(_ context.Context, f model.FindingFilter, limit int) ([]model.Target, error) {
+	var out []model.Target
 	v.read(f.IssueType, func(s *state, p *partition) {
 		for _, ordinal := range p.selection(s.query(p, &f), 0, max(limit, 0)) {
 			r := &p.rows[ordinal]
-			out = append(out, redoubt.Target{FindingID: int64(r.id), LineageID: s.lineages.ids[r.lineage]})
+			out = append(out, model.Target{FindingID: int64(r.id), LineageID: s.lineages.ids[r.lineage]})
 		}
 	})
 	return out, nil
@@ -79,7 +79,7 @@ func (v *View) Newest(_ context.Context, f redoubt.FindingFilter, limit int) ([]
 
 // Occurrences returns the ids of all listed findings of the lineages, on every
 // ref, ascending.
-func (v *View) Occurrences(_ context.Context, t redoubt.IssueType, lineages []int64) ([]int64, error) {
+func (v *View) Occurrences(_ context.Context, t model.IssueType, lineages []int64) ([]int64, error) {
 	var out []int64
 	v.read(t, func(s *state, p *partition) {
 		for _, id := range lineages {

@@ -3,7 +3,7 @@ package index
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // warmStep is how many bodies are read at a time; who waits for a newer version
@@ -16,7 +16,7 @@ const warmStep = 500
 func (x *Index) warm(ctx context.Context) {
 	for _, d := range x.loaded() {
 		if d.cold.CompareAndSwap(true, false) {
-			for i := range redoubt.Secrets {
+			for i := range model.Secrets {
 				if err := d.warmPart(ctx, int(i)); err != nil {
 					d.cold.Store(ctx.Err() == nil) // the store may answer later
 					break

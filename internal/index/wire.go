@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // encoder writes findings. It remembers the last time of each member, because
@@ -38,13 +38,13 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 	b = append(b, it.note.common...)
 	b = e.due(b, it)
 	switch it.issueType {
-	case redoubt.SAST:
+	case model.SAST:
 		b = append(b, it.source...)
 		b = append(b, it.note.code...)
-	case redoubt.SCA:
+	case model.SCA:
 		b = append(b, it.note.supply...)
 		b = append(b, reachabilities.of(r.reach)...)
-	case redoubt.Secrets:
+	case model.Secrets:
 		b = append(b, it.secret...)
 		b = append(b, validations.of(r.validation)...)
 		b = append(b, historical.of(r.historical)...)
@@ -55,7 +55,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 	if !it.rule.open {
 		return b
 	}
-	if message := redoubt.BodyMessage(it.body); message != nil {
+	if message := model.BodyMessage(it.body); message != nil {
 		return append(append(b, message...), "}}"...)
 	}
 	return append(b, `""}}`...)
@@ -65,7 +65,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 // about the use it tells of, which was written before there was a ticket (semantics §2).
 func (it *item) withTicket(b []byte) []byte {
 	const before = `"usage":{"external_ticket":`
-	if it.issueType != redoubt.SCA || it.note == emptyLineageJSON {
+	if it.issueType != model.SCA || it.note == emptyLineageJSON {
 		return append(b, it.body...)
 	}
 	use := bytes.Index(it.body, []byte(before+"null"))
@@ -116,13 +116,13 @@ func (w memberTexts) orNull(member string) memberTexts {
 }
 
 var (
-	confidences    = newMemberTexts("confidence", redoubt.ConfidenceHigh)
-	severities     = newMemberTexts("severity", redoubt.SeverityCritical)
-	states         = newMemberTexts("state", redoubt.StateRemoved)
-	statuses       = newMemberTexts("status", redoubt.StatusFixing)
-	triageStates   = newMemberTexts("triage_state", redoubt.TriageReopened)
-	triageReasons  = newMemberTexts("triage_reason", redoubt.NoTriageReason).orNull("triage_reason")
-	reachabilities = newMemberTexts("reachability", redoubt.ReachabilityUnknown)
-	validations    = newMemberTexts("validation_state", redoubt.ValidationError)
+	confidences    = newMemberTexts("confidence", model.ConfidenceHigh)
+	severities     = newMemberTexts("severity", model.SeverityCritical)
+	states         = newMemberTexts("state", model.StateRemoved)
+	statuses       = newMemberTexts("status", model.StatusFixing)
+	triageStates   = newMemberTexts("triage_state", model.TriageReopened)
+	triageReasons  = newMemberTexts("triage_reason", model.NoTriageReason).orNull("triage_reason")
+	reachabilities = newMemberTexts("reachability", model.ReachabilityUnknown)
+	validations    = newMemberTexts("validation_state", model.ValidationError)
 	historical     = memberTexts{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const tenant = 7
@@ -22,12 +22,12 @@ type world struct {
 	deleted int           // projects; ids are not used again
 	skipped time.Duration // by which the clock was put forward
 
-	projects    map[int64]redoubt.Project
-	rules       map[int64]redoubt.Rule
-	policies    map[int64]redoubt.Policy
-	policyRules map[int64]redoubt.PolicyRule
-	lineages    map[int64]redoubt.Lineage
-	findings    map[int64]redoubt.IndexedFinding
+	projects    map[int64]model.Project
+	rules       map[int64]model.Rule
+	policies    map[int64]model.Policy
+	policyRules map[int64]model.PolicyRule
+	lineages    map[int64]model.Lineage
+	findings    map[int64]model.IndexedFinding
 	log         []changed
 
 	ignored      map[int64][][2]time.Time // by lineage: from when to when it was ignored
@@ -47,8 +47,8 @@ type changed struct {
 func newWorld() *world {
 	return &world{
 		ignored: map[int64][][2]time.Time{}, ignoredSince: map[int64]time.Time{},
-		batch: 3, projects: map[int64]redoubt.Project{}, rules: map[int64]redoubt.Rule{}, policies: map[int64]redoubt.Policy{},
-		policyRules: map[int64]redoubt.PolicyRule{}, lineages: map[int64]redoubt.Lineage{}, findings: map[int64]redoubt.IndexedFinding{},
+		batch: 3, projects: map[int64]model.Project{}, rules: map[int64]model.Rule{}, policies: map[int64]model.Policy{},
+		policyRules: map[int64]model.PolicyRule{}, lineages: map[int64]model.Lineage{}, findings: map[int64]model.IndexedFinding{},
 		checkpoints: map[string]int64{},
 	}
 }
@@ -64,17 +64,17 @@ func (w *world) note(kind string, id int64) {
 	w.log = append(w.log, changed{w.version + 1, kind, id})
 }
 
-func (w *world) putProject(p redoubt.Project) {
+func (w *world) putProject(p model.Project) {
 	w.projects[p.ID] = p
 	w.note("project", p.ID)
 }
 
-func (w *world) putRule(r redoubt.Rule) {
+func (w *world) putRule(r model.Rule) {
 	w.rules[r.ID] = r
 	w.note("rule", r.ID)
 }
 
-func (w *world) putPolicy(p redoubt.Policy) {
+func (w *world) putPolicy(p model.Policy) {
 	w.policies[p.ID] = p
 	w.note("policy", p.ID)
 }
@@ -82,20 +82,20 @@ func (w *world) putPolicy(p redoubt.Policy) {
 func (w *world) deletePolicy(id int64) {
 	delete(w.policies, id)
 	w.note("policy", id)
-	maps.DeleteFunc(w.policyRules, func(_ int64, p redoubt.PolicyRule) bool { return p.PolicyID == id })
+	maps.DeleteFunc(w.policyRules, func(_ int64, p model.PolicyRule) bool { return p.PolicyID == id })
 }
 
-func (w *world) putPolicyRule(p redoubt.PolicyRule) {
+func (w *world) putPolicyRule(p model.PolicyRule) {
 	w.policyRules[p.ID] = p
 	w.note("policyRule", p.ID)
 }
 
-func (w *world) putLineage(l redoubt.Lineage) {
+func (w *world) putLineage(l model.Lineage) {
 	w.lineages[l.ID] = l
 	w.note("lineage", l.ID)
 }
 
-func (w *world) putFinding(f redoubt.IndexedFinding) {
+func (w *world) putFinding(f model.IndexedFinding) {
 	w.findings[f.ID] = f
 	w.note("finding", f.ID)
 }
@@ -116,7 +116,7 @@ func (w *world) deleteProject(id int64) {
 	delete(w.projects, id)
 	w.note("project", id)
 	w.deleted++
-	maps.DeleteFunc(w.findings, func(_ int64, f redoubt.IndexedFinding) bool { return f.ProjectID == id })
+	maps.DeleteFunc(w.findings, func(_ int64, f model.IndexedFinding) bool { return f.ProjectID == id })
 	for lineage, l := range w.lineages {
 		if l.ProjectID == id {
 			w.deleteLineage(lineage)
@@ -128,7 +128,7 @@ func (w *world) Version(_ context.Context, deployment int64) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if deployment != tenant {
-		return 0, fmt.Errorf("deployment %d: %w", deployment, redoubt.ErrNotFound)
+		return 0, fmt.Errorf("deployment %d: %w", deployment, model.ErrNotFound)
 	}
 	return w.version, nil
 }
@@ -143,7 +143,7 @@ func (w *world) Versions(ctx context.Context, ids []int64) (map[int64]int64, err
 	return out, nil
 }
 
-func (w *world) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+func (w *world) Feed(_ context.Context, _, since int64, take func(*model.Batch) error) (int64, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.feeds++
@@ -159,20 +159,20 @@ func (w *world) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch
 }
 
 // batches hands dictionaries over first, then findings a few at a time.
-func (w *world) batches(since int64) []*redoubt.Batch {
-	first := &redoubt.Batch{
+func (w *world) batches(since int64) []*model.Batch {
+	first := &model.Batch{
 		Projects: rows(w.since("project", since), w.projects, func(id int64) {}),
 		Rules:    rows(w.since("rule", since), w.rules, func(id int64) {}),
 	}
-	last := &redoubt.Batch{}
+	last := &model.Batch{}
 	first.Policies = rows(w.since("policy", since), w.policies, func(id int64) { last.DeletedPolicies = append(last.DeletedPolicies, id) })
 	first.PolicyRules = rows(w.since("policyRule", since), w.policyRules, func(id int64) {})
 	first.Lineages = rows(w.since("lineage", since), w.lineages, func(id int64) { last.DeletedLineages = append(last.DeletedLineages, id) })
 	rows(w.since("project", since), w.projects, func(id int64) { last.DeletedProjects = append(last.DeletedProjects, id) })
 	findings := rows(w.since("finding", since), w.findings, func(id int64) { last.DeletedFindings = append(last.DeletedFindings, id) })
-	out := []*redoubt.Batch{first}
+	out := []*model.Batch{first}
 	for piece := range slices.Chunk(findings, w.batch) {
-		out = append(out, &redoubt.Batch{Findings: piece})
+		out = append(out, &model.Batch{Findings: piece})
 	}
 	return append(out, last)
 }
@@ -216,7 +216,7 @@ func (w *world) KeepCheckpoint(_ context.Context, _ int64, id string, version in
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if version > w.version {
-		return fmt.Errorf("version %d: %w", version, redoubt.ErrConflict)
+		return fmt.Errorf("version %d: %w", version, model.ErrConflict)
 	}
 	w.checkpoints[id] = version
 	for _, id := range forget {

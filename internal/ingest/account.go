@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // recordAccount keeps what a scan reported and what it did not look at.
-func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused redoubt.Refusals, reported []int64) error {
+func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused model.Refusals, reported []int64) error {
 	slices.Sort(reported)
-	a := redoubt.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
+	a := model.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
 	a.AllGaps = len(a.Gaps) + refused.MoreRefused
 	return s.PutScanAccount(ctx, a)
 }
@@ -18,9 +18,9 @@ func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refuse
 // gaps lists what an upload says it did not look at, each once: files and rules
 // that the scanner gave up or was told to leave out, lockfiles that it could not
 // read, and what of the report could not be taken.
-func gaps(u *Upload, refused redoubt.Refusals) []redoubt.ScanGap {
-	var list []redoubt.ScanGap
-	told, once := map[string]bool{}, map[redoubt.ScanGap]bool{}
+func gaps(u *Upload, refused model.Refusals) []model.ScanGap {
+	var list []model.ScanGap
+	told, once := map[string]bool{}, map[model.ScanGap]bool{}
 	for _, g := range u.Report.Gaps {
 		if !once[g] {
 			list = append(list, g)
@@ -28,19 +28,19 @@ func gaps(u *Upload, refused redoubt.Refusals) []redoubt.ScanGap {
 		once[g], told[g.What] = true, true
 	}
 	for _, path := range u.Unread {
-		list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path, Why: "the scanner could not read it"})
+		list = append(list, model.ScanGap{Kind: model.GapLockfile, What: path, Why: "the scanner could not read it"})
 		told[path] = true
 	}
 	for _, r := range refused.Refused {
-		kind := redoubt.GapItem
+		kind := model.GapItem
 		if slices.Contains(u.Report.Skipped, r.Item) { // the item is the file itself
-			kind, told[r.Item] = redoubt.GapLockfile, true
+			kind, told[r.Item] = model.GapLockfile, true
 		}
-		list = append(list, redoubt.ScanGap{Kind: kind, What: r.Item, Why: r.Reason})
+		list = append(list, model.ScanGap{Kind: kind, What: r.Item, Why: r.Reason})
 	}
 	for _, path := range slices.Concat(u.Report.Skipped, u.Report.Unresolved) {
 		if !told[path] {
-			list = append(list, redoubt.ScanGap{Kind: redoubt.GapPath, What: path})
+			list = append(list, model.ScanGap{Kind: model.GapPath, What: path})
 		}
 	}
 	return list

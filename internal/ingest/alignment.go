@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/align"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // pair is a stored finding and the sighting that it is now.
 type pair struct {
-	row      *redoubt.Finding
+	row      *model.Finding
 	sighting *Sighting
 }
 
@@ -25,31 +25,31 @@ type pair struct {
 type alignment struct {
 	scope Scope
 	// bodies are the bodies of the findings in rows, by id. See loads.
-	bodies map[int64]redoubt.FindingWrite
+	bodies map[int64]model.FindingWrite
 	// served has the ids of the rules that ran and whose text is known, by name.
 	served map[string]int64
 	// decided reports whether a stored finding may pair by its code only; owned, whether
 	// a lineage already has the identity of a result.
-	decided func(*redoubt.Finding) bool
-	owned   func(redoubt.Identity) bool
+	decided func(*model.Finding) bool
+	owned   func(model.Identity) bool
 
 	clear     []pair // paired without their bodies
-	rows      []*redoubt.Finding
+	rows      []*model.Finding
 	sightings []*Sighting     // rows and sightings are what clear leaves
 	stays     map[string]bool // each path with results; true if it also has findings
 
 	d       digester
-	shared  map[redoubt.Identity]bool // both sides have them, and standsForCode holds
-	texts   bool                      // all code is known as text, not only as a hash
-	silent  bool                      // the code of a finding or result is not known
-	strict  map[string]bool           // rules whose group includes the pattern
-	binds   map[string]bool           // rules of which every result binds metavariables
-	renamed map[string]string         // old names of rules, to new ones
-	masked  map[redoubt.Digest]bool   // redacted texts of findings that were stored unredacted
+	shared  map[model.Identity]bool // both sides have them, and standsForCode holds
+	texts   bool                    // all code is known as text, not only as a hash
+	silent  bool                    // the code of a finding or result is not known
+	strict  map[string]bool         // rules whose group includes the pattern
+	binds   map[string]bool         // rules of which every result binds metavariables
+	renamed map[string]string       // old names of rules, to new ones
+	masked  map[model.Digest]bool   // redacted texts of findings that were stored unredacted
 }
 
 // newAlignment pairs what it can without bodies. This saves most reads of an import.
-func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) *alignment {
+func newAlignment(rows []*model.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
 	old, next, had := make([]align.Brief, len(rows)), make([]align.Brief, len(sightings)), map[string]bool{}
 	for i, f := range rows {
@@ -79,9 +79,9 @@ func newAlignment(rows []*redoubt.Finding, sightings []*Sighting, links func(*Si
 }
 
 // brief is a finding or result without its body.
-func (a *alignment) brief(f *redoubt.Finding, content redoubt.Digest) align.Brief {
+func (a *alignment) brief(f *model.Finding, content model.Digest) align.Brief {
 	b := align.Brief{Path: f.Path, Content: content}
-	if f.CodeHash != (redoubt.Digest{}) {
+	if f.CodeHash != (model.Digest{}) {
 		b.Code = a.d.start("brief").str(f.RuleName).num(int64(f.Identity.Kind)).digest(f.PatternHash, f.CodeHash).sum()
 	}
 	return b
@@ -127,7 +127,7 @@ func (a *alignment) pairs() ([]pair, error) {
 	for _, id := range a.loads() {
 		loads[id] = true
 	}
-	old, next := slices.DeleteFunc(a.rows, func(f *redoubt.Finding) bool { return !loads[f.ID] }), a.sightings
+	old, next := slices.DeleteFunc(a.rows, func(f *model.Finding) bool { return !loads[f.ID] }), a.sightings
 	if len(old) == 0 || len(next) == 0 {
 		return a.clear, nil
 	}
@@ -151,24 +151,24 @@ func (a *alignment) pairs() ([]pair, error) {
 }
 
 // prepare decides which properties of the two sides are compared.
-func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
-	stands := map[redoubt.Identity]bool{}
+func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
+	stands := map[model.Identity]bool{}
 	told, running := map[string]bool{}, map[string]bool{}
-	a.strict, a.binds, a.shared, a.texts = map[string]bool{}, map[string]bool{}, map[redoubt.Identity]bool{}, true
+	a.strict, a.binds, a.shared, a.texts = map[string]bool{}, map[string]bool{}, map[model.Identity]bool{}, true
 	for _, s := range next {
 		f := &s.Finding
 		stands[f.Identity] = !s.blind && standsForCode(f)
-		a.silent = a.silent || f.CodeHash == redoubt.Digest{}
-		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == redoubt.Digest{} || f.IssueType != redoubt.SAST)
-		a.strict[f.RuleName] = f.PatternHash != (redoubt.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) && a.served[f.RuleName] != 0
+		a.silent = a.silent || f.CodeHash == model.Digest{}
+		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == model.Digest{} || f.IssueType != model.SAST)
+		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) && a.served[f.RuleName] != 0
 		a.binds[f.RuleName] = s.Result.Binds && (!told[f.RuleName] || a.binds[f.RuleName])
 		told[f.RuleName] = true
 	}
 	for _, f := range old {
-		a.silent = a.silent || f.CodeHash == redoubt.Digest{}
+		a.silent = a.silent || f.CodeHash == model.Digest{}
 		a.shared[f.Identity] = stands[f.Identity] && standsForCode(f)
 		running[f.RuleName] = true
-		if f.PatternHash == (redoubt.Digest{}) || f.RuleID != a.served[f.RuleName] {
+		if f.PatternHash == (model.Digest{}) || f.RuleID != a.served[f.RuleName] {
 			delete(a.strict, f.RuleName)
 		}
 	}
@@ -177,12 +177,12 @@ func (a *alignment) prepare(old []*redoubt.Finding, next []*Sighting) {
 
 // standsForCode reports whether a finding's identity does not depend on its place in the
 // file: the identity of a secret, a dependency, or a scanner's own fingerprint.
-func standsForCode(f *redoubt.Finding) bool {
+func standsForCode(f *model.Finding) bool {
 	switch f.Identity.Kind {
-	case redoubt.IdentityOwn:
+	case model.IdentityOwn:
 		return false
-	case redoubt.IdentityMatchBased:
-		return f.CodeHash == redoubt.Digest{}
+	case model.IdentityMatchBased:
+		return f.CodeHash == model.Digest{}
 	}
 	return true
 }
@@ -222,7 +222,7 @@ func renamedRules(had, has map[string]bool) map[string]string {
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
 // row has what is known of both findings and results.
-func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align.Row {
+func (a *alignment) row(f *model.Finding, rule, code string, column int) align.Row {
 	r := align.Row{Path: f.Path, Rule: rule, Line: f.Line, Code: f.CodeHash, Loose: f.CodeHash}
 	a.d.start("group").str(rule)
 	if a.strict[rule] {
@@ -231,20 +231,20 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align
 	r.Group = a.d.sum()
 	if a.shared[f.Identity] {
 		r.Exact = a.d.start("identity").num(int64(f.Identity.Kind)).digest(f.Identity.Hash).sum()
-		if f.CodeHash == (redoubt.Digest{}) {
+		if f.CodeHash == (model.Digest{}) {
 			r.Code, r.Loose = r.Exact, r.Exact
 		}
 	}
 	switch {
 	case f.Package != "":
 		r.Loose = a.d.start("package").str(f.Package).sum()
-	case f.IssueType == redoubt.Secrets && f.PatternHash != redoubt.Digest{}:
+	case f.IssueType == model.Secrets && f.PatternHash != model.Digest{}:
 		r.Loose = f.PatternHash // the secret, on whatever line
-	case strings.Contains(code, redoubt.Redacted): // only the hash distinguishes what was taken out
-	case a.texts && code != "" && r.Code != redoubt.Digest{}:
+	case strings.Contains(code, model.Redacted): // only the hash distinguishes what was taken out
+	case a.texts && code != "" && r.Code != model.Digest{}:
 		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
-	if f.CodeHash != (redoubt.Digest{}) {
+	if f.CodeHash != (model.Digest{}) {
 		r.Edges = f.EdgeHash
 	}
 	return r
@@ -253,24 +253,24 @@ func (a *alignment) row(f *redoubt.Finding, rule, code string, column int) align
 var numbers = regexp.MustCompile(`[0-9]+`)
 
 // named adds the scanner's own id of a match, together with its code.
-func (a *alignment) named(r *align.Row, f *redoubt.Finding, matchBasedID string) {
+func (a *alignment) named(r *align.Row, f *model.Finding, matchBasedID string) {
 	if detailLevel(f) == 2 {
-		r.Exact = a.d.start("match").str(redoubt.FormulaGroup(matchBasedID)).digest(f.CodeHash).sum()
+		r.Exact = a.d.start("match").str(model.FormulaGroup(matchBasedID)).digest(f.CodeHash).sum()
 	}
 }
 
 // place adds the place of a match, its message and, if all code is known, the matched text.
 // Muted matches differ from others, because a report may leave them out.
-func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocation, message, code string) {
+func (a *alignment) place(r *align.Row, f *model.Finding, at model.WireLocation, message, code string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
 	if a.strict[r.Rule] && a.binds[r.Rule] { // the group includes the matched code, so a difference in length is layout
 		r.EndLine, r.EndColumn = r.Line, r.Column+1
 	}
-	if f.IssueType == redoubt.Secrets { // a redacted report has other messages
+	if f.IssueType == model.Secrets { // a redacted report has other messages
 		message = ""
 	}
 	message = strings.ReplaceAll(message, path.Base(at.FilePath), "")
-	a.d.start("message").str(normalCode(numbers.ReplaceAllString(message, "0"))).flag(f.State == redoubt.Muted)
+	a.d.start("message").str(normalCode(numbers.ReplaceAllString(message, "0"))).flag(f.State == model.Muted)
 	if a.texts && !a.silent {
 		a.d.str(matchText(code, at))
 	}
@@ -278,7 +278,7 @@ func (a *alignment) place(r *align.Row, f *redoubt.Finding, at redoubt.WireLocat
 }
 
 // matchText cuts a one-line match out of its line. If code is not that line, it is returned whole.
-func matchText(code string, at redoubt.WireLocation) string {
+func matchText(code string, at model.WireLocation) string {
 	if at.Line != at.EndLine || at.Column < 1 || at.EndColumn < at.Column || at.EndColumn-1 > len(code) {
 		return code
 	}
@@ -286,18 +286,18 @@ func matchText(code string, at redoubt.WireLocation) string {
 }
 
 // said is what the alignment needs of a finding's body and evidence.
-type said struct { // of redoubt.Body
-	Location     redoubt.WireLocation `json:"location"`
-	MatchBasedID string               `json:"match_based_id"`
-	RuleMessage  string               `json:"rule_message"`
+type said struct { // of model.Body
+	Location     model.WireLocation `json:"location"`
+	MatchBasedID string             `json:"match_based_id"`
+	RuleMessage  string             `json:"rule_message"`
 	code         string
-	masked       redoubt.Digest // of the redacted text; zero if redacting changes nothing
+	masked       model.Digest // of the redacted text; zero if redacting changes nothing
 }
 
 // maskOld redacts findings that were stored by a version that knew fewer kinds of credentials.
 // They pair by their redacted text, so that they keep their decisions.
 func (a *alignment) maskOld(said []said, next []*Sighting) {
-	a.masked = map[redoubt.Digest]bool{}
+	a.masked = map[model.Digest]bool{}
 	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
 	if !slices.ContainsFunc(next, holdsMark) {
 		return
@@ -311,23 +311,23 @@ func (a *alignment) maskOld(said []said, next []*Sighting) {
 	}
 }
 
-func (a *alignment) text(message, code string) redoubt.Digest {
+func (a *alignment) text(message, code string) model.Digest {
 	return a.d.start("text").str(normalCode(message), normalCode(code)).sum()
 }
 
 // read decodes the bodies of findings. It clears texts if the code of one is known only as a
 // hash.
-func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
+func (a *alignment) read(rows []*model.Finding) ([]said, error) {
 	out := make([]said, len(rows))
 	for i, f := range rows {
 		w := a.bodies[f.ID]
 		if err := json.Unmarshal(slices.Concat([]byte("{"), w.Body, []byte("}")), &out[i]); err != nil {
 			return nil, fmt.Errorf("the body of finding %d: %w", f.ID, err)
 		}
-		if !a.texts || f.CodeHash == (redoubt.Digest{}) || f.IssueType != redoubt.SAST {
+		if !a.texts || f.CodeHash == (model.Digest{}) || f.IssueType != model.SAST {
 			continue
 		}
-		var evidence redoubt.Evidence
+		var evidence model.Evidence
 		if err := json.Unmarshal(w.Evidence, &evidence); err != nil {
 			return nil, fmt.Errorf("the code of finding %d: %w", f.ID, err)
 		}
@@ -337,10 +337,10 @@ func (a *alignment) read(rows []*redoubt.Finding) ([]said, error) {
 }
 
 // stored returns the row of a stored finding.
-func (a *alignment) stored(f *redoubt.Finding, is *said) align.Row {
+func (a *alignment) stored(f *model.Finding, is *said) align.Row {
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
-	if is.masked != (redoubt.Digest{}) {
+	if is.masked != (model.Digest{}) {
 		r.Loose = is.masked
 	}
 	r.ByCode = a.decided(f) || !a.scope.counted(f)
@@ -361,7 +361,7 @@ func (a *alignment) reported(s *Sighting) align.Row {
 }
 
 // liveRows returns the findings that are neither fixed nor removed.
-func liveRows(findings []redoubt.Finding) (rows []*redoubt.Finding) {
+func liveRows(findings []model.Finding) (rows []*model.Finding) {
 	for i := range findings {
 		if live(findings[i].State) {
 			rows = append(rows, &findings[i])

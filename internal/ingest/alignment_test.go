@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -12,13 +12,13 @@ import (
 // known keeps its id and its decision once its text comes without the credential.
 func TestNewlyMaskedTextIsTheSame(t *testing.T) {
 	const secret = "k3y.Qw8zRt5yUi2oPa7s"
-	was := redoubt.Result{
-		Rule: &redoubt.Rule{Name: "r", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}, Path: "a.py", Location: redoubt.Location{Line: 3, EndLine: 3},
+	was := model.Result{
+		Rule: &model.Rule{Name: "r", IssueType: model.SAST, Severity: model.SeverityHigh}, Path: "a.py", Location: model.Location{Line: 3, EndLine: 3},
 		Message: "calls out", Code: `get(h, "Authorization: Bearer ` + secret + `")`,
 	}
-	for name, change := range map[string]func(was, is *redoubt.Result){
-		"code": func(_, is *redoubt.Result) { is.Code = redact.Text(is.Code) },
-		"message": func(was, is *redoubt.Result) {
+	for name, change := range map[string]func(was, is *model.Result){
+		"code": func(_, is *model.Result) { is.Code = redact.Text(is.Code) },
+		"message": func(was, is *model.Result) {
 			was.Message += " Authorization: Bearer " + secret
 			is.Message = redact.Text(was.Message)
 			is.Code, was.Code = "", ""
@@ -29,13 +29,13 @@ func TestNewlyMaskedTextIsTheSame(t *testing.T) {
 			is := old
 			change(&old, &is)
 			is.Location.Line, is.Location.EndLine = 5, 5
-			for _, r := range []*redoubt.Result{&old, &is} {
+			for _, r := range []*model.Result{&old, &is} {
 				r.MatchBasedID, r.CodeHash = "r_0", "c0de"
 			}
-			is.CodeHash, is.CodeKey = "", redoubt.Digest{9}
+			is.CodeHash, is.CodeKey = "", model.Digest{9}
 			apply(t, m, full(old))
 			for _, l := range m.lineages {
-				l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive}
+				l.Triage = model.Triage{State: model.TriageIgnored, Reason: model.FalsePositive}
 			}
 			m.tick(time.Minute)
 			apply(t, m, upload(full(is), func(u *Upload) { u.Commit = "c2" }))
@@ -43,7 +43,7 @@ func TestNewlyMaskedTextIsTheSame(t *testing.T) {
 				t.Fatalf("there are %d findings", len(m.rows))
 			}
 			for _, f := range m.rows {
-				if f.Line != 5 || f.CodeHash != is.CodeKey || m.lineages[f.LineageID].Triage.State != redoubt.TriageIgnored {
+				if f.Line != 5 || f.CodeHash != is.CodeKey || m.lineages[f.LineageID].Triage.State != model.TriageIgnored {
 					t.Errorf("it is %+v", f)
 				}
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxScans bounds the scans of one upload, each of which takes about a millisecond of
@@ -14,9 +14,9 @@ const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none. The reports are used up.
-func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*redoubt.Report) ([]Summary, error) {
+func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*model.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
-		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", redoubt.ErrTooLarge, len(reports), maxScans)
+		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", model.ErrTooLarge, len(reports), maxScans)
 	}
 	if upload.Whole {
 		for _, report := range reports {
@@ -27,7 +27,7 @@ func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, report
 		}
 	}
 	if len(reports) != 1 {
-		upload.Digest = redoubt.Digest{} // a scan of several knows nothing of the others
+		upload.Digest = model.Digest{} // a scan of several knows nothing of the others
 	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range vexFirst(reports) {
@@ -54,15 +54,15 @@ func tellDropped(summaries []Summary) {
 			for _, id := range r.Dropped {
 				gone[id] = true
 			}
-			if r.Outcome == redoubt.VEXOlder {
+			if r.Outcome == model.VEXOlder {
 				continue
 			}
 			at, id := scope{r.Document.Name, r.Document.Ref}, r.Document.ID
 			now, later := last[at]
 			last[at] = id
-			if r.Outcome == redoubt.VEXProposed && (gone[id] || later && now != id) {
+			if r.Outcome == model.VEXProposed && (gone[id] || later && now != id) {
 				own[id] = true
-				r.Outcome, r.Document.ID = redoubt.VEXDropped, 0
+				r.Outcome, r.Document.ID = model.VEXDropped, 0
 			}
 		}
 	}

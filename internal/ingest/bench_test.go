@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const benchFindings = 10_000
 
 // benchReport has as many results as a large repository.
-func benchReport() *redoubt.Report {
-	results := make([]redoubt.Result, benchFindings)
+func benchReport() *model.Report {
+	results := make([]model.Result, benchFindings)
 	for i := range results {
 		r := result(eqeq, fmt.Sprintf("src/package%d/file%d.py", i%100, i%1000), i, "    return x == x")
 		r.MatchBasedID = fmt.Sprintf("%0128x_0", i)
 		r.CodeHash, r.PatternHash = fmt.Sprintf("%064x", i), fmt.Sprintf("%064x", i)
 		results[i] = r
 	}
-	return &redoubt.Report{Tool: "semgrep", Results: results}
+	return &model.Report{Tool: "semgrep", Results: results}
 }
 
 func benchFacts(sightings []Sighting) Facts {
 	u := full()
-	return Facts{ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, Scope: scopeOf(&u, sightings), RuleIDs: map[*redoubt.Rule]int64{eqeq: 1}}
+	return Facts{ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, Scope: scopeOf(&u, sightings), RuleIDs: map[*model.Rule]int64{eqeq: 1}}
 }
 
 // BenchmarkLimit is what the others are compared with: the same identities put
@@ -31,7 +31,7 @@ func benchFacts(sightings []Sighting) Facts {
 func BenchmarkLimit(b *testing.B) {
 	sightings, _ := Observe(benchReport())
 	for b.Loop() {
-		m := make(map[redoubt.Identity]*redoubt.Finding, len(sightings))
+		m := make(map[model.Identity]*model.Finding, len(sightings))
 		for i := range sightings {
 			m[sightings[i].Finding.Identity] = &sightings[i].Finding
 		}

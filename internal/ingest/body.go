@@ -5,16 +5,16 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // encodeBody writes what readers see of a sighting: its body and its evidence.
 func encodeBody(s *Sighting, links weblink.Links) (body, evidence []byte, err error) {
 	r, b := s.Result, bodyOf(s, links)
-	e := redoubt.Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
+	e := model.Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
 	switch {
-	case s.Finding.IssueType != redoubt.Secrets:
+	case s.Finding.IssueType != model.Secrets:
 		e.Code = r.Code
 	case r.Secret != nil:
 		b.SyntacticID, e.DataFlow, e.Commit = "", nil, r.Secret.Commit
@@ -29,10 +29,10 @@ func encodeBody(s *Sighting, links weblink.Links) (body, evidence []byte, err er
 }
 
 // bodyOf is what a sighting tells readers.
-func bodyOf(s *Sighting, links weblink.Links) redoubt.Body {
+func bodyOf(s *Sighting, links weblink.Links) model.Body {
 	r := s.Result
 	at := wireLocation(r)
-	b := redoubt.Body{
+	b := model.Body{
 		Location: at, LineOfCodeURL: links.Line(r.Path, r.Location.Line),
 		MatchBasedID: s.shownID(), SyntacticID: r.SyntacticID, RuleMessage: nonEmpty(message(s)),
 	}
@@ -45,24 +45,24 @@ func bodyOf(s *Sighting, links weblink.Links) redoubt.Body {
 // message is the expanded one. A result of a secrets rule that says nothing of
 // its secret may still hold it in its message, so the template stands in.
 func message(s *Sighting) string {
-	if s.Finding.IssueType == redoubt.Secrets && s.Result.Secret == nil {
+	if s.Finding.IssueType == model.Secrets && s.Result.Secret == nil {
 		return s.Result.Rule.Message
 	}
 	return s.Result.Message
 }
 
-func wireLocation(r *redoubt.Result) redoubt.WireLocation {
+func wireLocation(r *model.Result) model.WireLocation {
 	l := r.Location
-	return redoubt.WireLocation{FilePath: r.Path, Line: l.Line, Column: l.Column, EndLine: l.EndLine, EndColumn: l.EndColumn}
+	return model.WireLocation{FilePath: r.Path, Line: l.Line, Column: l.Column, EndLine: l.EndLine, EndColumn: l.EndColumn}
 }
 
-func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *redoubt.SCABody {
+func scaBody(r *model.Result, at model.WireLocation, links weblink.Links) *model.SCABody {
 	v := r.Dependency
-	b := &redoubt.SCABody{
-		FixRecommendations: append([]redoubt.Fix{}, v.Fixes...),
-		FoundDependency: redoubt.FoundDependency{
+	b := &model.SCABody{
+		FixRecommendations: append([]model.Fix{}, v.Fixes...),
+		FoundDependency: model.FoundDependency{
 			Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version,
-			Transitivity:    cmp.Or(v.Transitivity, redoubt.TransitivityUnknown).String(),
+			Transitivity:    cmp.Or(v.Transitivity, model.TransitivityUnknown).String(),
 			LockfileLineURL: nonEmpty(links.Line(r.Lockfile(), v.Line)),
 		},
 		IsMalicious:             v.Malicious,
@@ -71,7 +71,7 @@ func scaBody(r *redoubt.Result, at redoubt.WireLocation, links weblink.Links) *r
 		VulnerabilityIdentifier: nonEmpty(v.Vulnerability),
 	}
 	if v.InCode {
-		b.Usage = &redoubt.Usage{Location: at}
+		b.Usage = &model.Usage{Location: at}
 	}
 	return b
 }

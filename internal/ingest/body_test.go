@@ -8,30 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 func TestEncode(t *testing.T) {
 	links := weblink.New("https://github.com/acme/payments", "c1", "")
-	at := redoubt.Location{Line: 3, Column: 2, EndLine: 4, EndColumn: 9}
-	code := redoubt.Result{
+	at := model.Location{Line: 3, Column: 2, EndLine: 4, EndColumn: 9}
+	code := model.Result{
 		Rule: eqeq, Path: "a.py", Location: at, Message: "x <b>", MatchBasedID: "m_0", SyntacticID: "s", Code: "x == x", Blocking: true,
-		DataFlow: []redoubt.FlowStep{{Path: "a.py", Line: 1, Column: 1, Content: "x"}},
+		DataFlow: []model.FlowStep{{Path: "a.py", Line: 1, Column: 1, Content: "x"}},
 	}
-	inLockfile := redoubt.Result{Rule: vuln, Path: "go.sum", Location: at, MatchBasedID: "m_0", Dependency: &redoubt.Vulnerable{
-		Ecosystem: "gomod", Package: "p", Version: "1", Lockfile: "go.sum", Line: 3, Transitivity: redoubt.Direct, Malicious: true,
-		Vulnerability: "CVE-1", Condition: "if", Fixes: []redoubt.Fix{{Package: "p", Version: "2"}},
+	inLockfile := model.Result{Rule: vuln, Path: "go.sum", Location: at, MatchBasedID: "m_0", Dependency: &model.Vulnerable{
+		Ecosystem: "gomod", Package: "p", Version: "1", Lockfile: "go.sum", Line: 3, Transitivity: model.Direct, Malicious: true,
+		Vulnerability: "CVE-1", Condition: "if", Fixes: []model.Fix{{Package: "p", Version: "2"}},
 	}}
-	inCode := with(inLockfile, func(r *redoubt.Result) {
+	inCode := with(inLockfile, func(r *model.Result) {
 		r.Path = "a.go"
-		r.Dependency = &redoubt.Vulnerable{Ecosystem: "gomod", Package: "p", Version: "1", Lockfile: "go.sum", InCode: true}
+		r.Dependency = &model.Vulnerable{Ecosystem: "gomod", Package: "p", Version: "1", Lockfile: "go.sum", InCode: true}
 	})
-	hidden := redoubt.Result{Rule: leak, Path: "a.py", Location: at, Message: "a key", MatchBasedID: "m_0", SyntacticID: "s", Secret: &redoubt.SecretMatch{Hash: redoubt.Digest{1}, Commit: "c0"}}
-	unsaid := redoubt.Result{Rule: leak, Path: "a.py", Location: at, Message: "hunter2", Code: "hunter2", SyntacticID: "s", DataFlow: []redoubt.FlowStep{{Content: "hunter2"}}}
+	hidden := model.Result{Rule: leak, Path: "a.py", Location: at, Message: "a key", MatchBasedID: "m_0", SyntacticID: "s", Secret: &model.SecretMatch{Hash: model.Digest{1}, Commit: "c0"}}
+	unsaid := model.Result{Rule: leak, Path: "a.py", Location: at, Message: "hunter2", Code: "hunter2", SyntacticID: "s", DataFlow: []model.FlowStep{{Content: "hunter2"}}}
 	const location = `"location":{"column":2,"endColumn":9,"endLine":4,"filePath":"a.py","line":3},"line_of_code_url":"https://github.com/acme/payments/blob/c1/a.py#L3",`
 	for name, test := range map[string]struct {
-		result         redoubt.Result
+		result         model.Result
 		links          weblink.Links
 		body, evidence string
 	}{
@@ -41,7 +41,7 @@ func TestEncode(t *testing.T) {
 			`{"code":"x == x","data_flow":[{"path":"a.py","line":1,"column":1,"content":"x"}],"blocking":true}`,
 		},
 		"code, nothing told": {
-			redoubt.Result{Rule: eqeq, Path: "a.py"},
+			model.Result{Rule: eqeq, Path: "a.py"},
 			weblink.Links{},
 			`"location":{"column":0,"endColumn":0,"endLine":0,"filePath":"a.py","line":0},"line_of_code_url":"","match_based_id":"ID","syntactic_id":"","rule_message":null`,
 			`{}`,
@@ -77,7 +77,7 @@ func TestEncode(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := test.body
-			if s.Finding.Identity.Kind != redoubt.IdentityMatchBased {
+			if s.Finding.Identity.Kind != model.IdentityMatchBased {
 				want = strings.Replace(want, "\"ID\"", strconv.Quote(s.shownID()), 1)
 			}
 			if diff := cmp.Diff(decode(t, want), decode(t, string(body))); diff != "" {

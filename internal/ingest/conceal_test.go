@@ -12,23 +12,23 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // teaching is a reading that calls its rule one for secrets.
-type teaching struct{ reports []*redoubt.Report }
+type teaching struct{ reports []*model.Report }
 
-func (r teaching) Reports(func(tool, rule string) bool) []*redoubt.Report { return r.reports }
+func (r teaching) Reports(func(tool, rule string) bool) []*model.Report { return r.reports }
 
 // taught is an upload that says of a rule of findings of code that it looks for
 // secrets, and has one of them as a secret already.
-func taught(rule string, results ...redoubt.Result) teaching {
-	secrets := &redoubt.Rule{Name: rule, IssueType: redoubt.Secrets, Message: "template", SecretType: "Example"}
+func taught(rule string, results ...model.Result) teaching {
+	secrets := &model.Rule{Name: rule, IssueType: model.Secrets, Message: "template", SecretType: "Example"}
 	for i := range results {
 		results[i].Rule = secrets
 	}
-	return teaching{[]*redoubt.Report{{Tool: "semgrep", Rules: []*redoubt.Rule{secrets}, Results: results}}}
+	return teaching{[]*model.Report{{Tool: "semgrep", Rules: []*model.Rule{secrets}, Results: results}}}
 }
 
 // TestSettleRewritesFindings draws findings of a rule and decisions on them. Then a report
@@ -38,7 +38,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 		m := newMemory()
 		draw := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, name) }
 		for range rapid.IntRange(1, 6).Draw(rt, "scans") {
-			var results []redoubt.Result
+			var results []model.Result
 			for line := range rapid.IntRange(0, 5).Draw(rt, "results") {
 				code := draw("code", "raw1", "raw2", "raw3")
 				r := result(eqeq, draw("path", "a.py", "b.py"), line, code)
@@ -54,14 +54,14 @@ func TestSettleRewritesFindings(t *testing.T) {
 			}
 		}
 		m.decide(rt)
-		before := map[int64]redoubt.Finding{}
-		lineages := map[int64]redoubt.Lineage{}
+		before := map[int64]model.Finding{}
+		lineages := map[int64]model.Lineage{}
 		for id, f := range m.rows {
 			before[id], lineages[f.LineageID] = f.Finding, *m.lineages[f.LineageID]
 		}
 		m.tick(time.Minute)
 		reports, err := conceal.Resolve(t.Context(), m, taught("eqeq"))
-		if err != nil || len(reports) != 1 || !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
+		if err != nil || len(reports) != 1 || !m.secretRules[model.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 			rt.Fatalf("%d reports, %v, %v", len(reports), m.secretRules, err)
 		}
 		m.checkConcealed(rt)
@@ -70,9 +70,9 @@ func TestSettleRewritesFindings(t *testing.T) {
 		}
 		for id, f := range m.rows {
 			want := before[id]
-			want.IssueType, want.SecretType, want.ValidationState = redoubt.Secrets, "Example", redoubt.NoValidator
+			want.IssueType, want.SecretType, want.ValidationState = model.Secrets, "Example", model.NoValidator
 			want.Identity, want.RuleID = f.Identity, f.RuleID
-			want.CodeHash, want.PatternHash, want.EdgeHash, want.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
+			want.CodeHash, want.PatternHash, want.EdgeHash, want.Content = model.Digest{}, model.Digest{}, model.Digest{}, model.Digest{}
 			if diff := gocmp.Diff(want, f.Finding); diff != "" {
 				rt.Fatalf("finding %d (-want +got):\n%s", id, diff)
 			}
@@ -97,7 +97,7 @@ func (m *memory) decide(rt *rapid.T) {
 		if f == nil || rapid.IntRange(0, 2).Draw(rt, "decide") > 0 {
 			continue
 		}
-		triage := redoubt.Triage{State: redoubt.TriageIgnored, Automatic: rapid.Bool().Draw(rt, "automatic")}
+		triage := model.Triage{State: model.TriageIgnored, Automatic: rapid.Bool().Draw(rt, "automatic")}
 		if l := m.lineages[f.LineageID]; triageWeight(triage) > triageWeight(l.Triage) {
 			l.Triage = triage
 		}
@@ -113,12 +113,12 @@ func (m *memory) checkConcealed(rt *rapid.T) {
 		if text := string(f.Body) + string(f.Evidence); strings.Contains(text, "raw") || !strings.Contains(text, "template") {
 			rt.Fatalf("finding %d is kept as %s", f.ID, text)
 		}
-		if f.IssueType != redoubt.Secrets || f.Identity.Kind != redoubt.IdentitySecret || f.SecretType != "Example" || f.RuleID == 0 {
+		if f.IssueType != model.Secrets || f.Identity.Kind != model.IdentitySecret || f.SecretType != "Example" || f.RuleID == 0 {
 			rt.Fatalf("finding %d is %+v", f.ID, f.Finding)
 		}
 	}
 	for id := range m.links {
-		if id.Kind != redoubt.IdentitySecret {
+		if id.Kind != model.IdentitySecret {
 			rt.Fatalf("the identity %v is left", id)
 		}
 	}
@@ -127,13 +127,13 @@ func (m *memory) checkConcealed(rt *rapid.T) {
 // TestTheReportThatTellsContinuesFindings: it has the secrets with their hashes, on other
 // lines. Two places of one secret are one result, so that nothing continues the other.
 func TestTheReportThatTellsContinuesFindings(t *testing.T) {
-	hidden := func(line int, code string) redoubt.Result {
+	hidden := func(line int, code string) model.Result {
 		r := result(eqeq, "a.py", line, "")
-		r.Secret = &redoubt.SecretMatch{Hash: redoubt.CodeDigest(code)}
+		r.Secret = &model.SecretMatch{Hash: model.CodeDigest(code)}
 		return r
 	}
 	for name, c := range map[string]struct {
-		told redoubt.Report
+		told model.Report
 		full bool
 		want map[int]string
 	}{
@@ -150,13 +150,13 @@ func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 			for id, f := range m.rows {
 				ids[id] = map[int]string{3: "0", 9: "1"}[f.Line]
 				if f.Line == 9 {
-					m.lineages[f.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+					m.lineages[f.LineageID].Triage = model.Triage{State: model.TriageIgnored}
 				}
 			}
 			u := full()
 			u.Full, u.DeclaredFull, u.Report = c.full, c.full, &c.told
 			m.tick(time.Minute)
-			reports, err := conceal.Resolve(t.Context(), m, teaching{[]*redoubt.Report{&c.told}})
+			reports, err := conceal.Resolve(t.Context(), m, teaching{[]*model.Report{&c.told}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 			got := map[int]string{}
 			for id, f := range m.rows {
 				if live(f.State) {
-					triage := map[bool]string{true: "ignored", false: "open"}[m.lineages[f.LineageID].Triage.State == redoubt.TriageIgnored]
+					triage := map[bool]string{true: "ignored", false: "open"}[m.lineages[f.LineageID].Triage.State == model.TriageIgnored]
 					got[f.Line] = triage + " " + cmp.Or(ids[id], "new")
 				}
 			}
@@ -178,7 +178,7 @@ func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 }
 
 // coded is a result of code of a.py.
-func coded(line int, code string) redoubt.Result {
+func coded(line int, code string) model.Result {
 	r := result(eqeq, "a.py", line, code)
 	r.CodeHash, r.MatchBasedID = code, fmt.Sprintf("a.py %s %d", code, line)
 	return r
@@ -197,7 +197,7 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {
-		if want := map[string]redoubt.IssueType{"bandit": redoubt.SAST, "semgrep:nightly": redoubt.Secrets}[f.Source]; f.IssueType != want {
+		if want := map[string]model.IssueType{"bandit": model.SAST, "semgrep:nightly": model.Secrets}[f.Source]; f.IssueType != want {
 			t.Errorf("of %s it is %s, want %s", f.Source, f.IssueType, want)
 		}
 	}
@@ -208,16 +208,16 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 func TestAPolicyTeachesToo(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
-	m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
+	m.secretRules[model.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
 	if _, err := conceal.Resolve(t.Context(), m, teaching{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {
-		if f.IssueType != redoubt.Secrets || strings.Contains(string(f.Body)+string(f.Evidence), "raw") {
+		if f.IssueType != model.Secrets || strings.Contains(string(f.Body)+string(f.Evidence), "raw") {
 			t.Errorf("it is %s, kept as %s %s", f.IssueType, f.Body, f.Evidence)
 		}
 	}
-	if !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
+	if !m.secretRules[model.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 		t.Error("it is not settled")
 	}
 }
@@ -235,13 +235,13 @@ func TestBranchesKeepOneDecision(t *testing.T) {
 		ids := slices.Sorted(maps.Keys(m.rows))
 		for _, f := range m.rows {
 			if f.Line == 9 {
-				m.lineages[f.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+				m.lineages[f.LineageID].Triage = model.Triage{State: model.TriageIgnored}
 			}
 		}
 		for _, ref := range order {
 			one, other := coded(5, ""), coded(11, "")
-			for r, code := range map[*redoubt.Result]string{&one: "raw1", &other: "raw2"} {
-				r.Secret = &redoubt.SecretMatch{Hash: redoubt.CodeDigest(code)}
+			for r, code := range map[*model.Result]string{&one: "raw1", &other: "raw2"} {
+				r.Secret = &model.SecretMatch{Hash: model.CodeDigest(code)}
 				r.MatchBasedID, r.CodeHash = "", ""
 			}
 			u := full()
@@ -259,7 +259,7 @@ func TestBranchesKeepOneDecision(t *testing.T) {
 			t.Fatalf("%v: findings were %v and are %v", order, ids, now)
 		}
 		for id, f := range m.rows {
-			want := map[int]redoubt.TriageState{5: redoubt.TriageUntriaged, 11: redoubt.TriageIgnored}[f.Line]
+			want := map[int]model.TriageState{5: model.TriageUntriaged, 11: model.TriageIgnored}[f.Line]
 			if got := m.lineages[f.LineageID].Triage.State; !live(f.State) || got != want {
 				t.Errorf("%v: finding %d on line %d is %s, want %s", order, id, f.Line, got, want)
 			}

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
@@ -44,21 +44,21 @@ func (d *digester) flag(fields ...bool) {
 	}
 }
 
-func (d *digester) digest(fields ...redoubt.Digest) *digester {
+func (d *digester) digest(fields ...model.Digest) *digester {
 	for _, f := range fields {
 		d.buf = append(d.buf, f[:]...)
 	}
 	return d
 }
 
-func (d *digester) sum() redoubt.Digest {
+func (d *digester) sum() model.Digest {
 	full := sha256.Sum256(d.buf)
-	return redoubt.Digest(full[:len(redoubt.Digest{})])
+	return model.Digest(full[:len(model.Digest{})])
 }
 
 // content is the digest of all that the scanner said of one result but whether
 // it is muted, which is the row's state.
-func (d *digester) content(r *redoubt.Result) redoubt.Digest {
+func (d *digester) content(r *model.Result) model.Digest {
 	l := r.Location
 	d.start("content 1").str(r.Rule.Name, r.Path, r.Message, r.MatchBasedID, r.SyntacticID, r.Fingerprint,
 		r.CodeHash, r.PatternHash, r.Code, r.Rule.SecretType)
@@ -79,7 +79,7 @@ func (d *digester) content(r *redoubt.Result) redoubt.Digest {
 	return d.sum()
 }
 
-func (d *digester) dependency(v *redoubt.Vulnerable) {
+func (d *digester) dependency(v *model.Vulnerable) {
 	d.str(v.Ecosystem, v.Package, v.Version, v.Lockfile, v.Vulnerability, v.Condition)
 	d.num(int64(v.Transitivity), int64(v.Line), int64(v.Reachability), int64(len(v.Fixes)))
 	d.flag(v.Malicious, v.InCode)
@@ -95,10 +95,10 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 // findings contain everything the report says. Otherwise it returns a digest that no upload
 // has, so the same report is parsed each time.
 func (u *Upload) keptDigest(
-	s Store, sum *Summary, scan redoubt.Scan, sightings []Sighting, inventories []redoubt.InventoryStatement,
-) redoubt.Digest {
+	s Store, sum *Summary, scan model.Scan, sightings []Sighting, inventories []model.InventoryStatement,
+) model.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
-	if u.Digest != (redoubt.Digest{}) && scan.Status == redoubt.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
+	if u.Digest != (model.Digest{}) && scan.Status == model.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
 		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 && !slices.ContainsFunc(sightings, proposed) {
 		return u.Digest
 	}
@@ -108,7 +108,7 @@ func (u *Upload) keptDigest(
 
 // linkedContent is a result's digest together with what its body says beyond it: the
 // repository that its links lead to. The commit is no part, or each scan would write every body anew.
-func linkedContent(links weblink.Links, result redoubt.Digest) redoubt.Digest {
+func linkedContent(links weblink.Links, result model.Digest) model.Digest {
 	if links.Repository() == "" {
 		return result
 	}

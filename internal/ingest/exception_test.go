@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -23,7 +23,7 @@ type exemptWorld struct {
 	s     *store.Store
 	clock *storetest.Clock
 	id    int64
-	list  []redoubt.Exception
+	list  []model.Exception
 	found map[string]*exemptFinding // by project, rule and path
 	scans int
 }
@@ -31,7 +31,7 @@ type exemptWorld struct {
 type exemptFinding struct {
 	project, rule, path string
 	live                map[string]bool // by ref
-	state               redoubt.TriageState
+	state               model.TriageState
 	person              bool
 	by                  int64 // the exception that ignores it; 0 where none does
 }
@@ -54,7 +54,7 @@ func exemptKey(project, rule, path string) string { return project + " " + rule 
 func (w *exemptWorld) upload() {
 	project := rapid.SampledFrom(exemptProjects).Draw(w.t, "project")
 	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(w.t, "ref")
-	report := &redoubt.Report{Tool: "semgrep"}
+	report := &model.Report{Tool: "semgrep"}
 	seen := map[string]bool{}
 	for _, rule := range exemptRules {
 		for _, path := range exemptPaths {
@@ -63,18 +63,18 @@ func (w *exemptWorld) upload() {
 			}
 			key := exemptKey(project, rule, path)
 			seen[key] = true
-			report.Results = append(report.Results, redoubt.Result{
-				Rule: &redoubt.Rule{Name: rule, IssueType: redoubt.SAST}, Path: path, Location: redoubt.Location{Line: 1}, MatchBasedID: key, CodeHash: key,
+			report.Results = append(report.Results, model.Result{
+				Rule: &model.Rule{Name: rule, IssueType: model.SAST}, Path: path, Location: model.Location{Line: 1}, MatchBasedID: key, CodeHash: key,
 			})
 			if w.found[key] == nil {
-				w.found[key] = &exemptFinding{project: project, rule: rule, path: path, live: map[string]bool{}, state: redoubt.TriageUntriaged}
+				w.found[key] = &exemptFinding{project: project, rule: rule, path: path, live: map[string]bool{}, state: model.TriageUntriaged}
 			}
 		}
 	}
 	w.scans++
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := Apply(ctx, tx, exceptions.ForImport{Store: tx}, Upload{
-			Project: redoubt.Project{Name: project}, Ref: ref, Commit: fmt.Sprint("c", w.scans), Full: true, DeclaredFull: true, Report: report,
+			Project: model.Project{Name: project}, Ref: ref, Commit: fmt.Sprint("c", w.scans), Full: true, DeclaredFull: true, Report: report,
 		})
 		return err
 	})
@@ -83,8 +83,8 @@ func (w *exemptWorld) upload() {
 			continue
 		}
 		_, was := f.live[ref]
-		if back := was && !f.live[ref] && seen[key]; back && (f.state == redoubt.TriageReviewing || f.state == redoubt.TriageFixing) {
-			f.state, f.person = redoubt.TriageReopened, false
+		if back := was && !f.live[ref] && seen[key]; back && (f.state == model.TriageReviewing || f.state == model.TriageFixing) {
+			f.state, f.person = model.TriageReopened, false
 		}
 		if was || seen[key] {
 			f.live[ref] = seen[key]
@@ -108,20 +108,20 @@ func (w *exemptWorld) judge() {
 		case f.person:
 		case f.by != 0 && slices.Contains(by, f.by):
 		case len(by) > 0:
-			f.state, f.by = redoubt.TriageIgnored, slices.Min(by)
+			f.state, f.by = model.TriageIgnored, slices.Min(by)
 		case f.by != 0:
-			f.state, f.by = redoubt.TriageReopened, 0
+			f.state, f.by = model.TriageReopened, 0
 		}
 	}
 }
 
 func (w *exemptWorld) except() {
-	e := redoubt.Exception{Target: rapid.SampledFrom(exemptRules).Draw(w.t, "target"), Reason: "tested", TriageReason: redoubt.AcceptableRisk}
+	e := model.Exception{Target: rapid.SampledFrom(exemptRules).Draw(w.t, "target"), Reason: "tested", TriageReason: model.AcceptableRisk}
 	if glob := rapid.SampledFrom([]string{"", "tests/", "src/a.py"}).Draw(w.t, "path"); glob != "" {
-		e.Paths = redoubt.PathGlobs{glob}
+		e.Paths = model.PathGlobs{glob}
 	}
 	if glob := rapid.SampledFrom([]string{"", "ACME/*", "acme/shop"}).Draw(w.t, "projects"); glob != "" {
-		e.Projects = redoubt.ProjectGlobs{glob}
+		e.Projects = model.ProjectGlobs{glob}
 	}
 	if hours := rapid.IntRange(0, 3).Draw(w.t, "hours"); hours > 0 {
 		e.Until = w.clock.Now().Add(time.Duration(hours) * time.Hour)
@@ -154,16 +154,16 @@ func (w *exemptWorld) decide() {
 	if f == nil {
 		return
 	}
-	f.state = redoubt.TriageState(rapid.IntRange(2, 5).Draw(w.t, "state"))
+	f.state = model.TriageState(rapid.IntRange(2, 5).Draw(w.t, "state"))
 	f.person, f.by = true, 0
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		l := w.lineage(ctx, tx, f)
-		after := redoubt.Triage{State: f.state, At: tx.Now(), By: storetest.Actor}
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after}})
+		after := model.Triage{State: f.state, At: tx.Now(), By: storetest.Actor}
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after}})
 	})
 }
 
-func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFinding) redoubt.Lineage {
+func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFinding) model.Lineage {
 	p, err := tx.ProjectByName(ctx, f.project)
 	if err != nil {
 		w.t.Fatal(err)
@@ -184,7 +184,7 @@ func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFindin
 		}
 	}
 	w.t.Fatalf("%s %s %s is not stored", f.project, f.rule, f.path)
-	return redoubt.Lineage{}
+	return model.Lineage{}
 }
 
 // compare holds the store against what should be, and the trail against both.
@@ -196,12 +196,12 @@ func (w *exemptWorld) compare(step string) {
 		}
 		for key, f := range w.found {
 			got := w.lineage(ctx, tx, f).Triage
-			want := redoubt.Triage{State: f.state, Automatic: !f.person && f.state != redoubt.TriageUntriaged}
-			is := redoubt.Triage{State: got.State, Automatic: got.Automatic}
+			want := model.Triage{State: f.state, Automatic: !f.person && f.state != model.TriageUntriaged}
+			is := model.Triage{State: got.State, Automatic: got.Automatic}
 			if diff := cmp.Diff(want, is); diff != "" {
 				w.t.Fatalf("after %s %s (-want +got):\n%s", step, key, diff)
 			}
-			if by := got.By; (got.State == redoubt.TriageIgnored && by.Kind == "exception") != (f.by != 0) || f.by != 0 && by.ID != fmt.Sprint(f.by) {
+			if by := got.By; (got.State == model.TriageIgnored && by.Kind == "exception") != (f.by != 0) || f.by != 0 && by.ID != fmt.Sprint(f.by) {
 				w.t.Fatalf("after %s %s is ignored by %v, want exception %d", step, key, by, f.by)
 			}
 		}

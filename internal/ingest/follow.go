@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
@@ -23,7 +23,7 @@ import (
 //   - Groups that became one keep their oldest finding.
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
-func Follow(ctx context.Context, s Store, ex Exceptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
+func Follow(ctx context.Context, s Store, ex Exceptions, project model.Project, advised model.Advised, scanID int64, at time.Time) (Summary, error) {
 	f := newFollower(s, project, advised, scanID, at)
 	all := followers{f}
 	err := all.plan(ctx, s)
@@ -33,18 +33,18 @@ func Follow(ctx context.Context, s Store, ex Exceptions, project redoubt.Project
 	return f.sum, err
 }
 
-func newFollower(s Store, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) *follower {
+func newFollower(s Store, project model.Project, advised model.Advised, scanID int64, at time.Time) *follower {
 	f := &follower{Advised: advised, s: s, project: project}
-	f.sum = Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
+	f.sum = Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: model.SourceAdvisories, ScanID: scanID, Outcome: model.ScanApplied}
 	f.plan = planner{handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
-		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: redoubt.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
+		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: model.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
 		Links: weblink.New(project.URL, "", advised.Ref),
 	}}
 	return f
 }
 
 // decide plans what follows, of what was read.
-func (f *follower) decide(ctx context.Context, ruleIDs map[*redoubt.Rule]int64) (err error) {
+func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (err error) {
 	f.plan.lineages, f.plan.beside = newJoiner(f.stored), f.stored.beside
 	f.plan.RuleIDs, f.plan.Scope = ruleIDs, f.scope()
 	if f.stored.Findings, err = f.uniteLineages(ctx, f.rows); err != nil {
@@ -65,9 +65,9 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*redoubt.Rule]int64) 
 // followAdvisories asks the advisories where the upload can have changed their answer:
 // by what lockfiles hold, or by what a scanner says of dependencies. before are the
 // findings of the source before the upload.
-func (a *application) followAdvisories(ctx context.Context, before []redoubt.Finding) error {
-	sca := func(f redoubt.Finding) bool { return f.IssueType == redoubt.SCA }
-	if a.upload.Advised == nil || !a.scan.Products.Has(redoubt.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
+func (a *application) followAdvisories(ctx context.Context, before []model.Finding) error {
+	sca := func(f model.Finding) bool { return f.IssueType == model.SCA }
+	if a.upload.Advised == nil || !a.scan.Products.Has(model.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
 		return nil
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, nil)
@@ -78,24 +78,24 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}
-	return a.s.RefreshScores(ctx, []redoubt.ProjectRef{{ProjectID: a.project.ID, Ref: a.scan.Ref}})
+	return a.s.RefreshScores(ctx, []model.ProjectRef{{ProjectID: a.project.ID, Ref: a.scan.Ref}})
 }
 
 // follower is one ref on its way to what the advisories say of it.
 type follower struct {
-	redoubt.Advised
+	model.Advised
 	s        Store
-	project  redoubt.Project
+	project  model.Project
 	plan     planner
 	standing beside          // keeps lineages apart
 	united   map[int64]int64 // findings that are one by now, to those that stay
 
-	sightings []Sighting                           // one for each match
-	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
-	scans     map[redoubt.Identity]int64           // that brought the lockfile
+	sightings []Sighting                       // one for each match
+	covered   map[model.Identity]model.Subject // the finding of a scanner that stands for the match
+	scans     map[model.Identity]int64         // that brought the lockfile
 
-	hasWork bool              // whether there is a match, or a finding of the advisories
-	rows    []redoubt.Finding // of the advisories on the ref, those that are concerned
+	hasWork bool            // whether there is a match, or a finding of the advisories
+	rows    []model.Finding // of the advisories on the ref, those that are concerned
 	stored  Stored
 	sum     Summary
 }
@@ -103,9 +103,9 @@ type follower struct {
 // observeMatches makes a sighting of each match. It breaks off when the context
 // ends.
 func (f *follower) observeMatches(ctx context.Context) error {
-	o := observer{tool: redoubt.SourceAdvisories}
+	o := observer{tool: model.SourceAdvisories}
 	f.sightings = make([]Sighting, len(f.Matches))
-	f.covered, f.scans = map[redoubt.Identity]redoubt.Subject{}, map[redoubt.Identity]int64{}
+	f.covered, f.scans = map[model.Identity]model.Subject{}, map[model.Identity]int64{}
 	for i := range f.Matches {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		id := f.sightings[i].Finding.Identity
 		f.scans[id] = m.ScanID
 		twins := f.twins(i)
-		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) }); at >= 0 {
+		if at := slices.IndexFunc(twins, func(t model.Subject) bool { return live(t.State) }); at >= 0 {
 			f.covered[id] = twins[at]
 		}
 	}
@@ -125,9 +125,9 @@ func (f *follower) observeMatches(ctx context.Context) error {
 }
 
 // match makes a sighting of what the advisories say.
-func (o *observer) match(m *redoubt.Match) Sighting {
-	r := &redoubt.Result{
-		Rule: m.Rule, Path: m.Dependency.Lockfile, Location: redoubt.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
+func (o *observer) match(m *model.Match) Sighting {
+	r := &model.Result{
+		Rule: m.Rule, Path: m.Dependency.Lockfile, Location: model.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
 		Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
 	}
 	return Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, o.d.advised(m, m.Group), o.codeHash(r))}
@@ -135,22 +135,22 @@ func (o *observer) match(m *redoubt.Match) Sighting {
 
 // concerned are the rows that were asked about, or are of a match: what is said of some
 // packages changes no finding of another.
-func (f *follower) concerned(rows []redoubt.Finding) []redoubt.Finding {
+func (f *follower) concerned(rows []model.Finding) []model.Finding {
 	var d digester
-	matched := map[redoubt.Identity]bool{}
+	matched := map[model.Identity]bool{}
 	for i := range f.Matches {
 		m := &f.Matches[i]
 		for _, id := range d.everAdvised(m) {
 			matched[id] = true
 		}
 	}
-	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool {
+	return slices.DeleteFunc(rows, func(r model.Finding) bool {
 		_, asked := f.Held[r.ID]
 		return !asked && !matched[r.Identity]
 	})
 }
 
-func (f *follower) twins(i int) []redoubt.Subject {
+func (f *follower) twins(i int) []model.Subject {
 	if i < len(f.Twins) {
 		return f.Twins[i]
 	}
@@ -158,14 +158,14 @@ func (f *follower) twins(i int) []redoubt.Subject {
 }
 
 // advised is the identity of a match under one of its groups.
-func (d *digester) advised(m *redoubt.Match, group int64) redoubt.Identity {
+func (d *digester) advised(m *model.Match, group int64) model.Identity {
 	hash := d.start("advised 1").num(group).str(m.Dependency.Lockfile, m.Package).sum()
-	return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: hash}
+	return model.Identity{Kind: model.IdentityDependency, Hash: hash}
 }
 
 // everAdvised are the identities of a match under all its groups, its own first.
-func (d *digester) everAdvised(m *redoubt.Match) []redoubt.Identity {
-	ids := []redoubt.Identity{d.advised(m, m.Group)}
+func (d *digester) everAdvised(m *model.Match) []model.Identity {
+	ids := []model.Identity{d.advised(m, m.Group)}
 	for _, former := range m.Former {
 		ids = append(ids, d.advised(m, former))
 	}
@@ -179,17 +179,17 @@ func (f *follower) scope() Scope {
 	if searched == nil {
 		searched = []string{}
 	}
-	return Scope{Full: true, searched: set(searched), judge: func(row *redoubt.Finding) redoubt.State {
+	return Scope{Full: true, searched: set(searched), judge: func(row *model.Finding) model.State {
 		held, asked := f.Held[row.ID]
 		switch {
 		case f.isCovered(row.Identity):
-			return redoubt.StateRemoved
+			return model.StateRemoved
 		case !asked:
 			return row.State
 		case held:
-			return redoubt.StateRemoved
+			return model.StateRemoved
 		}
-		return redoubt.Fixed
+		return model.Fixed
 	}}
 }
 
@@ -198,7 +198,7 @@ func (f *follower) uncoveredSightings() []Sighting {
 	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.isCovered(s.Finding.Identity) })
 }
 
-func (f *follower) isCovered(id redoubt.Identity) bool {
+func (f *follower) isCovered(id model.Identity) bool {
 	_, covered := f.covered[id]
 	return covered
 }

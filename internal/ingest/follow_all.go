@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // FollowAll is Follow of several refs when advisories changed, with their scores. They are
@@ -15,7 +15,7 @@ import (
 // A ref waits, and nothing of it is written, behind another one of its project that
 // changes: what the first writes belongs to what the second has to be read with. Those
 // wait too that come behind the ref with which so many findings changed, or more.
-func FollowAll(ctx context.Context, s Store, ex Exceptions, list []redoubt.Advised, at time.Time, most int) ([]redoubt.Followed, error) {
+func FollowAll(ctx context.Context, s Store, ex Exceptions, list []model.Advised, at time.Time, most int) ([]model.Followed, error) {
 	all := make(followers, len(list))
 	for i := range list {
 		project, err := s.Project(ctx, list[i].ProjectID)
@@ -27,15 +27,15 @@ func FollowAll(ctx context.Context, s Store, ex Exceptions, list []redoubt.Advis
 	if err := all.plan(ctx, s); err != nil {
 		return nil, err
 	}
-	out, done := make([]redoubt.Followed, len(list)), []redoubt.ProjectRef{}
+	out, done := make([]model.Followed, len(list)), []model.ProjectRef{}
 	ready := all.ready(most)
 	if err := ready.write(ctx, s, ex); err != nil {
 		return nil, err
 	}
 	for i, f := range all {
 		if slices.Contains(ready, f) {
-			out[i] = redoubt.Followed{Done: true, Changed: len(f.sum.Items)}
-			done = append(done, redoubt.ProjectRef{ProjectID: f.project.ID, Ref: f.Ref})
+			out[i] = model.Followed{Done: true, Changed: len(f.sum.Items)}
+			done = append(done, model.ProjectRef{ProjectID: f.project.ID, Ref: f.Ref})
 		}
 	}
 	return out, s.RefreshScores(ctx, done)
@@ -85,7 +85,7 @@ func (all followers) withWork() (out followers) {
 // plan reads what stands on the refs, and plans what changes.
 func (all followers) plan(ctx context.Context, s Store) error {
 	for _, f := range all {
-		rows, err := s.Findings(ctx, f.project.ID, f.Ref, redoubt.SourceAdvisories)
+		rows, err := s.Findings(ctx, f.project.ID, f.Ref, model.SourceAdvisories)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (all followers) plan(ctx context.Context, s Store) error {
 // load reads the lineages of all that the plan may join.
 func (f *follower) load(ctx context.Context) (err error) {
 	var d digester
-	var ids []redoubt.Identity
+	var ids []model.Identity
 	var lineages []int64
 	for i := range f.Matches {
 		m := &f.Matches[i]
@@ -127,7 +127,7 @@ func (f *follower) load(ctx context.Context) (err error) {
 			lineages = append(lineages, t.LineageID)
 		}
 	}
-	f.stored.Known = map[redoubt.Identity]redoubt.Lineage{}
+	f.stored.Known = map[model.Identity]model.Lineage{}
 	if len(ids) > 0 {
 		if f.stored.Known, err = f.s.LineagesOf(ctx, f.project.ID, ids); err != nil {
 			return err
@@ -144,9 +144,9 @@ func (f *follower) load(ctx context.Context) (err error) {
 }
 
 // rules stores the rules of the matches.
-func (all followers) rules(ctx context.Context, s Store) (map[*redoubt.Rule]int64, error) {
-	out := map[*redoubt.Rule]int64{}
-	var rules []*redoubt.Rule
+func (all followers) rules(ctx context.Context, s Store) (map[*model.Rule]int64, error) {
+	out := map[*model.Rule]int64{}
+	var rules []*model.Rule
 	for _, f := range all {
 		for i := range f.Matches {
 			if r := f.Matches[i].Rule; out[r] == 0 {
@@ -175,7 +175,7 @@ func (all followers) write(ctx context.Context, s Store, ex Exceptions) error {
 		return nil
 	}
 	parts := make([]*portion, len(all))
-	known := map[int64]redoubt.Supplement{}
+	known := map[int64]model.Supplement{}
 	for i, f := range all {
 		parts[i] = &portion{f.project.ID, &f.sum, f.plan.changes}
 		maps.Copy(known, f.supplements())
@@ -188,11 +188,11 @@ func (all followers) write(ctx context.Context, s Store, ex Exceptions) error {
 
 // supplements are what the advisories know, for the findings of scanners that stand
 // for theirs.
-func (f *follower) supplements() map[int64]redoubt.Supplement {
-	out := map[int64]redoubt.Supplement{}
+func (f *follower) supplements() map[int64]model.Supplement {
+	out := map[int64]model.Supplement{}
 	for i := range f.Matches {
 		m := &f.Matches[i]
-		known := redoubt.Supplement{Fixes: m.Dependency.Fixes}
+		known := model.Supplement{Fixes: m.Dependency.Fixes}
 		if !m.Dependency.Unrated {
 			known.Severity = m.Severity
 		}

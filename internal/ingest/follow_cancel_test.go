@@ -6,33 +6,33 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // advisedMatch is what the advisories say of npm a 1 in a.lock.
-func advisedMatch(projectID int64, ref string) redoubt.Advised {
-	return redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []redoubt.Match{{
-		Group: 1, Package: "npm/a", Severity: redoubt.SeverityHigh, Rule: &redoubt.Rule{Name: "CVE-2024-1", IssueType: redoubt.SCA}, Message: "affected",
-		Dependency: redoubt.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "CVE-2024-1", Group: 1},
+func advisedMatch(projectID int64, ref string) model.Advised {
+	return model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []model.Match{{
+		Group: 1, Package: "npm/a", Severity: model.SeverityHigh, Rule: &model.Rule{Name: "CVE-2024-1", IssueType: model.SCA}, Message: "affected",
+		Dependency: model.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "CVE-2024-1", Group: 1},
 	}}}
 }
 
 // asking is an upload of a lockfile that asks the advisories.
-func asking(project string, advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)) Upload {
-	report := redoubt.Report{Tool: "inventory", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{
-		{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "a", Version: "1"}}},
+func asking(project string, advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)) Upload {
+	report := model.Report{Tool: "inventory", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{
+		{Lockfile: "a.lock", Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "a", Version: "1"}}},
 	}}
-	return Upload{Project: redoubt.Project{Name: project}, Ref: "refs/heads/main", Full: true, Report: &report, Advised: advised}
+	return Upload{Project: model.Project{Name: project}, Ref: "refs/heads/main", Full: true, Report: &report, Advised: advised}
 }
 
 // TestFollowEndsWithItsContext has a store that does not look at contexts.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	f := newFollowed()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
+	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string, _ []model.Holding) (model.Advised, error) {
 		cancel()
 		return advisedMatch(id, ref), nil
 	}))
@@ -52,7 +52,7 @@ func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
 			project := fmt.Sprint("acme/left-", turn)
 			upload := func(ctx context.Context, leave func()) error {
 				return s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					_, err := Apply(ctx, tx, exceptions.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
+					_, err := Apply(ctx, tx, exceptions.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string, _ []model.Holding) (model.Advised, error) {
 						leave()
 						return advisedMatch(id, ref), nil
 					}))
@@ -66,7 +66,7 @@ func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
 				_, err := tx.ProjectByName(ctx, project)
 				return err
 			})
-			if !errors.Is(err, redoubt.ErrNotFound) {
+			if !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("the project of the upload: %v", err)
 			}
 			if err := upload(t.Context(), func() {}); err != nil {

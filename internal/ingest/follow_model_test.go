@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // shelf is semantics §14 said once more, for one project, as plainly as
@@ -44,7 +44,7 @@ type shelfRow struct {
 	vuln           string // as the scanner says it, or as it is shown
 	group          int
 	version        int
-	state          redoubt.State
+	state          model.State
 	lineage        *modelLineage
 	since, changed int
 }
@@ -92,7 +92,7 @@ func (s *shelf) event(line string) {
 		s.follow(word[1])
 	case "triage":
 		n, _ := strconv.Atoi(word[1])
-		state, _ := redoubt.ParseTriageState(word[2])
+		state, _ := model.ParseTriageState(word[2])
 		if n <= len(s.rows) {
 			l := s.rows[n-1].lineage
 			l.triage, l.human = state, true
@@ -103,7 +103,7 @@ func (s *shelf) event(line string) {
 		delete(s.latest, word[1]+" scanner")
 		for _, r := range s.rows {
 			if r.ref == word[1] {
-				r.leave(redoubt.StateRemoved, s.step)
+				r.leave(model.StateRemoved, s.step)
 			}
 		}
 	}
@@ -259,17 +259,17 @@ func (s *shelf) scan(ref string, told []string, full bool) {
 			r.call(place)
 			r.byFull = r.byFull || full
 			if !r.live() {
-				r.state, r.since, r.changed = redoubt.Unresolved, s.step, s.step
+				r.state, r.since, r.changed = model.Unresolved, s.step, s.step
 				back = append(back, r)
 			}
 		case r.scanner && r.ref == ref && full:
-			r.leave(redoubt.Fixed, s.step)
+			r.leave(model.Fixed, s.step)
 		}
 	}
 	for _, place := range fresh {
 		r := &shelfRow{
 			serial: len(s.rows) + 1, scanner: true, byFull: full, ref: ref,
-			state: redoubt.Unresolved, since: s.step, lineage: s.lineages["scanner "+place],
+			state: model.Unresolved, since: s.step, lineage: s.lineages["scanner "+place],
 		}
 		r.call(place)
 		s.rows, added = append(s.rows, r), append(added, r)
@@ -335,10 +335,10 @@ func (r *shelfRow) identity() string {
 	return shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)
 }
 
-func (r *shelfRow) live() bool { return r.state == redoubt.Unresolved }
+func (r *shelfRow) live() bool { return r.state == model.Unresolved }
 
-func (r *shelfRow) leave(state redoubt.State, step int) {
-	if r.state != redoubt.StateRemoved && (r.live() || state == redoubt.StateRemoved) {
+func (r *shelfRow) leave(state model.State, step int) {
+	if r.state != model.StateRemoved && (r.live() || state == model.StateRemoved) {
 		r.state, r.changed = state, step
 	}
 }
@@ -346,23 +346,23 @@ func (r *shelfRow) leave(state redoubt.State, step int) {
 // back is a finding that is seen again. What people were at begins anew, unless
 // the finding only changed hands between a scanner and the advisories.
 func (s *shelf) back(r *shelfRow, handed bool) {
-	r.state, r.since, r.changed = redoubt.Unresolved, s.step, s.step
-	if l := r.lineage; !handed && (l.triage == redoubt.TriageReviewing || l.triage == redoubt.TriageFixing) {
-		l.triage, l.human = redoubt.TriageReopened, false
+	r.state, r.since, r.changed = model.Unresolved, s.step, s.step
+	if l := r.lineage; !handed && (l.triage == model.TriageReviewing || l.triage == model.TriageFixing) {
+		l.triage, l.human = model.TriageReopened, false
 	}
 }
 
 // modelLineage is a lineage in the model of what follows the inventory.
 type modelLineage struct {
 	born   int
-	triage redoubt.TriageState
+	triage model.TriageState
 	human  bool
 	from   int // the lineage, by birth, that the triage was made on
 }
 
 func modelWeight(l *modelLineage) int {
 	switch {
-	case l.triage == redoubt.TriageUntriaged:
+	case l.triage == model.TriageUntriaged:
 		return 0
 	case l.human:
 		return 2

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // followed does the events of a shelf with Apply and Follow. What the records
@@ -47,9 +47,9 @@ func (f *followed) event(line string) error {
 		return f.scan(word[1], word[2:], word[0] == "scan")
 	case "triage":
 		n, _ := strconv.Atoi(word[1])
-		state, _ := redoubt.ParseTriageState(word[2])
+		state, _ := model.ParseTriageState(word[2])
 		if ids := slices.Sorted(maps.Keys(f.rows)); n <= len(ids) {
-			f.lineages[f.rows[ids[n-1]].LineageID].Triage = redoubt.Triage{State: state}
+			f.lineages[f.rows[ids[n-1]].LineageID].Triage = model.Triage{State: state}
 		}
 	case "delete":
 		f.deleteRef("refs/heads/" + word[1])
@@ -57,21 +57,21 @@ func (f *followed) event(line string) error {
 	return nil
 }
 
-func (f *followed) upload(ref string, full, declared bool, report redoubt.Report) error {
-	report.Products = redoubt.Products(0).With(redoubt.SCA)
+func (f *followed) upload(ref string, full, declared bool, report model.Report) error {
+	report.Products = model.Products(0).With(model.SCA)
 	_, err := Apply(context.Background(), f, f, Upload{
-		Project: redoubt.Project{Name: followedProject}, Ref: ref, Full: full, DeclaredFull: declared, Report: &report, Advised: f.advised,
+		Project: model.Project{Name: followedProject}, Ref: ref, Full: full, DeclaredFull: declared, Report: &report, Advised: f.advised,
 	})
 	return err
 }
 
 func (f *followed) state(ref string, lockfiles [][]string, full bool) error {
-	report := redoubt.Report{Tool: "inventory", Inventories: []redoubt.Inventory{}}
+	report := model.Report{Tool: "inventory", Inventories: []model.Inventory{}}
 	for _, words := range lockfiles {
-		i := redoubt.Inventory{Lockfile: words[0]}
+		i := model.Inventory{Lockfile: words[0]}
 		for name, versions := range packagesOf(words[1:]) {
 			for _, v := range versions {
-				i.Dependencies = append(i.Dependencies, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(v)})
+				i.Dependencies = append(i.Dependencies, model.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(v)})
 			}
 		}
 		report.Inventories = append(report.Inventories, i)
@@ -80,15 +80,15 @@ func (f *followed) state(ref string, lockfiles [][]string, full bool) error {
 }
 
 func (f *followed) scan(ref string, told []string, full bool) error {
-	report := redoubt.Report{Tool: "semgrep"}
+	report := model.Report{Tool: "semgrep"}
 	if full {
 		report.Searched = []string{"a.lock", "b.lock", "a/p/x.lock", "b/p/x.lock"}
 	}
 	for _, place := range told {
 		lock, pkg, id := partsOf(place)
-		report.Results = append(report.Results, redoubt.Result{
-			Rule: &redoubt.Rule{Name: "rule-" + pkg + id, IssueType: redoubt.SCA}, Path: lock,
-			Dependency: &redoubt.Vulnerable{Ecosystem: "npm", Package: pkg, Version: "1", Lockfile: lock, Vulnerability: id},
+		report.Results = append(report.Results, model.Result{
+			Rule: &model.Rule{Name: "rule-" + pkg + id, IssueType: model.SCA}, Path: lock,
+			Dependency: &model.Vulnerable{Ecosystem: "npm", Package: pkg, Version: "1", Lockfile: lock, Vulnerability: id},
 		})
 	}
 	return f.upload(ref, full, false, report)
@@ -99,7 +99,7 @@ func (f *followed) sweep() error { return f.sweepOf(nil) }
 // sweepOf has all refs follow what is said of some packages; nil is all.
 func (f *followed) sweepOf(packages map[string]bool) error {
 	for left := f.refs(); len(left) > 0; {
-		list := make([]redoubt.Advised, len(left))
+		list := make([]model.Advised, len(left))
 		for i, ref := range left {
 			var err error
 			if list[i], err = f.advised(context.Background(), f.projects[0].ID, ref, nil); err != nil {
@@ -161,7 +161,7 @@ func changed(before, after map[string]string) map[string]bool {
 }
 
 // restrict leaves out what is said of other packages.
-func (f *followed) restrict(a *redoubt.Advised, packages map[string]bool) {
+func (f *followed) restrict(a *model.Advised, packages map[string]bool) {
 	all := *a
 	a.Matches, a.Twins = nil, nil
 	for i := range all.Matches {
@@ -173,8 +173,8 @@ func (f *followed) restrict(a *redoubt.Advised, packages map[string]bool) {
 }
 
 // advised answers for the store as the advisories would.
-func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
-	a := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
+func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []model.Holding) (model.Advised, error) {
+	a := model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
 	held := map[string]map[string]map[string][]int{ref: {}}
 	for _, i := range f.inventories {
 		if i.Ref != ref {
@@ -195,7 +195,7 @@ func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []r
 		a.Twins = append(a.Twins, f.twins(ref, m))
 	}
 	for id, w := range f.rows {
-		if w.Ref == ref && w.Source == redoubt.SourceAdvisories {
+		if w.Ref == ref && w.Source == model.SourceAdvisories {
 			v, _ := strconv.Atoi(w.Subject.Version)
 			a.Held[id] = slices.Contains(held[ref][w.Subject.Lockfile][w.Subject.Package], v)
 		}
@@ -203,11 +203,11 @@ func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []r
 	return a, nil
 }
 
-func (f *followed) match(m shelfMatch) redoubt.Match {
+func (f *followed) match(m shelfMatch) model.Match {
 	names, shown := f.news.names(m.group)
-	out := redoubt.Match{
-		Group: int64(m.group), IDs: names, Package: "npm/" + m.pkg, Rule: &redoubt.Rule{Name: shown, IssueType: redoubt.SCA},
-		Dependency: redoubt.Vulnerable{Ecosystem: "npm", Package: m.pkg, Version: fmt.Sprint(m.version), Lockfile: m.lock, Vulnerability: shown, Group: int64(m.group)},
+	out := model.Match{
+		Group: int64(m.group), IDs: names, Package: "npm/" + m.pkg, Rule: &model.Rule{Name: shown, IssueType: model.SCA},
+		Dependency: model.Vulnerable{Ecosystem: "npm", Package: m.pkg, Version: fmt.Sprint(m.version), Lockfile: m.lock, Vulnerability: shown, Group: int64(m.group)},
 	}
 	for _, g := range f.news.former[m.group] {
 		out.Former = append(out.Former, int64(g))
@@ -215,12 +215,12 @@ func (f *followed) match(m shelfMatch) redoubt.Match {
 	return out
 }
 
-func (f *followed) twins(ref string, m shelfMatch) (out []redoubt.Subject) {
+func (f *followed) twins(ref string, m shelfMatch) (out []model.Subject) {
 	names, _ := f.news.names(m.group)
 	for _, id := range slices.Sorted(maps.Keys(f.rows)) {
 		w := f.rows[id]
-		if s := w.Subject; w.Source != redoubt.SourceAdvisories && w.Ref == ref && s.Lockfile == m.lock && s.Package == m.pkg && slices.Contains(names, s.Vulnerability) {
-			out = append(out, redoubt.Subject{FindingID: id, LineageID: w.LineageID, Source: w.Source, State: w.State, ChangedAt: w.StateUpdatedAt})
+		if s := w.Subject; w.Source != model.SourceAdvisories && w.Ref == ref && s.Lockfile == m.lock && s.Package == m.pkg && slices.Contains(names, s.Vulnerability) {
+			out = append(out, model.Subject{FindingID: id, LineageID: w.LineageID, Source: w.Source, State: w.State, ChangedAt: w.StateUpdatedAt})
 		}
 	}
 	return out
@@ -228,14 +228,14 @@ func (f *followed) twins(ref string, m shelfMatch) (out []redoubt.Subject) {
 
 func (f *followed) deleteRef(ref string) {
 	for _, w := range f.rows {
-		if w.Ref == ref && w.State != redoubt.StateRemoved {
-			w.State, w.StateUpdatedAt = redoubt.StateRemoved, f.clock
+		if w.Ref == ref && w.State != model.StateRemoved {
+			w.State, w.StateUpdatedAt = model.StateRemoved, f.clock
 		}
 	}
-	maps.DeleteFunc(f.inventories, func(_ string, i redoubt.InventoryStatement) bool { return i.Ref == ref })
+	maps.DeleteFunc(f.inventories, func(_ string, i model.InventoryStatement) bool { return i.Ref == ref })
 	for i := range f.scans {
 		if f.scans[i].Ref == ref {
-			f.scans[i].Digest = redoubt.Digest{}
+			f.scans[i].Digest = model.Digest{}
 		}
 	}
 }
@@ -247,10 +247,10 @@ func (f *followed) String() string {
 		w := f.rows[id]
 		s := w.Subject
 		source, version := "scanner", ""
-		if w.Source == redoubt.SourceAdvisories {
+		if w.Source == model.SourceAdvisories {
 			source, version = "advisory", "@"+s.Version
 		}
-		status := redoubt.StatusOf(w.State, f.lineages[w.LineageID].Triage.State).String()
+		status := model.StatusOf(w.State, f.lineages[w.LineageID].Triage.State).String()
 		if status == "" {
 			status = "removed"
 		}
@@ -265,7 +265,7 @@ func TestFollowHistories(t *testing.T) {
 	for _, h := range shelfHistories {
 		t.Run(h.what, func(t *testing.T) {
 			f := newFollowed()
-			f.projects = []redoubt.Project{{ID: f.id(), Name: followedProject}}
+			f.projects = []model.Project{{ID: f.id(), Name: followedProject}}
 			for line := range strings.Lines(strings.TrimSpace(h.events)) {
 				if err := f.event(strings.TrimSpace(line)); err != nil {
 					t.Fatalf("%s: %v", strings.TrimSpace(line), err)
@@ -285,8 +285,8 @@ func TestFollowHistories(t *testing.T) {
 // or keep apart what stands on another, which hears of that when it is followed next; but
 // this comes to an end, and changes no state.
 func (f *followed) settles() error {
-	states := func() map[int64]redoubt.State {
-		out := map[int64]redoubt.State{}
+	states := func() map[int64]model.State {
+		out := map[int64]model.State{}
 		for id, w := range f.rows {
 			out[id] = w.State
 		}
@@ -314,7 +314,7 @@ func (f *followed) settles() error {
 func TestFollowIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, s := newFollowed(), newShelf()
-		f.projects = []redoubt.Project{{ID: f.id(), Name: followedProject}}
+		f.projects = []model.Project{{ID: f.id(), Name: followedProject}}
 		var story []string
 		for range rapid.IntRange(2, 14).Draw(t, "events") {
 			line := drawEvent(t, s)

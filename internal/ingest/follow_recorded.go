@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -16,13 +16,13 @@ import (
 // it for the gate, and nothing is stored. What the upload itself reports, or a live
 // finding of another source, stands for what the advisories say, as for an upload
 // that counts.
-func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, inventories []model.InventoryStatement) error {
 	if a.upload.Advised == nil || len(inventories) == 0 {
 		return nil
 	}
-	stated := make([]redoubt.Holding, len(inventories))
+	stated := make([]model.Holding, len(inventories))
 	for i := range inventories {
-		stated[i] = redoubt.Holding{
+		stated[i] = model.Holding{
 			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit,
 			Dependencies: inventories[i].Inventory.Held(),
 		}
@@ -32,14 +32,14 @@ func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, 
 		return fmt.Errorf("ask the advisories about a scan that is recorded only: %w", err)
 	}
 	said := a.namesReported(sightings)
-	o := observer{tool: redoubt.SourceAdvisories}
+	o := observer{tool: model.SourceAdvisories}
 	for i := range advised.Matches {
 		m := &advised.Matches[i]
 		at := affectedPackage{lockfile: m.Dependency.Lockfile, key: m.Package}
 		if slices.ContainsFunc(m.IDs, func(name string) bool { return said[at][name] }) {
 			continue
 		}
-		if i < len(advised.Twins) && slices.ContainsFunc(advised.Twins[i], func(t redoubt.Subject) bool { return live(t.State) && t.Source != a.scan.Source }) {
+		if i < len(advised.Twins) && slices.ContainsFunc(advised.Twins[i], func(t model.Subject) bool { return live(t.State) && t.Source != a.scan.Source }) {
 			continue
 		}
 		a.sum.Advised = append(a.sum.Advised, o.match(m))

@@ -4,48 +4,48 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestARecordedUploadIsAdvisedOfItsOwnLockfiles runs an old commit again, whose
 // lockfile has what the advisories name: it is told for the gate and not stored,
 // unless somebody else says it.
 func TestARecordedUploadIsAdvisedOfItsOwnLockfiles(t *testing.T) {
-	own := redoubt.Result{
-		Rule: &redoubt.Rule{Name: "r", IssueType: redoubt.SCA}, Path: "a.lock",
-		Dependency: &redoubt.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "cve-2024-1"},
+	own := model.Result{
+		Rule: &model.Rule{Name: "r", IssueType: model.SCA}, Path: "a.lock",
+		Dependency: &model.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "cve-2024-1"},
 	}
 	other := own
-	other.Dependency = &redoubt.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "b.lock", Vulnerability: "CVE-2024-1"}
-	twin := func(source string, state redoubt.State) []redoubt.Subject {
-		return []redoubt.Subject{{FindingID: 9, Source: source, State: state}}
+	other.Dependency = &model.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "b.lock", Vulnerability: "CVE-2024-1"}
+	twin := func(source string, state model.State) []model.Subject {
+		return []model.Subject{{FindingID: 9, Source: source, State: state}}
 	}
 	for name, c := range map[string]struct {
-		twins   []redoubt.Subject
-		results []redoubt.Result
+		twins   []model.Subject
+		results []model.Result
 		want    int
 	}{
 		"nobody says it":                    {nil, nil, 1},
-		"the report says it":                {nil, []redoubt.Result{own}, 0},
-		"the report says it of another":     {nil, []redoubt.Result{other}, 1},
-		"another source has it":             {twin("semgrep", redoubt.Unresolved), nil, 0},
-		"another source has it muted":       {twin("semgrep", redoubt.Muted), nil, 0},
-		"another source had it":             {twin("semgrep", redoubt.Fixed), nil, 1},
-		"the source has it by a later scan": {twin("inventory", redoubt.Unresolved), nil, 1},
+		"the report says it":                {nil, []model.Result{own}, 0},
+		"the report says it of another":     {nil, []model.Result{other}, 1},
+		"another source has it":             {twin("semgrep", model.Unresolved), nil, 0},
+		"another source has it muted":       {twin("semgrep", model.Muted), nil, 0},
+		"another source had it":             {twin("semgrep", model.Fixed), nil, 1},
+		"the source has it by a later scan": {twin("inventory", model.Unresolved), nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFollowed()
-			upload := func(commit, version string, results []redoubt.Result) Summary {
+			upload := func(commit, version string, results []model.Result) Summary {
 				t.Helper()
-				u := asking(followedProject, func(_ context.Context, id int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
+				u := asking(followedProject, func(_ context.Context, id int64, ref string, stated []model.Holding) (model.Advised, error) {
 					if stated == nil {
-						return redoubt.Advised{ProjectID: id, Ref: ref}, nil
+						return model.Advised{ProjectID: id, Ref: ref}, nil
 					}
 					if len(stated) != 1 || stated[0].Lockfile != "a.lock" || stated[0].Dependencies[0].Version != version || stated[0].Commit != commit {
 						t.Errorf("asked about %+v", stated)
 					}
 					advised := advisedMatch(id, ref)
-					advised.Matches[0].IDs, advised.Twins = []string{"CVE-2024-1", "GHSA-1"}, [][]redoubt.Subject{c.twins}
+					advised.Matches[0].IDs, advised.Twins = []string{"CVE-2024-1", "GHSA-1"}, [][]model.Subject{c.twins}
 					return advised, nil
 				})
 				u.Commit, u.Report.Inventories[0].Dependencies[0].Version, u.Report.Results = commit, version, results
@@ -58,7 +58,7 @@ func TestARecordedUploadIsAdvisedOfItsOwnLockfiles(t *testing.T) {
 			upload("c1", "1", nil)
 			upload("c2", "2", nil)
 			sum := upload("c1", "1", c.results)
-			if sum.Outcome != redoubt.ScanSuperseded || len(sum.Advised) != c.want || len(f.rows) != 0 {
+			if sum.Outcome != model.ScanSuperseded || len(sum.Advised) != c.want || len(f.rows) != 0 {
 				t.Errorf("%v tells %d for the gate, and %d are stored", sum.Outcome, len(sum.Advised), len(f.rows))
 			}
 			if c.want == 1 && sum.Advised[0].Finding.RuleName != "CVE-2024-1" {

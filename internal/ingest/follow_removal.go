@@ -3,7 +3,7 @@ package ingest
 import (
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // removalDetail says why a finding of the advisories went that nobody fixed.
@@ -14,24 +14,24 @@ type removalDetail struct {
 
 // explainRemovals gives the removals of findings their reasons and, if they were merged, tells
 // of it in the histories of those that stay.
-func (f *follower) explainRemovals(rows []redoubt.Finding) error {
-	identities := make(map[int64]redoubt.Identity, len(rows))
+func (f *follower) explainRemovals(rows []model.Finding) error {
+	identities := make(map[int64]model.Identity, len(rows))
 	for i := range rows {
 		identities[rows[i].ID] = rows[i].Identity
 	}
 	for i, e := range f.plan.changes.Events {
-		if e.Kind != redoubt.EventRemoved || f.plan.err != nil {
+		if e.Kind != model.EventRemoved || f.plan.err != nil {
 			continue
 		}
 		why := f.removal(e.FindingID, identities[e.FindingID])
 		if f.plan.changes.Events[i].Detail, f.plan.err = toJSON(why); why.MergedInto != 0 {
-			f.plan.addEvent(why.MergedInto, redoubt.EventMerged, redoubt.MergedFinding{FindingID: e.FindingID})
+			f.plan.addEvent(why.MergedInto, model.EventMerged, model.MergedFinding{FindingID: e.FindingID})
 		}
 	}
 	return f.plan.err
 }
 
-func (f *follower) removal(findingID int64, id redoubt.Identity) removalDetail {
+func (f *follower) removal(findingID int64, id model.Identity) removalDetail {
 	if stays, united := f.united[findingID]; united {
 		return removalDetail{fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays), stays}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestRemovalsTellWhy has a finding of the advisories go for each reason that
@@ -14,21 +14,21 @@ import (
 func TestRemovalsTellWhy(t *testing.T) {
 	for _, c := range []struct {
 		what string
-		next func(row redoubt.Finding) redoubt.Advised
+		next func(row model.Finding) model.Advised
 		want string
 	}{
-		{"withdrawn", func(row redoubt.Finding) redoubt.Advised {
-			return redoubt.Advised{Held: map[int64]bool{row.ID: true}, Withdrawn: map[int64]bool{row.ID: true}}
+		{"withdrawn", func(row model.Finding) model.Advised {
+			return model.Advised{Held: map[int64]bool{row.ID: true}, Withdrawn: map[int64]bool{row.ID: true}}
 		}, `{"reason":"withdrawn: the advisory was taken back"}`},
-		{"another range", func(row redoubt.Finding) redoubt.Advised {
-			return redoubt.Advised{Held: map[int64]bool{row.ID: true}}
+		{"another range", func(row model.Finding) model.Advised {
+			return model.Advised{Held: map[int64]bool{row.ID: true}}
 		}, `{"reason":"no longer affected: the advisory changed"}`},
-		{"a scanner reports it", func(row redoubt.Finding) redoubt.Advised {
+		{"a scanner reports it", func(row model.Finding) model.Advised {
 			covered := advisedMatch(0, "")
 			covered.Matches[0].Dependency.Unrated = true // there is nothing to tell the scanner's, which is not stored here
-			covered.Twins = [][]redoubt.Subject{{
-				{FindingID: 98, LineageID: row.LineageID, Source: "osv-scanner", State: redoubt.Fixed},
-				{FindingID: 99, LineageID: row.LineageID, Source: "semgrep", State: redoubt.Unresolved},
+			covered.Twins = [][]model.Subject{{
+				{FindingID: 98, LineageID: row.LineageID, Source: "osv-scanner", State: model.Fixed},
+				{FindingID: 99, LineageID: row.LineageID, Source: "semgrep", State: model.Unresolved},
 			}}
 			return covered
 		}, `{"reason":"merged into #99, which semgrep reports","merged_into":99}`},
@@ -57,7 +57,7 @@ func TestAMergedFindingTellsItsSurvivor(t *testing.T) {
 }
 
 // occurrences lists all findings by id.
-func (f *followed) occurrences() (out []redoubt.Finding) {
+func (f *followed) occurrences() (out []model.Finding) {
 	for _, id := range slices.Sorted(maps.Keys(f.rows)) {
 		out = append(out, f.rows[id].Finding)
 	}
@@ -65,10 +65,10 @@ func (f *followed) occurrences() (out []redoubt.Finding) {
 }
 
 // follow has main of the project follow what is advised.
-func (f *followed) follow(t *testing.T, advised redoubt.Advised) {
+func (f *followed) follow(t *testing.T, advised model.Advised) {
 	t.Helper()
 	if len(f.projects) == 0 {
-		if _, err := f.ProjectForScan(t.Context(), nil, redoubt.Project{Name: followedProject}); err != nil {
+		if _, err := f.ProjectForScan(t.Context(), nil, model.Project{Name: followedProject}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,9 +81,9 @@ func (f *followed) follow(t *testing.T, advised redoubt.Advised) {
 // removed holds the one removal that happened to what it must tell.
 func (f *followed) removed(t *testing.T, what string, finding int64, detail string) {
 	t.Helper()
-	var removals []redoubt.FindingEvent
+	var removals []model.FindingEvent
 	for _, e := range f.events {
-		if e.Kind == redoubt.EventRemoved {
+		if e.Kind == model.EventRemoved {
 			removals = append(removals, e)
 		}
 	}

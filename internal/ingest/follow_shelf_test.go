@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // shelfMatch is a vulnerability of a package in a lockfile.
@@ -81,25 +81,25 @@ func (s *shelf) follow(ref string) {
 		case is:
 			if _, r.vuln = s.names(m.group); !r.live() {
 				back = append(back, r)
-				r.state, r.since, r.changed = redoubt.Unresolved, s.step, s.step
+				r.state, r.since, r.changed = model.Unresolved, s.step, s.step
 			}
 			r.version = m.version
 		case !r.live():
 		case hidden[r], slices.Contains(s.locks[ref][r.lock][r.pkg], r.version):
-			r.leave(redoubt.StateRemoved, s.step)
+			r.leave(model.StateRemoved, s.step)
 		default:
 			closing = append(closing, r)
 		}
 	}
 	for _, r := range closing {
-		r.leave(redoubt.Fixed, s.step)
+		r.leave(model.Fixed, s.step)
 	}
 	var added []*shelfRow
 	for _, m := range fresh {
 		_, shown := s.names(m.group)
 		r := &shelfRow{
 			serial: len(s.rows) + 1, ref: ref, lock: m.lock, pkg: m.pkg, vuln: shown, group: m.group, version: m.version, byFull: true,
-			state: redoubt.Unresolved, since: s.step, lineage: cmp.Or(over[m.identity(m.group)], s.lineages[m.identity(m.group)]),
+			state: model.Unresolved, since: s.step, lineage: cmp.Or(over[m.identity(m.group)], s.lineages[m.identity(m.group)]),
 		}
 		s.rows, added = append(s.rows, r), append(added, r)
 	}
@@ -124,7 +124,7 @@ func (s *shelf) oldest(ref string, m shelfMatch, then []standing) (_ *shelfRow, 
 	stays := found[0]
 	for _, other := range found[1:] {
 		if other.live() {
-			other.leave(redoubt.StateRemoved, s.step)
+			other.leave(model.StateRemoved, s.step)
 		}
 		if other.group == m.group {
 			other.group = stays.group
@@ -306,7 +306,7 @@ func (s *shelf) begin(added []*shelfRow) {
 	for _, r := range slices.Concat(added, s.rows) {
 		if r.lineage == nil {
 			s.born++
-			r.lineage = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
+			r.lineage = &modelLineage{born: s.born, from: s.born, triage: model.TriageUntriaged}
 			s.lineages[r.identity()] = r.lineage
 		}
 	}
@@ -349,7 +349,7 @@ func (s *shelf) String() string {
 		if !r.scanner {
 			source, version = "advisory", fmt.Sprint("@", r.version)
 		}
-		status := redoubt.StatusOf(r.state, r.lineage.triage).String()
+		status := model.StatusOf(r.state, r.lineage.triage).String()
 		if status == "" {
 			status = "removed"
 		}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // loadBeside reads what stands beside what the matches may join or have to part:
@@ -15,8 +15,8 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 	var d digester
 	stored, rows := f.stored, f.rows
 	b := &f.stored.beside
-	count, lineages, matched, fresh := map[int64]int{}, map[int64]bool{}, map[redoubt.Identity]bool{}, map[int64]bool{}
-	at := make(map[redoubt.Identity]int64, len(rows))
+	count, lineages, matched, fresh := map[int64]int{}, map[int64]bool{}, map[model.Identity]bool{}, map[int64]bool{}
+	at := make(map[model.Identity]int64, len(rows))
 	for i := range rows {
 		at[rows[i].Identity] = rows[i].LineageID
 	}
@@ -73,8 +73,8 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 // scanner may see several uses of one package, which are triaged apart. It
 // returns the rows that the plan goes on with, or the context's error where that
 // ends meanwhile.
-func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([]redoubt.Finding, error) {
-	at := make(map[redoubt.Identity]*redoubt.Finding, len(rows))
+func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]model.Finding, error) {
+	at := make(map[model.Identity]*model.Finding, len(rows))
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
@@ -90,21 +90,21 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 		if row == nil || live(row.State) {
 			continue
 		}
-		f.plan.handedOver[row.ID] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool {
+		f.plan.handedOver[row.ID] = slices.ContainsFunc(f.twins(i), func(t model.Subject) bool {
 			return !live(t.State) && t.ChangedAt.Equal(f.plan.At)
 		})
 	}
-	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] }), nil
+	return slices.DeleteFunc(rows, func(r model.Finding) bool { return aside[r.ID] }), nil
 }
 
 // expected is what stands of the lineages beside on all refs once this one has what the
 // matches say: what leaves it now keeps no two lineages apart.
-func (f *follower) expected(at map[redoubt.Identity]*redoubt.Finding) beside {
+func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
 	var d digester
-	out := beside{live: make(map[int64][]redoubt.Finding, len(f.plan.beside.live))}
+	out := beside{live: make(map[int64][]model.Finding, len(f.plan.beside.live))}
 	for lineage, list := range f.plan.beside.live {
-		out.live[lineage] = slices.DeleteFunc(slices.Clone(list), func(g redoubt.Finding) bool {
-			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories
+		out.live[lineage] = slices.DeleteFunc(slices.Clone(list), func(g model.Finding) bool {
+			return g.Ref == f.Ref && g.Source == model.SourceAdvisories
 		})
 	}
 	for i := range f.Matches {
@@ -128,10 +128,10 @@ func (f *follower) expected(at map[redoubt.Identity]*redoubt.Finding) beside {
 // adoptExisting finds the finding of a match under any of its groups. Of several the
 // oldest stays; the others are removed, and lend it their identity if it is the
 // match's. It reports whether the finding had the identity of another group.
-func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding, aside map[int64]bool) (_ *redoubt.Finding, renamed bool) {
+func (f *follower) adoptExisting(i int, at map[model.Identity]*model.Finding, aside map[int64]bool) (_ *model.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
-	var found []*redoubt.Finding
+	var found []*model.Finding
 	for _, known := range d.everAdvised(m) {
 		if row := at[known]; row != nil && !aside[row.ID] {
 			found = append(found, row)
@@ -140,7 +140,7 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 	if len(found) == 0 {
 		return nil, false
 	}
-	slices.SortFunc(found, func(a, b *redoubt.Finding) int { return int(a.ID - b.ID) })
+	slices.SortFunc(found, func(a, b *model.Finding) int { return int(a.ID - b.ID) })
 	stays := found[0]
 	was := stays.Identity
 	for _, other := range found[1:] {
@@ -150,12 +150,12 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 			next.Identity = was
 		}
 		if live(other.State) {
-			next.State, next.StateUpdatedAt = redoubt.StateRemoved, f.plan.At
-			f.plan.addEvent(other.ID, redoubt.EventRemoved, nil)
+			next.State, next.StateUpdatedAt = model.StateRemoved, f.plan.At
+			f.plan.addEvent(other.ID, model.EventRemoved, nil)
 			f.united[other.ID] = stays.ID
 		}
 		if next != *other {
-			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: next})
+			f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: next})
 		}
 		if live(other.State) {
 			f.plan.changes.Items = append(f.plan.changes.Items, itemOf(&next, ItemRemoved))
@@ -163,9 +163,9 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		f.uniteUnlessApart(stays.LineageID, other.LineageID)
 	}
 	if was != id {
-		stays.Identity, stays.Content = id, redoubt.Digest{} // its body tells the identity: written anew
+		stays.Identity, stays.Content = id, model.Digest{} // its body tells the identity: written anew
 		if f.isCovered(id) && !live(stays.State) {
-			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *stays}) // no plan would
+			f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *stays}) // no plan would
 		}
 	}
 	return stays, was != id
@@ -174,7 +174,7 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 // uniteFormerLineages joins the lineages under which a match was known on any ref.
 // Where its finding here has its identity and is of another lineage, one of the two
 // is a copy: the finding's counts.
-func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding, renamed bool) {
+func (f *follower) uniteFormerLineages(i int, row *model.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	lineage := int64(0)
@@ -194,7 +194,7 @@ func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding, renamed bool
 // uniteTwins joins what scanners say of a match to it. Where the two stand side by
 // side on some ref, as what moved and a copy of it do, the match goes over to the
 // lineage of what the scanner says here.
-func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
+func (f *follower) uniteTwins(i int, row *model.Finding) {
 	id := f.sightings[i].Finding.Identity
 	j := &f.plan.lineages
 	own := func() int64 {
@@ -226,7 +226,7 @@ func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
 // reports whether they are one. In one lockfile several names of a vulnerability
 // are one as soon as they prove to be.
 func (f *follower) uniteUnlessApart(a, b int64) bool {
-	inFiles := func(f, g redoubt.Finding) bool { return f.Path != g.Path }
+	inFiles := func(f, g model.Finding) bool { return f.Path != g.Path }
 	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
 		return false
 	}
@@ -237,7 +237,7 @@ func (f *follower) uniteUnlessApart(a, b int64) bool {
 // speaks reports whether a finding of the advisories may go over to what a scanner says:
 // while that has its own, or in the commit in which it ends. What it said once says
 // nothing of a finding that moved here since.
-func (f *follower) speaks(row *redoubt.Finding, t redoubt.Subject) bool {
+func (f *follower) speaks(row *model.Finding, t model.Subject) bool {
 	return row == nil || live(t.State) || t.ChangedAt.Equal(f.plan.At)
 }
 
@@ -245,33 +245,33 @@ func (f *follower) speaks(row *redoubt.Finding, t redoubt.Subject) bool {
 // another lockfile, of which one here would be a copy.
 func (f *follower) isTaken(lineage int64, lockfile string) bool {
 	return slices.ContainsFunc(f.plan.lineages.members(lineage), func(id int64) bool {
-		return slices.ContainsFunc(f.standing.live[id], func(g redoubt.Finding) bool {
-			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories && g.Path != lockfile
+		return slices.ContainsFunc(f.standing.live[id], func(g model.Finding) bool {
+			return g.Ref == f.Ref && g.Source == model.SourceAdvisories && g.Path != lockfile
 		})
 	})
 }
 
 // goOver puts a match into another lineage: its finding on this ref where there is
 // one, else the one that may come.
-func (f *follower) goOver(id redoubt.Identity, row *redoubt.Finding, lineage int64) {
+func (f *follower) goOver(id model.Identity, row *model.Finding, lineage int64) {
 	if row == nil {
 		f.plan.lineages.known[id] = f.plan.lineages.lineages[lineage]
 		return
 	}
-	row.LineageID, row.Content = lineage, redoubt.Digest{} // so that the plan writes it
+	row.LineageID, row.Content = lineage, model.Digest{} // so that the plan writes it
 	if live(row.State) || !f.isCovered(id) {
 		return
 	}
-	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w redoubt.FindingWrite) bool { return w.ID == row.ID })
-	f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *row}) // no plan would
+	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w model.FindingWrite) bool { return w.ID == row.ID })
+	f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *row}) // no plan would
 }
 
 // addIdentity puts the identity into the lineage, unless it is in one.
-func (f *follower) addIdentity(id redoubt.Identity, lineage int64) {
+func (f *follower) addIdentity(id model.Identity, lineage int64) {
 	j := &f.plan.lineages
 	if _, known := j.known[id]; known || lineage == 0 {
 		return
 	}
 	j.known[id] = j.lineages[lineage]
-	f.plan.changes.Links = append(f.plan.changes.Links, redoubt.IdentityLink{Identity: id, LineageID: lineage})
+	f.plan.changes.Links = append(f.plan.changes.Links, model.IdentityLink{Identity: id, LineageID: lineage})
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // calls are the matches of a pattern without metavariables in one file, which the
 // scanner numbers from the top.
-func calls(codes ...string) (out []redoubt.Result) {
+func calls(codes ...string) (out []model.Result) {
 	for i, code := range codes {
 		r := result(eqeq, "a.js", 1+i, "")
 		r.MatchBasedID, r.CodeHash, r.PatternHash = fmt.Sprint("eval_", i), code, "eval(...)"
@@ -38,7 +38,7 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 		send(full(calls(main...)...))
 		decided := map[string]int64{} // by code: the finding on main
 		for _, row := range m.rows {
-			m.lineages[row.LineageID].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+			m.lineages[row.LineageID].Triage = model.Triage{State: model.TriageIgnored}
 			decided[main[row.Line-1]] = row.ID
 		}
 		files, serial := map[string][]string{"main": main, "dev": main}, 0
@@ -60,9 +60,9 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 			}
 			files[ref] = file
 			send(upload(full(calls(file...)...), func(u *Upload) { u.Ref = ref }))
-			got, want := map[string]redoubt.TriageState{}, map[string]redoubt.TriageState{}
+			got, want := map[string]model.TriageState{}, map[string]model.TriageState{}
 			for _, row := range m.rows {
-				if row.Ref == redoubt.FullRef(ref) && live(row.State) {
+				if row.Ref == model.FullRef(ref) && live(row.State) {
 					code := file[row.Line-1]
 					got[code] = m.lineages[row.LineageID].Triage.State
 					if ref == "main" && decided[code] != 0 && row.ID != decided[code] {
@@ -71,9 +71,9 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 				}
 			}
 			for _, code := range file {
-				want[code] = redoubt.TriageUntriaged
+				want[code] = model.TriageUntriaged
 				if decided[code] != 0 {
-					want[code] = redoubt.TriageIgnored
+					want[code] = model.TriageIgnored
 				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -86,19 +86,19 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 // An edit within a long match is the same finding as long as its first and last
 // line stand, and another formula group is not.
 func TestAnEditWithinALongMatch(t *testing.T) {
-	long := func(code, start string) redoubt.Result {
+	long := func(code, start string) model.Result {
 		r := calls(code)[0]
 		r.Location.EndLine, r.StartHash, r.EndHash = r.Location.Line+4, start, "}"
 		return r
 	}
 	for name, test := range map[string]struct {
-		now       redoubt.Result
+		now       model.Result
 		new, kept int
 	}{
 		"edited within":  {long("y", "f {"), 0, 1},
 		"another start":  {long("y", "g {"), 1, 0},
 		"one line only":  {calls("y")[0], 1, 0},
-		"another group":  {func() redoubt.Result { r := long("y", "f {"); r.MatchBasedID = "exec_0"; return r }(), 1, 0},
+		"another group":  {func() model.Result { r := long("y", "f {"); r.MatchBasedID = "exec_0"; return r }(), 1, 0},
 		"nothing edited": {long("x", "f {"), 0, 1},
 	} {
 		m := newMemory()
@@ -115,33 +115,33 @@ func TestAnEditWithinALongMatch(t *testing.T) {
 // be as new as it looks. What moved is one with what it was once the primary branch has
 // the move; what only reads the same never is.
 func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
-	at := func(path string) redoubt.Result {
+	at := func(path string) model.Result {
 		r := calls("x")[0]
 		r.Path, r.MatchBasedID = path, path+"_0"
 		return r
 	}
 	for _, whole := range []bool{true, false} {
 		for name, test := range map[string]struct {
-			merged []redoubt.Result               // what main has in the end
-			want   map[string]redoubt.TriageState // on all refs, by path
+			merged []model.Result               // what main has in the end
+			want   map[string]model.TriageState // on all refs, by path
 		}{
-			"a move":          {[]redoubt.Result{at("lib/app/a.js")}, map[string]redoubt.TriageState{"lib/app/a.js": redoubt.TriageIgnored}},
-			"code of its own": {[]redoubt.Result{at("app/a.js"), at("lib/app/a.js")}, map[string]redoubt.TriageState{"app/a.js": redoubt.TriageIgnored, "lib/app/a.js": redoubt.TriageUntriaged}},
+			"a move":          {[]model.Result{at("lib/app/a.js")}, map[string]model.TriageState{"lib/app/a.js": model.TriageIgnored}},
+			"code of its own": {[]model.Result{at("app/a.js"), at("lib/app/a.js")}, map[string]model.TriageState{"app/a.js": model.TriageIgnored, "lib/app/a.js": model.TriageUntriaged}},
 		} {
 			t.Run(fmt.Sprint(name, ", full ", whole), func(t *testing.T) {
 				m := newMemory()
 				decided := apply(t, m, full(at("app/a.js"))).Items[0].FindingID
 				for _, l := range m.lineages {
-					l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+					l.Triage = model.Triage{State: model.TriageIgnored}
 				}
 				m.tick(1e9)
 				sum := apply(t, m, upload(full(at("lib/app/a.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", whole, whole }))
-				if row := m.rows[sum.Items[0].FindingID]; sum.New != 1 || m.lineages[row.LineageID].Triage.State != redoubt.TriageUntriaged {
+				if row := m.rows[sum.Items[0].FindingID]; sum.New != 1 || m.lineages[row.LineageID].Triage.State != model.TriageUntriaged {
 					t.Fatalf("on the branch: %+v, %s", sum, m.lineages[row.LineageID].Triage.State)
 				}
 				m.tick(1e9)
 				apply(t, m, full(test.merged...))
-				got := map[string]redoubt.TriageState{}
+				got := map[string]model.TriageState{}
 				for _, row := range m.rows {
 					state := m.lineages[row.LineageID].Triage.State
 					if got[row.Path] != 0 && got[row.Path] != state {
@@ -149,7 +149,7 @@ func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
 					}
 					got[row.Path] = state
 				}
-				if diff := cmp.Diff(test.want, got); diff != "" || m.rows[decided].State != redoubt.Unresolved {
+				if diff := cmp.Diff(test.want, got); diff != "" || m.rows[decided].State != model.Unresolved {
 					t.Errorf("after the merge (-want +got)\n%s", diff)
 				}
 			})

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Sighting is one distinct occurrence as a report tells it: the result, and the
 // row that it would be, with the members set that the scanner decides.
 type Sighting struct {
-	Result  *redoubt.Result
-	Finding redoubt.Finding
+	Result  *model.Result
+	Finding model.Finding
 	// Proposed says that the report mutes it outside of the code and that its sender
 	// may not triage: whether it is muted is what is known of it, not what is said.
 	Proposed bool
@@ -33,21 +33,21 @@ type Sighting struct {
 // A result that is told twice counts once. Where one identity stands for
 // several results by its nature (a secret that a file repeats, a package in
 // several versions), the first in the tree that is not muted speaks for them.
-func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
-	o := observer{tool: redoubt.CanonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
-	var refused redoubt.Refusals
+func Observe(report *model.Report) ([]Sighting, model.Refusals) {
+	o := observer{tool: model.CanonicalTool(report.Tool), ordinals: map[model.Digest]int64{}, at: map[model.Identity]int{}}
+	var refused model.Refusals
 	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
 		r := &report.Results[i]
 		if reason := refusal(r); reason != "" {
-			refused.Refuse(redoubt.Refusal{Item: r.Item, Reason: reason})
+			refused.Refuse(model.Refusal{Item: r.Item, Reason: reason})
 			continue
 		}
 		results = append(results, digestedResult{r, o.d.content(r)})
 	}
 	slices.SortFunc(results, byPosition)
 	o.sightings = make([]Sighting, 0, len(results))
-	places := make(map[redoubt.Digest]int, len(results))
+	places := make(map[model.Digest]int, len(results))
 	for _, r := range results {
 		if i, again := places[r.content]; again {
 			o.prefer(i, r)
@@ -60,24 +60,24 @@ func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
 
 // digestedResult is a result and the digest of what it says.
 type digestedResult struct {
-	*redoubt.Result
-	content redoubt.Digest
+	*model.Result
+	content model.Digest
 }
 
 // refusal says why a result cannot become a finding, or nothing.
-func refusal(r *redoubt.Result) string {
+func refusal(r *model.Result) string {
 	switch {
 	case r.Rule == nil || r.Rule.Name == "":
 		return "it names no rule"
 	case r.Path == "":
 		return "it names no file"
-	case !redoubt.IsStorable(r.Path) || !redoubt.IsStorable(r.Rule.Name):
+	case !model.IsStorable(r.Path) || !model.IsStorable(r.Rule.Name):
 		return "its path or its rule's name holds control characters, is not UTF-8, or is longer than 4096 bytes"
-	case r.Rule.IssueType == redoubt.SCA && r.Dependency == nil:
+	case r.Rule.IssueType == model.SCA && r.Dependency == nil:
 		return "it is of a supply-chain rule and names no dependency"
 	case r.Dependency != nil && r.Dependency.Package == "":
 		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, their JSON has)"
-	case r.Dependency != nil && !redoubt.IsStorable(r.Dependency.Package+r.Dependency.Lockfile):
+	case r.Dependency != nil && !model.IsStorable(r.Dependency.Package+r.Dependency.Lockfile):
 		return "the package or lockfile it names holds control characters, is not UTF-8, or is too long"
 	}
 	return ""
@@ -96,7 +96,7 @@ func byPosition(a, b digestedResult) int {
 	)
 }
 
-func version(r *redoubt.Result) string {
+func version(r *model.Result) string {
 	if r.Dependency == nil {
 		return ""
 	}
@@ -107,8 +107,8 @@ func version(r *redoubt.Result) string {
 type observer struct {
 	d         digester
 	tool      string
-	ordinals  map[redoubt.Digest]int64
-	at        map[redoubt.Identity]int
+	ordinals  map[model.Digest]int64
+	at        map[model.Identity]int
 	sightings []Sighting
 }
 
@@ -118,7 +118,7 @@ func (o *observer) add(r digestedResult) int {
 	code := o.codeHash(r.Result)
 	id := o.identity(r.Result, code)
 	if i, known := o.at[id]; known {
-		if id.Kind == redoubt.IdentitySecret {
+		if id.Kind == model.IdentitySecret {
 			o.sightings[i].more++
 		}
 		o.prefer(i, r)
@@ -137,7 +137,7 @@ func (o *observer) prefer(i int, r digestedResult) {
 	}
 }
 
-func rank(r *redoubt.Result) int {
+func rank(r *model.Result) int {
 	rank := 0
 	if r.Muted {
 		rank = 2
@@ -158,43 +158,43 @@ func rank(r *redoubt.Result) int {
 // vulnerability (or rule), lockfile and package, and the using file where the
 // match is in code; its version is no part. What is told of without its code is
 // numbered within the report, until it is known what it continues.
-func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
+func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 	d, rule := &o.d, r.Rule.Name
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
 	switch {
-	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
-		return redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum()}
-	case r.MatchBasedID != "" && code != (redoubt.Digest{}) && (r.Dependency == nil || r.Dependency.InCode):
+	case r.Secret != nil && r.Secret.Hash != (model.Digest{}):
+		return model.Identity{Kind: model.IdentitySecret, Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum()}
+	case r.MatchBasedID != "" && code != (model.Digest{}) && (r.Dependency == nil || r.Dependency.InCode):
 		return o.matched(r, code)
 	case r.MatchBasedID != "":
-		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
+		return o.numbered(model.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
 	case isSecret(r):
-		return o.numbered(redoubt.IdentitySecret, d.start("redacted").str(rule, r.Path).sum())
+		return o.numbered(model.IdentitySecret, d.start("redacted").str(rule, r.Path).sum())
 	case r.Dependency != nil:
-		return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: d.vulnerability(r)}
+		return model.Identity{Kind: model.IdentityDependency, Hash: d.vulnerability(r)}
 	case fingerprint != "":
-		return o.numbered(redoubt.IdentityTool, d.start("tool 1").str(o.tool, rule, r.Path, fingerprint).sum())
+		return o.numbered(model.IdentityTool, d.start("tool 1").str(o.tool, rule, r.Path, fingerprint).sum())
 	case r.Code != "":
 		d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code))
 		if len(r.Code) >= cutCode { // of which the rest counts too, if it is told
 			d.str(r.CodeHash)
-			if r.CodeKey != (redoubt.Digest{}) {
+			if r.CodeKey != (model.Digest{}) {
 				d.digest(r.CodeKey)
 			}
 		}
-		return o.numbered(redoubt.IdentityOwn, d.sum())
+		return o.numbered(model.IdentityOwn, d.sum())
 	}
-	return o.numbered(redoubt.IdentityOwn, d.start("blind").str(rule, r.Path).sum())
+	return o.numbered(model.IdentityOwn, d.start("blind").str(rule, r.Path).sum())
 }
 
 // isBlind reports whether a result tells nothing of its code, as those of semgrep's JSON
 // where nobody is logged in, and of secrets that are redacted.
-func isBlind(r *redoubt.Result) bool {
+func isBlind(r *model.Result) bool {
 	switch {
 	case r.MatchBasedID != "" || r.Dependency != nil:
 		return false
 	case isSecret(r):
-		return r.Secret == nil || r.Secret.Hash == (redoubt.Digest{})
+		return r.Secret == nil || r.Secret.Hash == (model.Digest{})
 	}
 	return cmp.Or(r.Fingerprint, r.SyntacticID, r.Code) == ""
 }
@@ -203,31 +203,31 @@ func isBlind(r *redoubt.Result) bool {
 const cutCode = 64<<10 - utf8.UTFMax
 
 // numbered makes equal keys of one report differ, by their order of position.
-func (o *observer) numbered(kind redoubt.IdentityKind, key redoubt.Digest) redoubt.Identity {
+func (o *observer) numbered(kind model.IdentityKind, key model.Digest) model.Identity {
 	n := o.ordinals[key]
 	o.ordinals[key]++
-	return redoubt.NumberedIdentity(kind, key, n)
+	return model.NumberedIdentity(kind, key, n)
 }
 
 // matched numbers equal code of one formula group. A report may hold only some of
 // it, as that of a diff scan does, so the scanner's own number goes first.
-func (o *observer) matched(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
-	key := redoubt.MatchKey(redoubt.FormulaGroup(r.MatchBasedID), code)
+func (o *observer) matched(r *model.Result, code model.Digest) model.Identity {
+	key := model.MatchKey(model.FormulaGroup(r.MatchBasedID), code)
 	if r.CodeNumber > 0 {
-		id := redoubt.NumberedIdentity(redoubt.IdentityMatchBased, key, int64(r.CodeNumber-1))
+		id := model.NumberedIdentity(model.IdentityMatchBased, key, int64(r.CodeNumber-1))
 		if _, taken := o.at[id]; !taken {
 			return id
 		}
 	}
 	for {
-		id := o.numbered(redoubt.IdentityMatchBased, key)
+		id := o.numbered(model.IdentityMatchBased, key)
 		if _, taken := o.at[id]; !taken {
 			return id
 		}
 	}
 }
 
-func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
+func (d *digester) vulnerability(r *model.Result) model.Digest {
 	v := r.Dependency
 	d.start("dependency 1")
 	d.flag(v.Vulnerability != "", v.InCode)
@@ -238,61 +238,61 @@ func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
 	return d.sum()
 }
 
-func isSecret(r *redoubt.Result) bool { return r.Secret != nil || r.Rule.IssueType == redoubt.Secrets }
+func isSecret(r *model.Result) bool { return r.Secret != nil || r.Rule.IssueType == model.Secrets }
 
 // normalCode is what stays of code when it is indented or wrapped anew.
 func normalCode(code string) string { return strings.Join(strings.Fields(code), " ") }
 
 // row sets the members of a finding that the scanner decides.
-func (o *observer) row(r digestedResult, id redoubt.Identity, code redoubt.Digest) redoubt.Finding {
-	f := redoubt.Finding{
+func (o *observer) row(r digestedResult, id model.Identity, code model.Digest) model.Finding {
+	f := model.Finding{
 		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
 		Path: r.Path, Line: r.Location.Line, Content: r.content,
 		PatternHash: o.patternHash(r.Result), CodeHash: code, EdgeHash: o.edgeHash(r.Result),
-		State:      redoubt.Unresolved,
-		Severity:   cmp.Or(r.Severity, r.Rule.Severity, redoubt.SeverityMedium),
-		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, redoubt.ConfidenceMedium),
+		State:      model.Unresolved,
+		Severity:   cmp.Or(r.Severity, r.Rule.Severity, model.SeverityMedium),
+		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, model.ConfidenceMedium),
 		ProOnly:    r.Rule.ProOnly && r.Dependency == nil && !isSecret(r.Result),
 	}
 	if r.Muted {
-		f.State = redoubt.Muted
+		f.State = model.Muted
 	}
 	if v := r.Dependency; v != nil {
-		f.Reachability = cmp.Or(v.Reachability, redoubt.ReachabilityUnknown)
-		f.Transitivity = cmp.Or(v.Transitivity, redoubt.TransitivityUnknown)
+		f.Reachability = cmp.Or(v.Reachability, model.ReachabilityUnknown)
+		f.Transitivity = cmp.Or(v.Transitivity, model.TransitivityUnknown)
 		f.Package, f.Malicious = v.Package, v.Malicious
 	}
-	if f.IssueType == redoubt.Secrets {
-		f.SecretType, f.ValidationState = r.Rule.SecretType, redoubt.NoValidator
+	if f.IssueType == model.Secrets {
+		f.SecretType, f.ValidationState = r.Rule.SecretType, model.NoValidator
 		if r.Secret != nil {
-			f.ValidationState = cmp.Or(r.Secret.Validation, redoubt.NoValidator)
+			f.ValidationState = cmp.Or(r.Secret.Validation, model.NoValidator)
 			f.Historical = r.Secret.Commit != ""
 		}
 	}
 	return f
 }
 
-func issueType(r *redoubt.Result) redoubt.IssueType {
+func issueType(r *model.Result) model.IssueType {
 	switch {
 	case r.Dependency != nil:
-		return redoubt.SCA
+		return model.SCA
 	case isSecret(r):
-		return redoubt.Secrets
+		return model.Secrets
 	}
-	return redoubt.SAST
+	return model.SAST
 }
 
 // codeHash stands for the matched code when a file moved: the scanner's own
 // hash; the keyed one of a secret; of a dependency its package; else that of the
 // normalised code. It is zero when nothing of it is known.
-func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
+func (o *observer) codeHash(r *model.Result) model.Digest {
 	switch {
-	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
+	case r.Secret != nil && r.Secret.Hash != (model.Digest{}):
 		return r.Secret.Hash
-	case r.CodeKey != (redoubt.Digest{}):
+	case r.CodeKey != (model.Digest{}):
 		return r.CodeKey
 	case r.CodeHash != "":
-		return redoubt.CodeDigest(r.CodeHash)
+		return model.CodeDigest(r.CodeHash)
 	case r.Dependency != nil:
 		return o.d.start("package").str(r.Dependency.Ecosystem, r.Dependency.Package, r.Dependency.Vulnerability).sum()
 	case r.Code != "" && !isSecret(r):
@@ -300,34 +300,34 @@ func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
 	case r.MatchBasedID == "" && !isSecret(r) && cmp.Or(r.Fingerprint, r.SyntacticID) != "":
 		return o.d.start("fingerprint").str(cmp.Or(r.Fingerprint, r.SyntacticID)).sum()
 	}
-	return redoubt.Digest{}
+	return model.Digest{}
 }
 
 // patternHash stands for the rule's pattern as it matched; of a secret, for the
 // secret itself where its identity is the line that holds it.
-func (o *observer) patternHash(r *redoubt.Result) redoubt.Digest {
+func (o *observer) patternHash(r *model.Result) model.Digest {
 	switch {
 	case r.Secret != nil:
 		return r.Secret.Value
 	case r.PatternHash != "":
 		return o.d.start("pattern").str(r.PatternHash).sum()
 	}
-	return redoubt.Digest{}
+	return model.Digest{}
 }
 
 // edgeHash stands for a match of several lines when something within it is
 // edited: its formula group, first and last line.
-func (o *observer) edgeHash(r *redoubt.Result) redoubt.Digest {
+func (o *observer) edgeHash(r *model.Result) model.Digest {
 	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line || r.Dependency != nil || isSecret(r) {
-		return redoubt.Digest{}
+		return model.Digest{}
 	}
-	return o.d.start("edges").str(redoubt.FormulaGroup(r.MatchBasedID), r.StartHash, r.EndHash).sum()
+	return o.d.start("edges").str(model.FormulaGroup(r.MatchBasedID), r.StartHash, r.EndHash).sum()
 }
 
 // shownID is the match_based_id that clients get: the scanner's, else ours. A
 // secret's is always keyed when it can be, for an unkeyed hash could be guessed.
 func (s *Sighting) shownID() string {
-	if s.Finding.Identity.Kind == redoubt.IdentityMatchBased {
+	if s.Finding.Identity.Kind == model.IdentityMatchBased {
 		return s.Result.MatchBasedID
 	}
 	return hex.EncodeToString(s.Finding.Identity.Hash[:])

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
 // blindReport is what semgrep writes of calls, one a line from the top, where nobody is
 // logged in: neither their code nor an id.
-func blindReport(t interface{ Fatal(...any) }, calls []string) *redoubt.Report {
+func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
 	results := []any{}
 	for i, call := range calls {
 		results = append(results, map[string]any{
@@ -41,15 +41,15 @@ func blindReport(t interface{ Fatal(...any) }, calls []string) *redoubt.Report {
 var blindCalls = []string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(d)"}
 
 // blindly applies such a report and returns, by their code, what is live on the ref then.
-func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, calls []string) map[string]redoubt.FindingWrite {
+func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, calls []string) map[string]model.FindingWrite {
 	m.tick(1e9)
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: ref, Full: full, Report: blindReport(t, calls)}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Full: full, Report: blindReport(t, calls)}
 	if _, err := Apply(context.Background(), m, m, u); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]redoubt.FindingWrite{}
+	out := map[string]model.FindingWrite{}
 	for _, row := range m.rows {
-		if row.Ref == redoubt.FullRef(ref) && live(row.State) && row.SeenByFull == full {
+		if row.Ref == model.FullRef(ref) && live(row.State) && row.SeenByFull == full {
 			out[calls[row.Line-1]] = *row
 		}
 	}
@@ -64,7 +64,7 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 		m := newMemory()
 		was := blindly(t, m, "main", true, blindCalls)
 		for _, l := range m.lineages {
-			l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+			l.Triage = model.Triage{State: model.TriageIgnored}
 		}
 		calls, put := slices.Clone(blindCalls), []string{}
 		for i := range rapid.IntRange(1, 4).Draw(t, "new calls") {
@@ -87,9 +87,9 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 				switch {
 				case !there:
 					t.Fatalf("%s is nowhere in %q", call, told)
-				case slices.Contains(put, call) && state != redoubt.TriageUntriaged:
+				case slices.Contains(put, call) && state != model.TriageUntriaged:
 					t.Fatalf("%s is new in %q on %s and %s", call, told, ref, state)
-				case !alike && (state != redoubt.TriageIgnored || ref == "main" && row.ID != was[call].ID):
+				case !alike && (state != model.TriageIgnored || ref == "main" && row.ID != was[call].ID):
 					t.Fatalf("%s was ignored, and nothing like it is new in %q on %s", call, told, ref)
 				}
 			}
@@ -102,10 +102,10 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 func TestBlindReportsKeepDecisions(t *testing.T) {
 	m := newMemory()
 	was := blindly(t, m, "main", true, blindCalls)
-	for code, state := range map[string]redoubt.TriageState{"eval(aa)": redoubt.TriageIgnored, "eval(ccc)": redoubt.TriageFixing} {
-		m.lineages[was[code].LineageID].Triage = redoubt.Triage{State: state}
+	for code, state := range map[string]model.TriageState{"eval(aa)": model.TriageIgnored, "eval(ccc)": model.TriageFixing} {
+		m.lineages[was[code].LineageID].Triage = model.Triage{State: state}
 	}
-	ids := func(of map[string]redoubt.FindingWrite) map[string]int64 {
+	ids := func(of map[string]model.FindingWrite) map[string]int64 {
 		out := map[string]int64{}
 		for code, row := range of {
 			out[code] = row.ID
@@ -126,7 +126,7 @@ func TestBlindReportsKeepDecisions(t *testing.T) {
 	}
 	now := blindly(t, m, "main", true, blindCalls)
 	for _, code := range []string{"eval(aa)", "eval(bb)"} {
-		if now[code].ID == was[code].ID || m.lineages[now[code].LineageID].Triage.State != redoubt.TriageUntriaged {
+		if now[code].ID == was[code].ID || m.lineages[now[code].LineageID].Triage.State != model.TriageUntriaged {
 			t.Errorf("without it again, %s is %d, before %v", code, now[code].ID, ids(was))
 		}
 	}
@@ -193,20 +193,20 @@ func (step blindStep) apply(t *testing.T, m *memory) (got string) {
 	}
 	r.Searched, r.RulesRun = []string{"a.js"}, []string{"no-eval"}
 	m.tick(1e9)
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: !step.diff, Report: r}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: step.ref, Full: !step.diff, Report: r}
 	if _, err := Apply(t.Context(), m, m, u); err != nil {
 		t.Fatal(err)
 	}
 	state := make([]string, len(letters))
 	for _, row := range m.rows {
-		if row.Ref != redoubt.FullRef(step.ref) || !live(row.State) || row.SeenByFull == step.diff {
+		if row.Ref != model.FullRef(step.ref) || !live(row.State) || row.SeenByFull == step.diff {
 			continue
 		}
 		letter, triage := letters[row.Line-1:row.Line], &m.lineages[row.LineageID].Triage
 		if strings.Contains(step.calls, letter+"*") {
-			triage.State = redoubt.TriageIgnored
+			triage.State = model.TriageIgnored
 		}
-		if state[row.Line-1] = letter; triage.State == redoubt.TriageIgnored {
+		if state[row.Line-1] = letter; triage.State == model.TriageIgnored {
 			state[row.Line-1] += "*"
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lookStep is a scan of a file of calls, which tells some of them, in one of the ways in
@@ -143,24 +143,24 @@ func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, 
 	t.Helper()
 	letters := strings.NewReplacer("*", "", "~", "").Replace(step.calls)
 	m.tick(1e9)
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: step.ref, Full: !strings.HasSuffix(step.look, "diff"), Report: step.report(t, letters, secrets)}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: step.ref, Full: !strings.HasSuffix(step.look, "diff"), Report: step.report(t, letters, secrets)}
 	if _, err := Apply(t.Context(), m, m, u); err != nil {
 		t.Fatal(err)
 	}
 	state := make([]string, len(letters))
 	for _, row := range m.rows {
-		if row.Ref != redoubt.FullRef(step.ref) || !live(row.State) {
+		if row.Ref != model.FullRef(step.ref) || !live(row.State) {
 			continue
 		}
 		living++
-		if row.Coverage == redoubt.CoverageMissed || row.Line > len(letters) || !step.tells(letters[row.Line-1]) {
+		if row.Coverage == model.CoverageMissed || row.Line > len(letters) || !step.tells(letters[row.Line-1]) {
 			continue
 		}
 		letter, triage := letters[row.Line-1:row.Line], &m.lineages[row.LineageID].Triage
 		if strings.Contains(step.calls, letter+"*") {
-			triage.State = redoubt.TriageIgnored
+			triage.State = model.TriageIgnored
 		}
-		if state[row.Line-1] = letter; triage.State == redoubt.TriageIgnored {
+		if state[row.Line-1] = letter; triage.State == model.TriageIgnored {
 			state[row.Line-1] += "*"
 		}
 	}
@@ -172,7 +172,7 @@ func (step lookStep) tells(letter byte) bool {
 }
 
 // report is what the step's report says of a file with a line for each letter.
-func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt.Report {
+func (step lookStep) report(t *testing.T, letters string, secrets bool) *model.Report {
 	lines := callsOf(letters)
 	r := blindReport(t, lines)
 	r.RulesRun, r.Searched = []string{"no-eval"}, []string{"a.js"}
@@ -189,7 +189,7 @@ func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt
 		r.RulesRun = []string{"another"}
 	}
 	r.HidesMuted = step.look == "hides muted"
-	var results []redoubt.Result
+	var results []model.Result
 	for i, one := range r.Results {
 		letter := letters[i]
 		if !step.tells(letter) {
@@ -197,8 +197,8 @@ func (step lookStep) report(t *testing.T, letters string, secrets bool) *redoubt
 		}
 		if secrets {
 			rule := *one.Rule
-			rule.IssueType = redoubt.Secrets
-			one.Rule, one.Secret = &rule, &redoubt.SecretMatch{}
+			rule.IssueType = model.Secrets
+			one.Rule, one.Secret = &rule, &model.SecretMatch{}
 		}
 		if strings.IndexByte(step.told, letter) >= 0 {
 			one.Code, one.CodeHash = lines[i], lines[i]

@@ -6,29 +6,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var (
-	leak  = &redoubt.Rule{Name: "leak", Message: "a $KIND", IssueType: redoubt.Secrets, SecretType: "AWS"}
-	vuln  = &redoubt.Rule{Name: "vuln", IssueType: redoubt.SCA}
-	other = &redoubt.Rule{Name: "other", IssueType: redoubt.SAST}
+	leak  = &model.Rule{Name: "leak", Message: "a $KIND", IssueType: model.Secrets, SecretType: "AWS"}
+	vuln  = &model.Rule{Name: "vuln", IssueType: model.SCA}
+	other = &model.Rule{Name: "other", IssueType: model.SAST}
 )
 
-func secret(path string, line int, hash byte) redoubt.Result {
+func secret(path string, line int, hash byte) model.Result {
 	r := result(leak, path, line, "")
-	r.Secret = &redoubt.SecretMatch{Hash: redoubt.Digest{hash}}
+	r.Secret = &model.SecretMatch{Hash: model.Digest{hash}}
 	return r
 }
 
-func vulnerable(pkg, version string) redoubt.Result {
+func vulnerable(pkg, version string) model.Result {
 	r := result(vuln, "go.sum", 3, "")
-	r.Dependency = &redoubt.Vulnerable{Ecosystem: "gomod", Package: pkg, Version: version, Lockfile: "go.sum"}
+	r.Dependency = &model.Vulnerable{Ecosystem: "gomod", Package: pkg, Version: version, Lockfile: "go.sum"}
 	return r
 }
 
 // with changes a result.
-func with(r redoubt.Result, change func(*redoubt.Result)) redoubt.Result {
+func with(r model.Result, change func(*model.Result)) model.Result {
 	if r.Dependency != nil {
 		v := *r.Dependency
 		r.Dependency = &v
@@ -37,29 +37,29 @@ func with(r redoubt.Result, change func(*redoubt.Result)) redoubt.Result {
 	return r
 }
 
-func observe(tool string, results ...redoubt.Result) []Sighting {
-	sightings, _ := Observe(&redoubt.Report{Tool: tool, Results: results})
+func observe(tool string, results ...model.Result) []Sighting {
+	sightings, _ := Observe(&model.Report{Tool: tool, Results: results})
 	return sightings
 }
 
 func TestIdentityKind(t *testing.T) {
 	for name, test := range map[string]struct {
-		result redoubt.Result
-		want   redoubt.IdentityKind
+		result model.Result
+		want   model.IdentityKind
 	}{
-		"match_based_id":            {matched("a.py", 1, "x"), redoubt.IdentityMatchBased},
-		"it beats a fingerprint":    {with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Fingerprint = "f" }), redoubt.IdentityMatchBased},
-		"fingerprint":               {with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Fingerprint = "f" }), redoubt.IdentityTool},
-		"syntactic id":              {with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.SyntacticID = "s" }), redoubt.IdentityTool},
-		"code":                      {result(eqeq, "a.py", 1, "x"), redoubt.IdentityOwn},
-		"message":                   {result(eqeq, "a.py", 1, ""), redoubt.IdentityOwn},
-		"secret":                    {secret("a.py", 1, 1), redoubt.IdentitySecret},
-		"secret and match_based_id": {with(secret("a.py", 1, 1), func(r *redoubt.Result) { r.MatchBasedID = "m" }), redoubt.IdentitySecret},
-		"redacted":                  {secret("a.py", 1, 0), redoubt.IdentitySecret},
-		"redacted, by its rule":     {result(leak, "a.py", 1, "key = 1"), redoubt.IdentitySecret},
-		"redacted, match_based_id":  {with(secret("a.py", 1, 0), func(r *redoubt.Result) { r.MatchBasedID = "m" }), redoubt.IdentityMatchBased},
-		"dependency":                {vulnerable("p", "1"), redoubt.IdentityDependency},
-		"it and match_based_id":     {with(vulnerable("p", "1"), func(r *redoubt.Result) { r.MatchBasedID = "m" }), redoubt.IdentityMatchBased},
+		"match_based_id":            {matched("a.py", 1, "x"), model.IdentityMatchBased},
+		"it beats a fingerprint":    {with(matched("a.py", 1, "x"), func(r *model.Result) { r.Fingerprint = "f" }), model.IdentityMatchBased},
+		"fingerprint":               {with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.Fingerprint = "f" }), model.IdentityTool},
+		"syntactic id":              {with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.SyntacticID = "s" }), model.IdentityTool},
+		"code":                      {result(eqeq, "a.py", 1, "x"), model.IdentityOwn},
+		"message":                   {result(eqeq, "a.py", 1, ""), model.IdentityOwn},
+		"secret":                    {secret("a.py", 1, 1), model.IdentitySecret},
+		"secret and match_based_id": {with(secret("a.py", 1, 1), func(r *model.Result) { r.MatchBasedID = "m" }), model.IdentitySecret},
+		"redacted":                  {secret("a.py", 1, 0), model.IdentitySecret},
+		"redacted, by its rule":     {result(leak, "a.py", 1, "key = 1"), model.IdentitySecret},
+		"redacted, match_based_id":  {with(secret("a.py", 1, 0), func(r *model.Result) { r.MatchBasedID = "m" }), model.IdentityMatchBased},
+		"dependency":                {vulnerable("p", "1"), model.IdentityDependency},
+		"it and match_based_id":     {with(vulnerable("p", "1"), func(r *model.Result) { r.MatchBasedID = "m" }), model.IdentityMatchBased},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := observe("semgrep", test.result)[0].Finding.Identity.Kind; got != test.want {
@@ -71,39 +71,39 @@ func TestIdentityKind(t *testing.T) {
 
 // What enters an identity tells findings apart; what does not, leaves them one.
 func TestIdentityMembers(t *testing.T) {
-	fingerprint := with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Fingerprint = "f" })
-	cve := with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.Vulnerability = "CVE-1" })
-	inCode := with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.InCode, r.Path = true, "a.py" })
+	fingerprint := with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.Fingerprint = "f" })
+	cve := with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.Vulnerability = "CVE-1" })
+	inCode := with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.InCode, r.Path = true, "a.py" })
 	for name, test := range map[string]struct {
-		a, b  redoubt.Result
+		a, b  model.Result
 		tools [2]string
 		same  bool
 	}{
 		"code: line":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 9, "x"), same: true},
 		"code: indentation":               {a: result(eqeq, "a.py", 1, "x\n  y"), b: result(eqeq, "a.py", 1, "\tx y "), same: true},
-		"code: message":                   {a: result(eqeq, "a.py", 1, "x"), b: with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Message = "n" }), same: true},
+		"code: message":                   {a: result(eqeq, "a.py", 1, "x"), b: with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.Message = "n" }), same: true},
 		"code: code":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "y")},
 		"code: path":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "b.py", 1, "x")},
 		"code: rule":                      {a: result(eqeq, "a.py", 1, "x"), b: result(other, "a.py", 1, "x")},
 		"code: tool":                      {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"gosec", "bandit"}},
 		"code: edition of the tool":       {a: result(eqeq, "a.py", 1, "x"), b: result(eqeq, "a.py", 1, "x"), tools: [2]string{"Semgrep PRO", "opengrep oss"}, same: true},
-		"fingerprint: code":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Code = "y" }), same: true},
-		"fingerprint: path":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Path = "b.py" })},
-		"fingerprint: rule":               {a: fingerprint, b: with(fingerprint, func(r *redoubt.Result) { r.Rule = other })},
+		"fingerprint: code":               {a: fingerprint, b: with(fingerprint, func(r *model.Result) { r.Code = "y" }), same: true},
+		"fingerprint: path":               {a: fingerprint, b: with(fingerprint, func(r *model.Result) { r.Path = "b.py" })},
+		"fingerprint: rule":               {a: fingerprint, b: with(fingerprint, func(r *model.Result) { r.Rule = other })},
 		"secret: line":                    {a: secret("a.py", 1, 1), b: secret("a.py", 5, 1), same: true},
 		"secret: value":                   {a: secret("a.py", 1, 1), b: secret("a.py", 1, 2)},
 		"secret: path":                    {a: secret("a.py", 1, 1), b: secret("b.py", 1, 1)},
 		"secret: tool":                    {a: secret("a.py", 1, 1), b: secret("a.py", 1, 1), tools: [2]string{"gitleaks", "trufflehog"}, same: true},
 		"dependency: version":             {a: vulnerable("p", "1"), b: vulnerable("p", "2"), same: true},
 		"dependency: package":             {a: vulnerable("p", "1"), b: vulnerable("q", "1")},
-		"dependency: ecosystem":           {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.Ecosystem = "npm" })},
-		"dependency: lockfile":            {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.Lockfile = "b/go.sum" })},
-		"dependency: vulnerability":       {a: cve, b: with(cve, func(r *redoubt.Result) { r.Dependency.Vulnerability = "CVE-2" })},
-		"dependency: rule of a CVE":       {a: cve, b: with(cve, func(r *redoubt.Result) { r.Rule = &redoubt.Rule{Name: "v2", IssueType: redoubt.SCA} }), same: true},
-		"dependency: rule without CVE":    {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Rule = &redoubt.Rule{Name: "v2", IssueType: redoubt.SCA} })},
+		"dependency: ecosystem":           {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.Ecosystem = "npm" })},
+		"dependency: lockfile":            {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.Lockfile = "b/go.sum" })},
+		"dependency: vulnerability":       {a: cve, b: with(cve, func(r *model.Result) { r.Dependency.Vulnerability = "CVE-2" })},
+		"dependency: rule of a CVE":       {a: cve, b: with(cve, func(r *model.Result) { r.Rule = &model.Rule{Name: "v2", IssueType: model.SCA} }), same: true},
+		"dependency: rule without CVE":    {a: vulnerable("p", "1"), b: with(vulnerable("p", "1"), func(r *model.Result) { r.Rule = &model.Rule{Name: "v2", IssueType: model.SCA} })},
 		"dependency: used in code or not": {a: vulnerable("p", "1"), b: inCode},
-		"dependency: file that uses it":   {a: inCode, b: with(inCode, func(r *redoubt.Result) { r.Path = "b.py" })},
-		"dependency: line that uses it":   {a: inCode, b: with(inCode, func(r *redoubt.Result) { r.Location.Line = 99 }), same: true},
+		"dependency: file that uses it":   {a: inCode, b: with(inCode, func(r *model.Result) { r.Path = "b.py" })},
+		"dependency: line that uses it":   {a: inCode, b: with(inCode, func(r *model.Result) { r.Location.Line = 99 }), same: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.tools[0] == "" {
@@ -118,34 +118,34 @@ func TestIdentityMembers(t *testing.T) {
 }
 
 func TestRepeatsInAReport(t *testing.T) {
-	muted := func(r *redoubt.Result) { r.Muted = true }
-	historical := func(r *redoubt.Result) { r.Secret = &redoubt.SecretMatch{Hash: r.Secret.Hash, Commit: "c0"} }
+	muted := func(r *model.Result) { r.Muted = true }
+	historical := func(r *model.Result) { r.Secret = &model.SecretMatch{Hash: r.Secret.Hash, Commit: "c0"} }
 	match := matched("a.py", 1, "x")
 	for name, test := range map[string]struct {
-		results []redoubt.Result
+		results []model.Result
 		lines   []int // of the sightings
 		unmuted int
 	}{
-		"told twice":                   {[]redoubt.Result{match, match}, []int{1}, 1},
-		"told twice, once muted":       {[]redoubt.Result{with(match, muted), match}, []int{1}, 1},
-		"one match_based_id, 2 places": {[]redoubt.Result{match, matched("a.py", 4, "x")}, []int{1, 4}, 2},
-		"one fingerprint, 2 places": {[]redoubt.Result{
-			with(result(eqeq, "a.py", 1, "x"), func(r *redoubt.Result) { r.Fingerprint = "f" }),
-			with(result(eqeq, "a.py", 4, "y"), func(r *redoubt.Result) { r.Fingerprint = "f" }),
+		"told twice":                   {[]model.Result{match, match}, []int{1}, 1},
+		"told twice, once muted":       {[]model.Result{with(match, muted), match}, []int{1}, 1},
+		"one match_based_id, 2 places": {[]model.Result{match, matched("a.py", 4, "x")}, []int{1, 4}, 2},
+		"one fingerprint, 2 places": {[]model.Result{
+			with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.Fingerprint = "f" }),
+			with(result(eqeq, "a.py", 4, "y"), func(r *model.Result) { r.Fingerprint = "f" }),
 		}, []int{1, 4}, 2},
-		"the same code twice":             {[]redoubt.Result{result(eqeq, "a.py", 4, "x"), result(eqeq, "a.py", 1, "x")}, []int{1, 4}, 2},
-		"redacted secrets":                {[]redoubt.Result{secret("a.py", 4, 0), secret("a.py", 1, 0)}, []int{1, 4}, 2},
-		"one secret twice in a file":      {[]redoubt.Result{secret("a.py", 4, 1), secret("a.py", 1, 1)}, []int{1}, 1},
-		"one secret, first muted":         {[]redoubt.Result{secret("a.py", 4, 1), with(secret("a.py", 1, 1), muted)}, []int{4}, 1},
-		"one secret, first in history":    {[]redoubt.Result{secret("a.py", 4, 1), with(secret("a.py", 1, 1), historical)}, []int{4}, 1},
-		"both muted":                      {[]redoubt.Result{with(secret("a.py", 4, 1), muted), with(secret("a.py", 1, 1), muted)}, []int{1}, 0},
-		"a package in two versions":       {[]redoubt.Result{vulnerable("p", "2"), vulnerable("p", "1")}, []int{3}, 1},
-		"equal hashes of different kinds": {[]redoubt.Result{match, with(result(eqeq, "a.py", 2, ""), func(r *redoubt.Result) { r.Fingerprint = match.MatchBasedID })}, []int{1, 2}, 2},
+		"the same code twice":             {[]model.Result{result(eqeq, "a.py", 4, "x"), result(eqeq, "a.py", 1, "x")}, []int{1, 4}, 2},
+		"redacted secrets":                {[]model.Result{secret("a.py", 4, 0), secret("a.py", 1, 0)}, []int{1, 4}, 2},
+		"one secret twice in a file":      {[]model.Result{secret("a.py", 4, 1), secret("a.py", 1, 1)}, []int{1}, 1},
+		"one secret, first muted":         {[]model.Result{secret("a.py", 4, 1), with(secret("a.py", 1, 1), muted)}, []int{4}, 1},
+		"one secret, first in history":    {[]model.Result{secret("a.py", 4, 1), with(secret("a.py", 1, 1), historical)}, []int{4}, 1},
+		"both muted":                      {[]model.Result{with(secret("a.py", 4, 1), muted), with(secret("a.py", 1, 1), muted)}, []int{1}, 0},
+		"a package in two versions":       {[]model.Result{vulnerable("p", "2"), vulnerable("p", "1")}, []int{3}, 1},
+		"equal hashes of different kinds": {[]model.Result{match, with(result(eqeq, "a.py", 2, ""), func(r *model.Result) { r.Fingerprint = match.MatchBasedID })}, []int{1, 2}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sightings := observe("semgrep", test.results...)
 			var lines []int
-			seen := map[redoubt.Identity]bool{}
+			seen := map[model.Identity]bool{}
 			for _, s := range sightings {
 				lines = append(lines, s.Finding.Line)
 				seen[s.Finding.Identity] = true
@@ -171,9 +171,9 @@ func TestVersionShownIsTheFirst(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for name, bad := range map[string]redoubt.Result{
+	for name, bad := range map[string]model.Result{
 		"its rule":              {Path: "a.py"},
-		"its rule's name":       {Path: "a.py", Rule: &redoubt.Rule{}},
+		"its rule's name":       {Path: "a.py", Rule: &model.Rule{}},
 		"its file":              {Rule: eqeq},
 		"a NUL in its path":     result(eqeq, "a\x00.py", 1, ""),
 		"a path that is not":    result(eqeq, "a\xff.py", 1, ""),
@@ -181,11 +181,11 @@ func TestRefusals(t *testing.T) {
 		"its dependency":        result(vuln, "go.sum", 1, ""),
 		"its package":           vulnerable("", "1"),
 		"a NUL in its package":  vulnerable("p\x00", "1"),
-		"a newline in its lock": with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.Lockfile = "a\nb" }),
+		"a newline in its lock": with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.Lockfile = "a\nb" }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad.Item = "results[3]"
-			sightings, refused := Observe(&redoubt.Report{Tool: "semgrep", Results: []redoubt.Result{bad, matched("a.py", 1, "x")}})
+			sightings, refused := Observe(&model.Report{Tool: "semgrep", Results: []model.Result{bad, matched("a.py", 1, "x")}})
 			if len(sightings) != 1 || refused.CountRefused() != 1 || refused.Refused[0].Item != "results[3]" || refused.Refused[0].Reason == "" {
 				t.Errorf("%d sightings, refused %v", len(sightings), refused)
 			}
@@ -195,10 +195,10 @@ func TestRefusals(t *testing.T) {
 
 // TestCodeThatWasCut: of code that is longer than what is kept of it, all counts.
 func TestCodeThatWasCut(t *testing.T) {
-	cut := func(whole string) redoubt.Identity {
+	cut := func(whole string) model.Identity {
 		r := result(eqeq, "a.js", 1, strings.Repeat("x", 64<<10))
 		r.CodeHash = whole
-		seen, _ := Observe(&redoubt.Report{Tool: "semgrep", Results: []redoubt.Result{r}})
+		seen, _ := Observe(&model.Report{Tool: "semgrep", Results: []model.Result{r}})
 		return seen[0].Finding.Identity
 	}
 	if one, again := cut("one"), cut("one"); one == cut("other") || one != again {

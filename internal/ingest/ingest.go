@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Upload is one report and what its sender says about it.
 type Upload struct {
 	// Project is found or made by its name or RepoID; URL and Tags are filled in.
-	Project redoubt.Project
+	Project model.Project
 	// Globs bind the token that hands it in to projects; none is all of them.
-	Globs redoubt.ProjectGlobs
+	Globs model.ProjectGlobs
 	// Decides says that who hands it in may triage. Else VEX documents are held as
 	// proposed, and mutes outside of the code count as not said (semantics §12).
 	Decides bool
@@ -32,7 +32,7 @@ type Upload struct {
 	At time.Time
 	// Strict refuses the whole upload when one of its items cannot be taken.
 	Strict bool
-	Report *redoubt.Report
+	Report *model.Report
 	// Release lets go of the report's results once their changes are planned, since
 	// nobody reads them after: what is written takes as much memory again.
 	Release bool
@@ -44,33 +44,33 @@ type Upload struct {
 	// Advised tells what the advisories say of a ref's inventory, once it is
 	// stored: see Follow; with lockfiles that are stated, what they say of these
 	// instead. Nil follows no advisories.
-	Advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)
+	Advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)
 	// Before is shown what is about to be applied before any of it is, with the
 	// scan as far as it is known. Nil looks at nothing.
-	Before func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
+	Before func(ctx context.Context, project model.Project, scan model.Scan, seen []Sighting) error
 	// Whole says that the lockfiles of all reports of the request are all that
 	// there are: what any source stated of another one is gone (semantics §15).
 	Whole bool
 	// Begun is the running scan that the upload ends, as AddScan stored it: its
 	// start is the upload's. Nil makes a scan that is over already, as imports do.
-	Begun *redoubt.Scan
+	Begun *model.Scan
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
 	// Digest tells the bytes of the request and what they are read by (see edge.Identical); zero
 	// where nobody asks for them again.
-	Digest redoubt.Digest
+	Digest model.Digest
 
-	named []string          // with Whole: lockfiles of the other reports of the request
-	rows  []redoubt.Finding // of the source on the ref, once they are read
-	plain map[string]bool   // rules that parse nothing: see learnPlain
+	named []string        // with Whole: lockfiles of the other reports of the request
+	rows  []model.Finding // of the source on the ref, once they are read
+	plain map[string]bool // rules that parse nothing: see learnPlain
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
 // records a scan, and writes what the report changes (semantics §4, §5, §15).
 //
 // A malformed upload, or with Strict one that holds a broken item, is a
-// *redoubt.InvalidError and must be rolled back. Other errors are the store's.
+// *model.InvalidError and must be rolled back. Other errors are the store's.
 func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary, error) {
 	u := &upload
 	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
@@ -117,7 +117,7 @@ func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary,
 
 // apply shows the scan to who judges it, and carries out what comes of it by what stands
 // in its stream.
-func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sightings []Sighting, inventories []redoubt.InventoryStatement) (err error) {
+func (a *application) apply(ctx context.Context, stream model.ScanStream, sightings []Sighting, inventories []model.InventoryStatement) (err error) {
 	u, scan := a.upload, a.scan
 	scan.Outcome = OutcomeOf(scan, stream)
 	// Before who judges is asked, so that they know what the policies say of rules that come with it.
@@ -133,7 +133,7 @@ func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sigh
 		return err
 	}
 	a.sum.ScanID, a.sum.Outcome = scan.ID, scan.Outcome
-	if scan.Outcome != redoubt.ScanApplied {
+	if scan.Outcome != model.ScanApplied {
 		return a.recordOnly(ctx, scan.ID, sightings, inventories)
 	}
 	if a.project, err = a.s.UpdateProjectByScan(ctx, u.Globs, a.project.ID, u.Project); err != nil {
@@ -144,7 +144,7 @@ func (a *application) apply(ctx context.Context, stream redoubt.ScanStream, sigh
 }
 
 // recordOnly keeps what a scan that changes nothing said.
-func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []model.InventoryStatement) error {
 	if err := a.resolve(ctx, sightings); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []
 }
 
 // observe makes of the report what can be taken of it, and tells the rest.
-func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
+func (u *Upload) observe() ([]Sighting, []model.InventoryStatement, model.Refusals) {
 	sightings, refused := Observe(u.Report)
 	u.proposeMutes(sightings)
 	inventories, more := statements(u.Report)
@@ -169,7 +169,7 @@ func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Re
 
 // sayingNothing is the error for an import that has items of which none can be taken.
 // A scan that began ends by what it reports.
-func (u *Upload) sayingNothing(sightings []Sighting, all redoubt.Refusals) error {
+func (u *Upload) sayingNothing(sightings []Sighting, all model.Refusals) error {
 	if u.Begun != nil {
 		return nil
 	}
@@ -179,14 +179,14 @@ func (u *Upload) sayingNothing(sightings []Sighting, all redoubt.Refusals) error
 		rest.Results = nil
 	}
 	if why := rest.AllRefused(); why != "" {
-		return redoubt.Invalid("report", "%s", why)
+		return model.Invalid("report", "%s", why)
 	}
 	return nil
 }
 
 // project finds the project. A scan that began has its own: what its sender
 // says of names and ids may lead elsewhere by now.
-func (u *Upload) project(ctx context.Context, s Store) (redoubt.Project, error) {
+func (u *Upload) project(ctx context.Context, s Store) (model.Project, error) {
 	if u.Begun != nil {
 		return s.Project(ctx, u.Begun.ProjectID)
 	}
@@ -194,7 +194,7 @@ func (u *Upload) project(ctx context.Context, s Store) (redoubt.Project, error) 
 }
 
 // recordScan stores the scan, or how it ended where it had begun before.
-func recordScan(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) {
+func recordScan(ctx context.Context, s Store, scan model.Scan) (int64, error) {
 	if scan.ID != 0 {
 		return scan.ID, s.FinishScan(ctx, scan)
 	}
@@ -206,13 +206,13 @@ type application struct {
 	s          Store
 	exceptions Exceptions
 	upload     *Upload
-	project    redoubt.Project
-	scan       redoubt.Scan
+	project    model.Project
+	scan       model.Scan
 	sum        *Summary
-	ruleIDs    map[*redoubt.Rule]int64
+	ruleIDs    map[*model.Rule]int64
 }
 
-func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+func (a *application) run(ctx context.Context, sightings []Sighting, inventories []model.InventoryStatement) error {
 	if err := a.putVEX(ctx); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
 }
 
-func (a *application) facts(scope Scope, ruleIDs map[*redoubt.Rule]int64) Facts {
+func (a *application) facts(scope Scope, ruleIDs map[*model.Rule]int64) Facts {
 	return Facts{
 		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
 		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Links: weblink.New(a.project.URL, a.scan.Commit, a.scan.Ref),
@@ -290,11 +290,11 @@ func (a *application) load(ctx context.Context, sightings []Sighting, facts Fact
 
 // loadKnown reads the lineages of reported identities that no row has.
 func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
-	has := make(map[redoubt.Identity]bool, len(stored.Findings))
+	has := make(map[model.Identity]bool, len(stored.Findings))
 	for i := range stored.Findings {
 		has[stored.Findings[i].Identity] = true
 	}
-	var unseen []redoubt.Identity
+	var unseen []model.Identity
 	for i := range sightings {
 		if s := &sightings[i]; !has[s.Finding.Identity] && (!s.blind || s.inherits) {
 			unseen = append(unseen, s.Finding.Identity)
@@ -308,7 +308,7 @@ func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings [
 
 // loadLineages reads those of rows that close, return, or pair with another identity.
 func (a *application) loadLineages(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
-	reported := make(map[redoubt.Identity]bool, len(sightings))
+	reported := make(map[model.Identity]bool, len(sightings))
 	for i := range sightings {
 		reported[sightings[i].Finding.Identity] = true
 	}
@@ -331,11 +331,11 @@ func (a *application) loadLineages(ctx context.Context, stored *Stored, sighting
 }
 
 // rules finds the ids of the rules that the report describes and of those of its results.
-func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*redoubt.Rule]int64, error) {
-	out := map[*redoubt.Rule]int64{}
-	var rules []*redoubt.Rule
-	take := func(r *redoubt.Rule) {
-		if _, known := out[r]; !known && r != nil && r.Name != "" && redoubt.IsStorable(r.Name) {
+func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*model.Rule]int64, error) {
+	out := map[*model.Rule]int64{}
+	var rules []*model.Rule
+	take := func(r *model.Rule) {
+		if _, known := out[r]; !known && r != nil && r.Name != "" && model.IsStorable(r.Name) {
 			out[r] = 0
 			rules = append(rules, r)
 		}

@@ -4,21 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
-var eqeq = &redoubt.Rule{Name: "eqeq", Message: "m $X", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+var eqeq = &model.Rule{Name: "eqeq", Message: "m $X", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh}
 
 // result is a code result whose scanner gives no identity.
-func result(rule *redoubt.Rule, path string, line int, code string) redoubt.Result {
-	return redoubt.Result{Item: "results[0]", Rule: rule, Path: path, Location: redoubt.Location{Line: line, Column: 1, EndLine: line, EndColumn: 9}, Message: "m", Code: code}
+func result(rule *model.Rule, path string, line int, code string) model.Result {
+	return model.Result{Item: "results[0]", Rule: rule, Path: path, Location: model.Location{Line: line, Column: 1, EndLine: line, EndColumn: 9}, Message: "m", Code: code}
 }
 
 // full is an upload of a full scan that asserts all of its source.
-func full(results ...redoubt.Result) Upload {
+func full(results ...model.Result) Upload {
 	return Upload{
-		Project: redoubt.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true,
-		Report: &redoubt.Report{Tool: "semgrep", Products: redoubt.Products(0).With(redoubt.SAST), Results: results},
+		Project: model.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true,
+		Report: &model.Report{Tool: "semgrep", Products: model.Products(0).With(model.SAST), Results: results},
 	}
 }
 

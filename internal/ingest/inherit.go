@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // bodiesOf reads body and evidence of findings.
-func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]model.FindingWrite, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -19,7 +19,7 @@ func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]redoubt.Find
 // inheritBlind gives results without code the identities of the primary branch's findings
 // that they pair with, file by file, in the first full scan of a ref. Without it, a branch
 // would have none of the decisions, because results without code share no identity.
-func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Project, sightings []Sighting) (err error) {
+func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Project, sightings []Sighting) (err error) {
 	blind := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind })
 	if !blind || !u.Full || u.Ref == project.Primary() {
 		return nil
@@ -34,13 +34,13 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project redoubt.Proj
 	scope, links := scopeOf(u, sightings), weblink.New(project.URL, u.Commit, u.Ref)
 	scope.searched = nil // so that no file is gone
 	a := newAlignment(liveRows(all), pointers(sightings), func(*Sighting) weblink.Links { return links }, scope)
-	a.decided, a.owned = func(*redoubt.Finding) bool { return false }, func(redoubt.Identity) bool { return false }
+	a.decided, a.owned = func(*model.Finding) bool { return false }, func(model.Identity) bool { return false }
 	if a.bodies, err = bodiesOf(ctx, s, a.loads()); err != nil {
 		return err
 	}
 	pairs, err := a.pairs()
 	for _, k := range pairs {
-		if k.sighting.blind && k.row.CodeHash == (redoubt.Digest{}) {
+		if k.sighting.blind && k.row.CodeHash == (model.Digest{}) {
 			k.sighting.Finding.Identity, k.sighting.inherits = k.row.Identity, true
 		}
 	}

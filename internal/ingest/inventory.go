@@ -4,25 +4,25 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // statements turns the inventories of a report into one statement for each
 // lockfile, each package version once, and refuses what cannot be stored.
-func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, redoubt.Refusals) {
-	var out []redoubt.InventoryStatement
-	var refused redoubt.Refusals
+func statements(report *model.Report) ([]model.InventoryStatement, model.Refusals) {
+	var out []model.InventoryStatement
+	var refused model.Refusals
 	place := map[string]int{}
 	for _, inventory := range report.Inventories {
-		if inventory.Lockfile == "" || !redoubt.IsStorable(inventory.Lockfile) {
-			refused.Refuse(redoubt.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
+		if inventory.Lockfile == "" || !model.IsStorable(inventory.Lockfile) {
+			refused.Refuse(model.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
 			continue
 		}
 		i, known := place[inventory.Lockfile]
 		if !known {
 			i = len(out)
 			place[inventory.Lockfile] = i
-			out = append(out, redoubt.InventoryStatement{Inventory: redoubt.Inventory{Lockfile: inventory.Lockfile}})
+			out = append(out, model.InventoryStatement{Inventory: model.Inventory{Lockfile: inventory.Lockfile}})
 		}
 		refused.RefuseAll(out[i].Inventory.Add(inventory))
 	}
@@ -33,7 +33,7 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, redoubt.R
 	return out, refused
 }
 
-func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
+func inventoryDigest(inventory model.Inventory) model.Digest {
 	var d digester
 	d.start("inventory 1").str(inventory.Lockfile)
 	for _, dep := range inventory.Dependencies {
@@ -66,7 +66,7 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 // nil, which looked for none, nor by one that does not tell where it looked and
 // is not declared full. What is stated to be the whole drops the lockfiles of
 // other sources too.
-func (a *application) putInventories(ctx context.Context, scope Scope, list []redoubt.InventoryStatement) error {
+func (a *application) putInventories(ctx context.Context, scope Scope, list []model.InventoryStatement) error {
 	scan := a.scan
 	keep := make([]string, 0, len(list))
 	for _, statement := range list {
@@ -81,7 +81,7 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []re
 		a.sum.DependenciesRemoved += removed
 		keep = append(keep, statement.Inventory.Lockfile)
 	}
-	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(redoubt.SCA) || a.upload.Report.Inventories == nil {
+	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(model.SCA) || a.upload.Report.Inventories == nil {
 		return nil
 	}
 	for _, paths := range []map[string]bool{scope.searched, scope.skipped, scope.unresolved} {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -104,8 +104,8 @@ func (y *yard) deleteRef(ref string) {
 // drawUpload scans a branch for lockfiles, in one of the many ways.
 func (y *yard) drawUpload(ref string, now time.Time) Upload {
 	t := y.t
-	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "syft"}).Draw(t, "tool"), Products: redoubt.Products(0).With(redoubt.SCA)}
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: ref, Report: r}
+	r := &model.Report{Tool: rapid.SampledFrom([]string{"semgrep", "syft"}).Draw(t, "tool"), Products: model.Products(0).With(model.SCA)}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Report: r}
 	u.Full = rapid.Bool().Draw(t, "full")
 	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
 	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
@@ -117,16 +117,16 @@ func (y *yard) drawUpload(ref string, now time.Time) Upload {
 		r.Skipped = some(t, lockfiles, "skipped")
 	}
 	if rapid.IntRange(0, 4).Draw(t, "no supply chain") == 0 {
-		r.Products = redoubt.Products(0).With(redoubt.SAST)
+		r.Products = model.Products(0).With(model.SAST)
 		return u
 	}
-	r.Inventories = []redoubt.Inventory{}
+	r.Inventories = []model.Inventory{}
 	for _, path := range some(t, lockfiles, "stated") {
 		held := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), 0, 3, rapid.ID).Draw(t, "held")
-		inventory := redoubt.Inventory{Lockfile: path}
+		inventory := model.Inventory{Lockfile: path}
 		for _, name := range held {
 			version := rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
-			inventory.Dependencies = append(inventory.Dependencies, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: version})
+			inventory.Dependencies = append(inventory.Dependencies, model.Dependency{Ecosystem: "npm", Name: name, Version: version})
 		}
 		r.Inventories = append(r.Inventories, inventory)
 	}
@@ -141,7 +141,7 @@ func (y *yard) upload(u Upload) {
 		return err
 	})
 	y.project = sum.ProjectID
-	if sum.Repeat || sum.Outcome != redoubt.ScanApplied {
+	if sum.Repeat || sum.Outcome != model.ScanApplied {
 		return
 	}
 	r, started := u.Report, u.Report.StartedAt
@@ -160,7 +160,7 @@ func (y *yard) upload(u Upload) {
 		return
 	}
 	for key, said := range y.stated {
-		stated := slices.ContainsFunc(r.Inventories, func(i redoubt.Inventory) bool { return i.Lockfile == said.lockfile })
+		stated := slices.ContainsFunc(r.Inventories, func(i model.Inventory) bool { return i.Lockfile == said.lockfile })
 		if said.ref == u.Ref && said.source == r.Tool && !said.at.After(started) && !stated &&
 			!slices.Contains(r.Searched, said.lockfile) && !slices.Contains(r.Skipped, said.lockfile) {
 			delete(y.stated, key)
@@ -190,7 +190,7 @@ func (y *yard) check() {
 		if err != nil {
 			return err
 		}
-		listed, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, 0, 1000)
+		listed, _, err := tx.Dependencies(ctx, model.DependencyFilter{}, 0, 1000)
 		y.compare(p.Primary(), listed, map[string]int64{})
 		return err
 	})
@@ -200,7 +200,7 @@ func (y *yard) check() {
 }
 
 // compare holds the rows of a branch to the model, and notes their ids.
-func (y *yard) compare(ref string, rows []redoubt.Dependency, ids map[string]int64) {
+func (y *yard) compare(ref string, rows []model.Dependency, ids map[string]int64) {
 	want, got := []string{}, []string{}
 	for _, said := range y.stated {
 		for _, row := range said.rows {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
-func inventories(paths ...string) []redoubt.Inventory {
-	out := []redoubt.Inventory{}
+func inventories(paths ...string) []model.Inventory {
+	out := []model.Inventory{}
 	for _, p := range paths {
-		out = append(out, redoubt.Inventory{Lockfile: p, Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "p of " + p, Version: "1"}}})
+		out = append(out, model.Inventory{Lockfile: p, Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "p of " + p, Version: "1"}}})
 	}
 	return out
 }
@@ -23,7 +23,7 @@ func inventories(paths ...string) []redoubt.Inventory {
 func stating(paths ...string) Upload {
 	u := full()
 	u.DeclaredFull = false
-	u.Report.Products = u.Report.Products.With(redoubt.SCA)
+	u.Report.Products = u.Report.Products.With(model.SCA)
 	u.Report.Inventories, u.Report.Searched = inventories(paths...), paths
 	return u
 }
@@ -34,12 +34,12 @@ func TestDroppedLockfiles(t *testing.T) {
 		drops  bool
 	}{
 		"a full scan":                {func(*Upload) {}, true},
-		"a full scan of nothing":     {func(u *Upload) { u.Report.Inventories, u.Report.Searched = []redoubt.Inventory{}, []string{"a.lock"} }, true},
+		"a full scan of nothing":     {func(u *Upload) { u.Report.Inventories, u.Report.Searched = []model.Inventory{}, []string{"a.lock"} }, true},
 		"searched, and not readable": {func(u *Upload) { u.Report.Searched = []string{"a.lock", "b.lock"} }, false},
 		"skipped":                    {func(u *Upload) { u.Report.Skipped = []string{"b.lock"} }, false},
 		"a diff scan":                {func(u *Upload) { u.Full = false }, false},
 		"a failed scan":              {func(u *Upload) { u.Report.Failed = true }, false},
-		"no supply-chain rules":      {func(u *Upload) { u.Report.Products, u.Report.Inventories = redoubt.Products(0).With(redoubt.SAST), nil }, false},
+		"no supply-chain rules":      {func(u *Upload) { u.Report.Products, u.Report.Inventories = model.Products(0).With(model.SAST), nil }, false},
 		"no inventory looked for":    {func(u *Upload) { u.Report.Inventories = nil }, false},
 		"paths not told":             {func(u *Upload) { u.Report.Searched = nil }, false},
 		"declared full":              {func(u *Upload) { u.Report.Searched, u.DeclaredFull = nil, true }, true},
@@ -71,7 +71,7 @@ func TestOlderFullScanDropsNothingNewer(t *testing.T) {
 	diff := at(stating("new.lock"), 20)
 	diff.Full = false
 	apply(t, m, diff)
-	if sum := apply(t, m, at(stating("a.lock"), 10)); sum.Outcome != redoubt.ScanApplied || len(sum.LockfilesDropped) > 0 {
+	if sum := apply(t, m, at(stating("a.lock"), 10)); sum.Outcome != model.ScanApplied || len(sum.LockfilesDropped) > 0 {
 		t.Errorf("the older: %+v", sum)
 	}
 	if sum := apply(t, m, at(stating("a.lock"), 30)); len(sum.LockfilesDropped) != 1 {
@@ -82,28 +82,28 @@ func TestOlderFullScanDropsNothingNewer(t *testing.T) {
 func TestStatement(t *testing.T) {
 	u := stating("a.lock")
 	u.Commit = "c1"
-	u.Report.Inventories = append(u.Report.Inventories, redoubt.Inventory{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{
-		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Transitive, Line: 3},
-		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct, Line: 9},
+	u.Report.Inventories = append(u.Report.Inventories, model.Inventory{Lockfile: "a.lock", Dependencies: []model.Dependency{
+		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: model.Transitive, Line: 3},
+		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: model.Direct, Line: 9},
 		{Ecosystem: "npm", Name: "b", Version: "2"},
 		{Ecosystem: "npm", Name: "p of a.lock", Version: "1"},
 	}})
 	m := newMemory()
 	sum := apply(t, m, u)
-	want := redoubt.InventoryStatement{
+	want := model.InventoryStatement{
 		ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: sum.ScanID, Commit: "c1", At: m.clock,
-		Inventory: redoubt.Inventory{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{
-			{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct, Line: 9},
-			{Ecosystem: "npm", Name: "b", Version: "2", Transitivity: redoubt.TransitivityUnknown},
-			{Ecosystem: "npm", Name: "p of a.lock", Version: "1", Transitivity: redoubt.TransitivityUnknown},
+		Inventory: model.Inventory{Lockfile: "a.lock", Dependencies: []model.Dependency{
+			{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: model.Direct, Line: 9},
+			{Ecosystem: "npm", Name: "b", Version: "2", Transitivity: model.TransitivityUnknown},
+			{Ecosystem: "npm", Name: "p of a.lock", Version: "1", Transitivity: model.TransitivityUnknown},
 		}},
 	}
 	got := m.inventories["refs/heads/main a.lock"]
 	want.Digest = got.Digest
-	if diff := cmp.Diff([]redoubt.InventoryStatement{want}, slices.Collect(maps.Values(m.inventories))); diff != "" {
+	if diff := cmp.Diff([]model.InventoryStatement{want}, slices.Collect(maps.Values(m.inventories))); diff != "" {
 		t.Errorf("statements (-want +got):\n%s", diff)
 	}
-	if n := len(u.Report.Inventories[1].Dependencies); n != 4 || u.Report.Inventories[1].Dependencies[0].Transitivity != redoubt.Transitive {
+	if n := len(u.Report.Inventories[1].Dependencies); n != 4 || u.Report.Inventories[1].Dependencies[0].Transitivity != model.Transitive {
 		t.Error("the report was written to")
 	}
 }

@@ -1,6 +1,6 @@
 package ingest
 
-import "github.com/redoubt/redoubt"
+import "github.com/redoubt/redoubt/internal/model"
 
 // Scope is where a scan looked: what it may close (semantics §5).
 type Scope struct {
@@ -12,17 +12,17 @@ type Scope struct {
 
 	hidesMuted bool
 
-	rules, searched, skipped map[string]bool           // nil: not told
-	partial                  map[string][]redoubt.Span // of searched files: lines that no rule saw but those of plain
-	plain                    map[string]bool           // rules that parse nothing
-	unresolved               map[string]bool           // lockfiles and manifests: they hide dependencies, no code
+	rules, searched, skipped map[string]bool         // nil: not told
+	partial                  map[string][]model.Span // of searched files: lines that no rule saw but those of plain
+	plain                    map[string]bool         // rules that parse nothing
+	unresolved               map[string]bool         // lockfiles and manifests: they hide dependencies, no code
 	outOfPolicy              func(rule, path string) bool
 	// unread are the places of results that could not be taken: what stands
 	// there was seen, so it stays as it is.
 	unread map[place]bool
 	// judge decides in place of all the others, where it is known finding by
 	// finding why it is absent.
-	judge func(*redoubt.Finding) redoubt.State
+	judge func(*model.Finding) model.State
 }
 
 // place is a file and the rule that looked at it.
@@ -76,56 +76,56 @@ func set(list []string) map[string]bool {
 //
 // A skipped path closes nothing even if it is also among the searched ones:
 // scanners list a file there on which they gave up.
-func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
+func (s Scope) absentState(f *model.Finding) model.State {
 	switch {
 	case s.judge != nil:
 		return s.judge(f)
 	case s.Failed:
 		return f.State
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
-		return redoubt.StateRemoved
+		return model.StateRemoved
 	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
 		return f.State
-	case f.State == redoubt.Muted && s.hidesMuted && !s.isGone(f.Path):
+	case f.State == model.Muted && s.hidesMuted && !s.isGone(f.Path):
 		return f.State
 	case s.ruleRan(f.RuleName) && s.lookedFor(f):
-		return redoubt.Fixed
+		return model.Fixed
 	}
 	return f.State
 }
 
 // coverage says how much of a file the scan could read for a rule.
-func (s Scope) coverage(rule, path string) redoubt.Coverage {
+func (s Scope) coverage(rule, path string) model.Coverage {
 	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[place{rule, path}] {
-		return redoubt.CoveragePartial
+		return model.CoveragePartial
 	}
-	return redoubt.CoverageWhole
+	return model.CoverageWhole
 }
 
 // coverageNow is the coverage of a finding that the scan sees. Of what full scans saw, only
 // they tell it: where a diff scan sees what they closed, the last of them did not see it.
-func (s Scope) coverageNow(was, now *redoubt.Finding) redoubt.Coverage {
+func (s Scope) coverageNow(was, now *model.Finding) model.Coverage {
 	switch {
 	case s.Full || !was.SeenByFull:
 		return s.coverage(now.RuleName, now.Path)
 	case live(was.State):
 		return was.Coverage
 	}
-	return redoubt.CoverageMissed
+	return model.CoverageMissed
 }
 
 // counted reports whether the last scan of this kind, full or diff, which looked where a
 // finding is saw it, and what is like it, in as much of the file as this one. What a full
 // scan ever saw no diff scan counts: its base may have it by now.
-func (s Scope) counted(f *redoubt.Finding) bool {
+func (s Scope) counted(f *model.Finding) bool {
 	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && f.SeenByFull == s.Full
 }
 
 // misses reports whether the scan may have looked for a live finding that it did not
 // report and does not close. What a report hides because it is muted it does not miss.
-func (s Scope) misses(f *redoubt.Finding) bool {
+func (s Scope) misses(f *model.Finding) bool {
 	switch {
-	case s.judge != nil, f.Package != "", !s.Full && f.SeenByFull, f.State == redoubt.Muted && s.hidesMuted:
+	case s.judge != nil, f.Package != "", !s.Full && f.SeenByFull, f.State == model.Muted && s.hidesMuted:
 		return false
 	}
 	return (s.rules == nil || s.rules[f.RuleName]) && (s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
@@ -142,8 +142,8 @@ func (s Scope) ruleRan(rule string) bool {
 
 // lookedFor reports whether the finding's path was searched or is gone, and its line could
 // be parsed; of a finding about a dependency, whether the file was read for dependencies.
-func (s Scope) lookedFor(f *redoubt.Finding) bool {
-	return s.wasSearched(f.Path) && !s.unparsed(f) && (f.IssueType != redoubt.SCA || !s.unresolved[f.Path])
+func (s Scope) lookedFor(f *model.Finding) bool {
+	return s.wasSearched(f.Path) && !s.unparsed(f) && (f.IssueType != model.SCA || !s.unresolved[f.Path])
 }
 
 // wasSearched reports whether the path was searched or is gone.
@@ -152,16 +152,16 @@ func (s Scope) wasSearched(path string) bool { return s.searched != nil && !s.sk
 // isGone reports whether the path is in neither list.
 func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searched[path] }
 
-func live(state redoubt.State) bool { return state == redoubt.Unresolved || state == redoubt.Muted }
+func live(state model.State) bool { return state == model.Unresolved || state == model.Muted }
 
 // markMissed marks live findings that the scan missed where it looked, so that results
 // without code do not continue them (semantics §4).
-func (p *planner) markMissed(staying []*redoubt.Finding) {
+func (p *planner) markMissed(staying []*model.Finding) {
 	for _, row := range staying {
-		if row.Coverage != redoubt.CoverageMissed && p.Scope.misses(row) {
+		if row.Coverage != model.CoverageMissed && p.Scope.misses(row) {
 			next := *row
-			next.Coverage = redoubt.CoverageMissed
-			p.changes.Updated = append(p.changes.Updated, redoubt.FindingWrite{Finding: next})
+			next.Coverage = model.CoverageMissed
+			p.changes.Updated = append(p.changes.Updated, model.FindingWrite{Finding: next})
 		}
 	}
 }

@@ -3,7 +3,7 @@ package ingest
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestWhatAResultSaysOfTheScan: a rule that reports ran, and a path with a result was
@@ -11,27 +11,27 @@ import (
 func TestWhatAResultSaysOfTheScan(t *testing.T) {
 	seen, hidden := matched("a.py", 1, "x"), matched("b.py", 1, "y")
 	beside := matched("a.py", 9, "y") // in the file of what is seen
-	muted := func(r redoubt.Result) redoubt.Result { return with(r, func(r *redoubt.Result) { r.Muted = true }) }
+	muted := func(r model.Result) model.Result { return with(r, func(r *model.Result) { r.Muted = true }) }
 	for name, test := range map[string]struct {
-		other  redoubt.Result // that the first scan has beside what both see
+		other  model.Result // that the first scan has beside what both see
 		change func(u *Upload)
-		want   redoubt.State // of the other one
+		want   model.State // of the other one
 	}{
 		"a rule that is not among those that ran": {hidden, func(u *Upload) {
 			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"other"}, []string{"a.py", "b.py"}
-		}, redoubt.Fixed},
+		}, model.Fixed},
 		"what may be hidden, in a path that is not among those searched": {muted(beside), func(u *Upload) {
 			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched, u.Report.HidesMuted = false, []string{"eqeq"}, []string{}, true
-		}, redoubt.Muted},
-		"what may be hidden, in a path with a result of a report that tells none": {muted(beside), func(u *Upload) { u.Report.HidesMuted = true }, redoubt.Muted},
-		"what may be hidden, in a path that is gone":                              {muted(hidden), func(u *Upload) { u.Report.HidesMuted = true }, redoubt.Fixed},
+		}, model.Muted},
+		"what may be hidden, in a path with a result of a report that tells none": {muted(beside), func(u *Upload) { u.Report.HidesMuted = true }, model.Muted},
+		"what may be hidden, in a path that is gone":                              {muted(hidden), func(u *Upload) { u.Report.HidesMuted = true }, model.Fixed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			apply(t, m, full(seen, test.other))
 			apply(t, m, upload(full(seen), test.change))
 			other := observe("semgrep", test.other)[0].Finding.Identity
-			var got redoubt.State
+			var got model.State
 			for _, f := range m.rows {
 				if f.Identity == other {
 					got = f.State
@@ -46,8 +46,8 @@ func TestWhatAResultSaysOfTheScan(t *testing.T) {
 
 // TestMisses: which live findings a scan may have looked for in vain.
 func TestMisses(t *testing.T) {
-	code := redoubt.Finding{RuleName: "r", Path: "a.py", State: redoubt.Unresolved}
-	of := func(change func(*redoubt.Finding)) redoubt.Finding {
+	code := model.Finding{RuleName: "r", Path: "a.py", State: model.Unresolved}
+	of := func(change func(*model.Finding)) model.Finding {
 		f := code
 		change(&f)
 		return f
@@ -55,7 +55,7 @@ func TestMisses(t *testing.T) {
 	hides := Scope{Full: true, hidesMuted: true}
 	for name, test := range map[string]struct {
 		scope   Scope
-		finding redoubt.Finding
+		finding model.Finding
 		want    bool
 	}{
 		"nothing told":                       {Scope{Full: true}, code, true},
@@ -65,13 +65,13 @@ func TestMisses(t *testing.T) {
 		"another path was searched":          {Scope{Full: true, searched: set([]string{"b.py"})}, code, false},
 		"the path was skipped":               {Scope{Full: true, searched: set([]string{}), skipped: set([]string{"a.py"})}, code, true},
 		"another path, of a scan that fails": {Scope{Full: true, Failed: true, searched: set([]string{"b.py"})}, code, true},
-		"a package":                          {Scope{Full: true}, of(func(f *redoubt.Finding) { f.Package = "p" }), false},
-		"of a full scan, in a diff scan":     {Scope{}, of(func(f *redoubt.Finding) { f.SeenByFull = true }), false},
+		"a package":                          {Scope{Full: true}, of(func(f *model.Finding) { f.Package = "p" }), false},
+		"of a full scan, in a diff scan":     {Scope{}, of(func(f *model.Finding) { f.SeenByFull = true }), false},
 		"of a diff scan, in a diff scan":     {Scope{}, code, true},
-		"muted, and told":                    {Scope{Full: true}, of(func(f *redoubt.Finding) { f.State = redoubt.Muted }), true},
-		"muted, and hidden":                  {hides, of(func(f *redoubt.Finding) { f.State = redoubt.Muted }), false},
+		"muted, and told":                    {Scope{Full: true}, of(func(f *model.Finding) { f.State = model.Muted }), true},
+		"muted, and hidden":                  {hides, of(func(f *model.Finding) { f.State = model.Muted }), false},
 		"not muted, where muted is hidden":   {hides, code, true},
-		"judged one by one":                  {Scope{Full: true, judge: func(f *redoubt.Finding) redoubt.State { return f.State }}, code, false},
+		"judged one by one":                  {Scope{Full: true, judge: func(f *model.Finding) model.State { return f.State }}, code, false},
 	} {
 		if got := test.scope.misses(&test.finding); got != test.want {
 			t.Errorf("%s: missed is %v", name, got)

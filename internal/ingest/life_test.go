@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // matched is a result with the scanner's identity and hashes, as semgrep ci
 // sends it.
-func matched(path string, line int, code string) redoubt.Result {
+func matched(path string, line int, code string) model.Result {
 	r := result(eqeq, path, line, "")
 	r.MatchBasedID = "eqeq " + path + " " + code
 	r.CodeHash, r.PatternHash = code, "pattern of "+code
@@ -32,7 +32,7 @@ func states(m *memory) map[string]string {
 	out := map[string]string{}
 	for _, f := range m.rows {
 		out[f.Path] = f.State.String()
-		if t := m.lineages[f.LineageID].Triage.State; t != redoubt.TriageUntriaged {
+		if t := m.lineages[f.LineageID].Triage.State; t != model.TriageUntriaged {
 			out[f.Path] += " " + t.String()
 		}
 	}
@@ -41,8 +41,8 @@ func states(m *memory) map[string]string {
 
 func TestClosing(t *testing.T) {
 	a, b := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	refused := func(rule string) redoubt.Result { // of b.py: it names no package
-		return redoubt.Result{Rule: &redoubt.Rule{Name: rule, IssueType: redoubt.SCA}, Path: "b.py", Dependency: &redoubt.Vulnerable{}}
+	refused := func(rule string) model.Result { // of b.py: it names no package
+		return model.Result{Rule: &model.Rule{Name: rule, IssueType: model.SCA}, Path: "b.py", Dependency: &model.Vulnerable{}}
 	}
 	tells := func(u *Upload) {
 		u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"eqeq"}, []string{"a.py", "b.py"}
@@ -94,10 +94,10 @@ func TestClosing(t *testing.T) {
 // What could not be read as a manifest says nothing of the packages in it, and
 // everything of its code.
 func TestAManifestThatWasNotResolved(t *testing.T) {
-	vulnerable := func(path string) redoubt.Result {
-		return redoubt.Result{
-			Rule: &redoubt.Rule{Name: "old-lodash", IssueType: redoubt.SCA}, Path: path, Location: redoubt.Location{Line: 3}, Message: "m",
-			Dependency: &redoubt.Vulnerable{Ecosystem: "npm", Package: "lodash", Version: "4.0.0", Lockfile: path},
+	vulnerable := func(path string) model.Result {
+		return model.Result{
+			Rule: &model.Rule{Name: "old-lodash", IssueType: model.SCA}, Path: path, Location: model.Location{Line: 3}, Message: "m",
+			Dependency: &model.Vulnerable{Ecosystem: "npm", Package: "lodash", Version: "4.0.0", Lockfile: path},
 		}
 	}
 	m := newMemory()
@@ -119,7 +119,7 @@ func TestAManifestThatWasNotResolved(t *testing.T) {
 }
 
 func TestDiffScanClosesItsOwn(t *testing.T) {
-	diff := func(results ...redoubt.Result) Upload {
+	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
 			u.Full, u.DeclaredFull = false, false
 			u.Report.RulesRun, u.Report.Searched = []string{"eqeq"}, []string{}
@@ -137,22 +137,22 @@ func TestDiffScanClosesItsOwn(t *testing.T) {
 
 func TestReturning(t *testing.T) {
 	for name, test := range map[string]struct {
-		triage redoubt.TriageState
+		triage model.TriageState
 		muted  bool
 		want   string
 	}{
-		"untriaged": {redoubt.TriageUntriaged, false, "unresolved"},
-		"ignored":   {redoubt.TriageIgnored, false, "unresolved ignored"},
-		"reviewing": {redoubt.TriageReviewing, false, "unresolved reopened"},
-		"fixing":    {redoubt.TriageFixing, false, "unresolved reopened"},
-		"reopened":  {redoubt.TriageReopened, false, "unresolved reopened"},
-		"muted":     {redoubt.TriageFixing, true, "muted fixing"},
+		"untriaged": {model.TriageUntriaged, false, "unresolved"},
+		"ignored":   {model.TriageIgnored, false, "unresolved ignored"},
+		"reviewing": {model.TriageReviewing, false, "unresolved reopened"},
+		"fixing":    {model.TriageFixing, false, "unresolved reopened"},
+		"reopened":  {model.TriageReopened, false, "unresolved reopened"},
+		"muted":     {model.TriageFixing, true, "muted fixing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			first := apply(t, m, full(matched("a.py", 1, "x")))
 			row := m.rows[first.Items[0].FindingID]
-			before := redoubt.Triage{State: test.triage, Comment: "c", By: redoubt.Actor{Kind: "token"}}
+			before := model.Triage{State: test.triage, Comment: "c", By: model.Actor{Kind: "token"}}
 			m.lineages[row.LineageID].Triage = before
 			apply(t, m, full())
 			back := matched("a.py", 1, "x")
@@ -168,11 +168,11 @@ func TestReturning(t *testing.T) {
 			if !now.RelevantSince.Equal(m.clock) || !now.StateUpdatedAt.Equal(m.clock) || !now.CreatedAt.Equal(row.CreatedAt) {
 				t.Errorf("times: %+v", now.Finding)
 			}
-			var trail []redoubt.TriageEvent
+			var trail []model.TriageEvent
 			if after := m.lineages[row.LineageID].Triage; after.State != test.triage {
-				by := redoubt.Actor{Kind: "scan", ID: fmt.Sprint(sum.ScanID), Name: "semgrep"}
-				want := redoubt.Triage{State: redoubt.TriageReopened, Comment: "c", At: m.clock, By: by, Automatic: true}
-				trail = []redoubt.TriageEvent{{LineageID: row.LineageID, At: m.clock, By: by, Before: before, After: want}}
+				by := model.Actor{Kind: "scan", ID: fmt.Sprint(sum.ScanID), Name: "semgrep"}
+				want := model.Triage{State: model.TriageReopened, Comment: "c", At: m.clock, By: by, Automatic: true}
+				trail = []model.TriageEvent{{LineageID: row.LineageID, At: m.clock, By: by, Before: before, After: want}}
 			}
 			if diff := cmp.Diff(trail, m.trail); diff != "" {
 				t.Errorf("trail (-want +got):\n%s", diff)
@@ -186,7 +186,7 @@ func TestMuting(t *testing.T) {
 	silenced := matched("a.py", 1, "x")
 	silenced.Muted = true
 	steps := []struct {
-		result redoubt.Result
+		result model.Result
 		want   string
 		events int
 	}{
@@ -211,38 +211,38 @@ func TestMuting(t *testing.T) {
 }
 
 func TestMoves(t *testing.T) {
-	plain := func(path string, line int, code string) redoubt.Result { return result(eqeq, path, line, code) }
+	plain := func(path string, line int, code string) model.Result { return result(eqeq, path, line, code) }
 	retold := matched("app/a.py", 9, "x")
 	retold.MatchBasedID, retold.PatternHash = "eqeq with another text", "another pattern"
 	elsewhere := retold
 	elsewhere.Path = "lib/app/a.py"
 	for name, test := range map[string]struct {
-		before, after []redoubt.Result
+		before, after []model.Result
 		change        func(*Upload)
 		moved         int
 	}{
-		"a file":                    {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, moved: 1},
-		"a file, without hashes":    {before: []redoubt.Result{plain("app/a.py", 1, "x  == x")}, after: []redoubt.Result{plain("lib/app/a.py", 4, "x == x")}, moved: 1},
-		"a file, nothing told":      {before: []redoubt.Result{plain("app/a.py", 1, "")}, after: []redoubt.Result{plain("lib/app/a.py", 4, "")}, moved: 1},
-		"other code":                {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "y")}},
-		"one became two":            {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x"), matched("src/app/a.py", 4, "x")}},
-		"two became one":            {before: []redoubt.Result{matched("app/a.py", 1, "x"), matched("lib/app/a.py", 1, "x")}, after: []redoubt.Result{matched("src/app/a.py", 4, "x")}},
-		"two, by name":              {before: []redoubt.Result{matched("app/a.py", 1, "x"), matched("app/n.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/n.py", 4, "x"), matched("lib/app/a.py", 4, "x")}, moved: 2},
-		"another name":              {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/n.py", 4, "x")}},
-		"another folder":            {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/a.py", 4, "x")}},
-		"the file is still there":   {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Searched = []string{"app/a.py", "lib/app/a.py"} }},
-		"the file was skipped":      {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"app/a.py"} }},
-		"a failed run":              {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
-		"a diff scan":               {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Full, u.DeclaredFull = false, false }},
-		"a rule's text":             {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{retold}, moved: 1},
-		"a rule's text and a file":  {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{elsewhere}, moved: 1},
-		"the same, only lines down": {before: []redoubt.Result{matched("app/a.py", 1, "x")}, after: []redoubt.Result{matched("app/a.py", 5, "x")}},
+		"a file":                    {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x")}, moved: 1},
+		"a file, without hashes":    {before: []model.Result{plain("app/a.py", 1, "x  == x")}, after: []model.Result{plain("lib/app/a.py", 4, "x == x")}, moved: 1},
+		"a file, nothing told":      {before: []model.Result{plain("app/a.py", 1, "")}, after: []model.Result{plain("lib/app/a.py", 4, "")}, moved: 1},
+		"other code":                {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "y")}},
+		"one became two":            {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x"), matched("src/app/a.py", 4, "x")}},
+		"two became one":            {before: []model.Result{matched("app/a.py", 1, "x"), matched("lib/app/a.py", 1, "x")}, after: []model.Result{matched("src/app/a.py", 4, "x")}},
+		"two, by name":              {before: []model.Result{matched("app/a.py", 1, "x"), matched("app/n.py", 1, "x")}, after: []model.Result{matched("lib/app/n.py", 4, "x"), matched("lib/app/a.py", 4, "x")}, moved: 2},
+		"another name":              {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/n.py", 4, "x")}},
+		"another folder":            {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/a.py", 4, "x")}},
+		"the file is still there":   {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Searched = []string{"app/a.py", "lib/app/a.py"} }},
+		"the file was skipped":      {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"app/a.py"} }},
+		"a failed run":              {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
+		"a diff scan":               {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("lib/app/a.py", 4, "x")}, change: func(u *Upload) { u.Full, u.DeclaredFull = false, false }},
+		"a rule's text":             {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{retold}, moved: 1},
+		"a rule's text and a file":  {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{elsewhere}, moved: 1},
+		"the same, only lines down": {before: []model.Result{matched("app/a.py", 1, "x")}, after: []model.Result{matched("app/a.py", 5, "x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			first := apply(t, m, full(test.before...))
 			for _, l := range m.lineages {
-				l.Triage.State = redoubt.TriageFixing
+				l.Triage.State = model.TriageFixing
 			}
 			start := m.clock
 			u := full(test.after...)
@@ -264,10 +264,10 @@ func TestMoves(t *testing.T) {
 				if want := test.after[len(test.after)-1-i]; now.Path != want.Path || now.Line != want.Location.Line {
 					t.Errorf("finding %d is at %s:%d, want %s:%d", now.ID, now.Path, now.Line, want.Path, want.Location.Line)
 				}
-				if !now.CreatedAt.Equal(start) || !now.RelevantSince.Equal(start) || m.lineages[now.LineageID].Triage.State != redoubt.TriageFixing {
+				if !now.CreatedAt.Equal(start) || !now.RelevantSince.Equal(start) || m.lineages[now.LineageID].Triage.State != model.TriageFixing {
 					t.Errorf("dates or triage are not kept: %+v", now.Finding)
 				}
-				want := redoubt.FindingEvent{FindingID: item.FindingID, ScanID: sum.ScanID, Kind: redoubt.EventMoved}
+				want := model.FindingEvent{FindingID: item.FindingID, ScanID: sum.ScanID, Kind: model.EventMoved}
 				want.Detail = fmt.Sprintf(`{"from":%q,"from_line":%d,"to":%q,"to_line":%d}`, item.Path, item.Line, now.Path, now.Line)
 				if diff := cmp.Diff(want, m.events[i]); diff != "" {
 					t.Errorf("event (-want +got):\n%s", diff)
@@ -280,12 +280,12 @@ func TestMoves(t *testing.T) {
 // A file that moved on one ref was first seen under its new path on another:
 // what were two findings proves to be one.
 func TestLineagesMerge(t *testing.T) {
-	person, worker := redoubt.Actor{Kind: "token"}, redoubt.Actor{Kind: "system"}
-	none := redoubt.Triage{State: redoubt.TriageUntriaged}
-	human := redoubt.Triage{State: redoubt.TriageIgnored, By: person}
-	later := redoubt.Triage{State: redoubt.TriageFixing, By: person}
-	auto := redoubt.Triage{State: redoubt.TriageReviewing, By: worker, Automatic: true}
-	for name, test := range map[string]struct{ older, younger, want redoubt.Triage }{
+	person, worker := model.Actor{Kind: "token"}, model.Actor{Kind: "system"}
+	none := model.Triage{State: model.TriageUntriaged}
+	human := model.Triage{State: model.TriageIgnored, By: person}
+	later := model.Triage{State: model.TriageFixing, By: person}
+	auto := model.Triage{State: model.TriageReviewing, By: worker, Automatic: true}
+	for name, test := range map[string]struct{ older, younger, want model.Triage }{
 		"nobody decided":              {none, none, none},
 		"the younger was decided":     {none, human, human},
 		"the older was decided":       {human, none, human},
@@ -299,7 +299,7 @@ func TestLineagesMerge(t *testing.T) {
 			older := m.rows[apply(t, m, full(matched("app/a.py", 1, "x"))).Items[0].FindingID]
 			younger := m.rows[apply(t, m, upload(full(matched("lib/app/a.py", 1, "x")), func(u *Upload) { u.Ref = "dev" })).Items[0].FindingID]
 			m.lineages[older.LineageID].Triage, m.lineages[younger.LineageID].Triage = test.older, test.younger
-			m.lineages[younger.LineageID].Annotations.EPSS = &redoubt.EPSS{Score: 0.5}
+			m.lineages[younger.LineageID].Annotations.EPSS = &model.EPSS{Score: 0.5}
 			sum := apply(t, m, full(matched("lib/app/a.py", 1, "x")))
 			if sum.Moved != 1 || len(m.lineages) != 1 || m.rows[younger.ID].LineageID != older.LineageID {
 				t.Fatalf("%+v; %d lineages", sum, len(m.lineages))
@@ -320,7 +320,7 @@ func TestLineagesMerge(t *testing.T) {
 
 // A diff scan's own find under a path that is gone may have been mended there.
 func TestDiffScanMovesNothing(t *testing.T) {
-	diff := func(results ...redoubt.Result) Upload {
+	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
 			u.Full, u.DeclaredFull = false, false
 			u.Report.RulesRun, u.Report.Searched = []string{"eqeq"}, []string{}
@@ -353,18 +353,18 @@ func TestNewOccurrenceInherits(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 1, "x")))
 	for _, l := range m.lineages {
-		l.Triage.State = redoubt.TriageIgnored
+		l.Triage.State = model.TriageIgnored
 	}
 	sum := apply(t, m, upload(full(matched("a.py", 1, "x")), func(u *Upload) { u.Ref = "dev" }))
 	f := m.rows[sum.Items[0].FindingID]
-	if sum.New != 1 || len(m.lineages) != 1 || m.lineages[f.LineageID].Triage.State != redoubt.TriageIgnored || !f.CreatedAt.Equal(m.clock) {
+	if sum.New != 1 || len(m.lineages) != 1 || m.lineages[f.LineageID].Triage.State != model.TriageIgnored || !f.CreatedAt.Equal(m.clock) {
 		t.Errorf("%+v, %d lineages", sum, len(m.lineages))
 	}
 }
 
 func TestOrder(t *testing.T) {
 	clock := newMemory().clock
-	at := func(minutes int, commit string, results ...redoubt.Result) Upload {
+	at := func(minutes int, commit string, results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
 			u.Commit, u.Report.StartedAt = commit, clock.Add(time.Duration(minutes)*time.Minute)
 		})
@@ -372,27 +372,27 @@ func TestOrder(t *testing.T) {
 	x, y := matched("a.py", 1, "x"), matched("b.py", 1, "y")
 	for name, test := range map[string]struct {
 		uploads []Upload
-		want    []redoubt.ScanOutcome
+		want    []model.ScanOutcome
 	}{
-		"late":                          {[]Upload{at(1, "", x), at(0, "", y)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanLate}},
-		"at the same time":              {[]Upload{at(1, "", x), at(1, "", y)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied}},
-		"before a diff scan":            {[]Upload{upload(at(1, "", x), func(u *Upload) { u.Full, u.DeclaredFull = false, false }), at(0, "", y)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied}},
-		"late on another ref":           {[]Upload{at(1, "", x), upload(at(0, "", y), func(u *Upload) { u.Ref = "dev" })}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied}},
-		"a re-run of an old commit":     {[]Upload{at(0, "c1", x), at(1, "c2", y), at(2, "c1", x)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied, redoubt.ScanSuperseded}},
-		"a re-run of the newest commit": {[]Upload{at(0, "c1", x), at(1, "c1", y)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied}},
-		"A, B, A of one commit":         {[]Upload{at(1, "c1", x), at(1, "c1", y), at(1, "c1", x)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied, redoubt.ScanApplied}},
-		"A, B, A of no commit":          {[]Upload{full(x), full(y), full(x)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied, redoubt.ScanApplied}},
-		"a clock that is wrong":         {[]Upload{at(600, "", x), at(3, "", y)}, []redoubt.ScanOutcome{redoubt.ScanApplied, redoubt.ScanApplied}},
+		"late":                          {[]Upload{at(1, "", x), at(0, "", y)}, []model.ScanOutcome{model.ScanApplied, model.ScanLate}},
+		"at the same time":              {[]Upload{at(1, "", x), at(1, "", y)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied}},
+		"before a diff scan":            {[]Upload{upload(at(1, "", x), func(u *Upload) { u.Full, u.DeclaredFull = false, false }), at(0, "", y)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied}},
+		"late on another ref":           {[]Upload{at(1, "", x), upload(at(0, "", y), func(u *Upload) { u.Ref = "dev" })}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied}},
+		"a re-run of an old commit":     {[]Upload{at(0, "c1", x), at(1, "c2", y), at(2, "c1", x)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied, model.ScanSuperseded}},
+		"a re-run of the newest commit": {[]Upload{at(0, "c1", x), at(1, "c1", y)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied}},
+		"A, B, A of one commit":         {[]Upload{at(1, "c1", x), at(1, "c1", y), at(1, "c1", x)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied, model.ScanApplied}},
+		"A, B, A of no commit":          {[]Upload{full(x), full(y), full(x)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied, model.ScanApplied}},
+		"a clock that is wrong":         {[]Upload{at(600, "", x), at(3, "", y)}, []model.ScanOutcome{model.ScanApplied, model.ScanApplied}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			m.tick(2 * time.Minute) // so that none of the times is in the future
-			var got []redoubt.ScanOutcome
+			var got []model.ScanOutcome
 			for _, u := range test.uploads {
 				rows, events := len(m.rows), len(m.events)
 				sum := apply(t, m, u)
 				got = append(got, sum.Outcome)
-				if sum.Outcome != redoubt.ScanApplied && (len(m.rows) != rows || len(m.events) != events || len(sum.Items) > 0) {
+				if sum.Outcome != model.ScanApplied && (len(m.rows) != rows || len(m.events) != events || len(sum.Items) > 0) {
 					t.Errorf("a %v scan changed something", sum.Outcome)
 				}
 			}

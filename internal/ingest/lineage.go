@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // joiner keeps the lineages that a plan touches, and joins those that prove to
@@ -17,15 +17,15 @@ import (
 // beats none; between equals the oldest lineage's stands. The assignee is
 // that of the oldest lineage that has one.
 type joiner struct {
-	known    map[redoubt.Identity]redoubt.Lineage
-	lineages map[int64]redoubt.Lineage
+	known    map[model.Identity]model.Lineage
+	lineages map[int64]model.Lineage
 	parent   map[int64]int64   // towards the lineage that stays
 	joined   map[int64][]int64 // into the one that stays, which is not among them
 	reopened map[int64]bool
 }
 
 func newJoiner(stored Stored) joiner {
-	j := joiner{known: stored.Known, lineages: map[int64]redoubt.Lineage{}, parent: map[int64]int64{}, joined: map[int64][]int64{}, reopened: map[int64]bool{}}
+	j := joiner{known: stored.Known, lineages: map[int64]model.Lineage{}, parent: map[int64]int64{}, joined: map[int64][]int64{}, reopened: map[int64]bool{}}
 	maps.Copy(j.lineages, stored.Lineages)
 	for _, l := range stored.Known {
 		j.lineages[l.ID] = l
@@ -37,7 +37,7 @@ func newJoiner(stored Stored) joiner {
 }
 
 // of returns the lineage that holds the identity, or 0.
-func (j *joiner) of(id redoubt.Identity) int64 { return j.known[id].ID }
+func (j *joiner) of(id model.Identity) int64 { return j.known[id].ID }
 
 // root returns the lineage that a lineage is part of by now.
 func (j *joiner) root(id int64) int64 {
@@ -49,7 +49,7 @@ func (j *joiner) root(id int64) int64 {
 
 // join makes the identity's lineage one with the given one. It reports whether
 // the identity had one.
-func (j *joiner) join(lineage int64, id redoubt.Identity) bool {
+func (j *joiner) join(lineage int64, id model.Identity) bool {
 	other, known := j.known[id]
 	if !known {
 		return false
@@ -80,22 +80,22 @@ func (j *joiner) members(of int64) []int64 {
 func (j *joiner) reopen(lineage int64) { j.reopened[lineage] = true }
 
 // groups returns the joined lineages by the one that stays, oldest first.
-func (j *joiner) groups() map[int64][]redoubt.Lineage {
-	out := map[int64][]redoubt.Lineage{}
+func (j *joiner) groups() map[int64][]model.Lineage {
+	out := map[int64][]model.Lineage{}
 	for id := range j.parent {
 		out[j.root(id)] = append(out[j.root(id)], j.lineages[id])
 	}
 	for _, list := range out {
-		slices.SortFunc(list, func(a, b redoubt.Lineage) int { return int(a.ID - b.ID) })
+		slices.SortFunc(list, func(a, b model.Lineage) int { return int(a.ID - b.ID) })
 	}
 	return out
 }
 
 // merges lists what was joined, by id.
-func (j *joiner) merges() (out []redoubt.LineageMerge) {
+func (j *joiner) merges() (out []model.LineageMerge) {
 	groups := j.groups()
 	for _, root := range slices.Sorted(maps.Keys(groups)) {
-		merge := redoubt.LineageMerge{Into: j.lineages[root]}
+		merge := model.LineageMerge{Into: j.lineages[root]}
 		for _, l := range groups[root] {
 			merge.From = append(merge.From, l.ID)
 			fillAnnotations(&merge.Into.Annotations, l.Annotations)
@@ -107,7 +107,7 @@ func (j *joiner) merges() (out []redoubt.LineageMerge) {
 
 // fillAnnotations takes over annotations where there are none, but for the ticket, which
 // the store tells of by what is linked.
-func fillAnnotations(into *redoubt.Annotations, from redoubt.Annotations) {
+func fillAnnotations(into *model.Annotations, from model.Annotations) {
 	if into.Assistant == nil {
 		into.Assistant = from.Assistant
 	}
@@ -125,7 +125,7 @@ func fillAnnotations(into *redoubt.Annotations, from redoubt.Annotations) {
 
 // triage lists the decisions that changed: the best one of joined lineages, and
 // what people were at when a finding came back, which is reopened (semantics §5).
-func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEvent) {
+func (j *joiner) triage(now time.Time, by model.Actor) (out []model.TriageEvent) {
 	groups := j.groups()
 	touched := map[int64]bool{}
 	for root := range groups {
@@ -145,19 +145,19 @@ func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEv
 			}
 			after.Assignee = assignee
 		}
-		if back[root] && (after.State == redoubt.TriageReviewing || after.State == redoubt.TriageFixing) {
-			after = redoubt.Triage{State: redoubt.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true, Assignee: after.Assignee}
+		if back[root] && (after.State == model.TriageReviewing || after.State == model.TriageFixing) {
+			after = model.Triage{State: model.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true, Assignee: after.Assignee}
 		}
 		if after != before {
-			out = append(out, redoubt.TriageEvent{LineageID: root, At: now, By: by, Before: before, After: after})
+			out = append(out, model.TriageEvent{LineageID: root, At: now, By: by, Before: before, After: after})
 		}
 	}
 	return out
 }
 
-func triageWeight(t redoubt.Triage) int {
+func triageWeight(t model.Triage) int {
 	switch {
-	case t.State == redoubt.TriageUntriaged || t.State == 0:
+	case t.State == model.TriageUntriaged || t.State == 0:
 		return 0
 	case t.Automatic:
 		return 1

@@ -8,25 +8,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // memory is a Store of one deployment over maps, with the keys and references
 // that a database would hold: a write that breaks one fails.
 type memory struct {
 	clock    time.Time
-	projects []redoubt.Project
-	scans    []redoubt.Scan
+	projects []model.Project
+	scans    []model.Scan
 	rules    map[string]int64
-	rows     map[int64]*redoubt.FindingWrite
-	lineages map[int64]*redoubt.Lineage
-	links    map[redoubt.Identity]int64
-	events   []redoubt.FindingEvent
-	trail    []redoubt.TriageEvent
+	rows     map[int64]*model.FindingWrite
+	lineages map[int64]*model.Lineage
+	links    map[model.Identity]int64
+	events   []model.FindingEvent
+	trail    []model.TriageEvent
 
-	secretRules map[redoubt.SecretRule]bool
-	languages   map[string][]string                   // of rules, by name
-	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
+	secretRules map[model.SecretRule]bool
+	languages   map[string][]string                 // of rules, by name
+	inventories map[string]model.InventoryStatement // by ref and lockfile
 	nextID      int64
 	writes      int     // calls that wrote something
 	started     []int64 // lineages, in order, those too that were merged since
@@ -34,9 +34,9 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		clock: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), rules: map[string]int64{}, rows: map[int64]*redoubt.FindingWrite{},
-		lineages: map[int64]*redoubt.Lineage{}, links: map[redoubt.Identity]int64{}, inventories: map[string]redoubt.InventoryStatement{},
-		secretRules: map[redoubt.SecretRule]bool{},
+		clock: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), rules: map[string]int64{}, rows: map[int64]*model.FindingWrite{},
+		lineages: map[int64]*model.Lineage{}, links: map[model.Identity]int64{}, inventories: map[string]model.InventoryStatement{},
+		secretRules: map[model.SecretRule]bool{},
 	}
 }
 
@@ -50,7 +50,7 @@ func (m *memory) id() int64 { m.nextID++; return m.nextID }
 
 func (m *memory) Now() time.Time { return m.clock }
 
-func (m *memory) ProjectForScan(_ context.Context, _ redoubt.ProjectGlobs, p redoubt.Project) (redoubt.Project, error) {
+func (m *memory) ProjectForScan(_ context.Context, _ model.ProjectGlobs, p model.Project) (model.Project, error) {
 	for i := range m.projects {
 		if m.projects[i].Name == p.Name {
 			return m.projects[i], nil
@@ -62,16 +62,16 @@ func (m *memory) ProjectForScan(_ context.Context, _ redoubt.ProjectGlobs, p red
 	return p, nil
 }
 
-func (m *memory) Project(_ context.Context, id int64) (redoubt.Project, error) {
+func (m *memory) Project(_ context.Context, id int64) (model.Project, error) {
 	for _, p := range m.projects {
 		if p.ID == id {
 			return p, nil
 		}
 	}
-	return redoubt.Project{}, redoubt.ErrNotFound
+	return model.Project{}, model.ErrNotFound
 }
 
-func (m *memory) UpdateProjectByScan(_ context.Context, _ redoubt.ProjectGlobs, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+func (m *memory) UpdateProjectByScan(_ context.Context, _ model.ProjectGlobs, projectID int64, scan model.Project) (model.Project, error) {
 	for i := range m.projects {
 		if p := &m.projects[i]; p.ID == projectID {
 			if scan.URL != "" && scan.URL != p.URL {
@@ -81,7 +81,7 @@ func (m *memory) UpdateProjectByScan(_ context.Context, _ redoubt.ProjectGlobs, 
 			return *p, nil
 		}
 	}
-	return scan, redoubt.ErrNotFound
+	return scan, model.ErrNotFound
 }
 
 func (m *memory) Together(_ context.Context, fn func() error) error { return fn() }
@@ -97,20 +97,20 @@ func (m *memory) ScanApplied(_ context.Context, projectID int64, ref string, ful
 			return nil
 		}
 	}
-	return redoubt.ErrNotFound
+	return model.ErrNotFound
 }
 
-func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error) {
-	var s redoubt.ScanStream
+func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit string) (model.ScanStream, error) {
+	var s model.ScanStream
 	had := false
 	for _, scan := range m.scans {
-		if scan.ProjectID != projectID || scan.Ref != ref || scan.Source != source || scan.Outcome != redoubt.ScanApplied {
+		if scan.ProjectID != projectID || scan.Ref != ref || scan.Source != source || scan.Outcome != model.ScanApplied {
 			continue
 		}
 		s.LastScanID, s.LastDigest = scan.ID, scan.Digest
 		last := &s.LastDiffStart
 		if scan.Full {
-			last, s.Complete = &s.LastFullStart, s.Complete || scan.Status != redoubt.ScanError
+			last, s.Complete = &s.LastFullStart, s.Complete || scan.Status != model.ScanError
 		}
 		if scan.StartedAt.After(*last) {
 			*last = scan.StartedAt
@@ -121,24 +121,24 @@ func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit 
 	return s, nil
 }
 
-func (m *memory) AddScan(_ context.Context, s redoubt.Scan) (int64, error) {
+func (m *memory) AddScan(_ context.Context, s model.Scan) (int64, error) {
 	m.writes++
 	s.ID = m.id()
 	m.scans = append(m.scans, s)
 	return s.ID, nil
 }
 
-func (m *memory) FinishScan(_ context.Context, s redoubt.Scan) error {
+func (m *memory) FinishScan(_ context.Context, s model.Scan) error {
 	for i := range m.scans {
 		if m.scans[i].ID == s.ID {
 			m.scans[i] = s
 			return nil
 		}
 	}
-	return redoubt.ErrNotFound
+	return model.ErrNotFound
 }
 
-func (m *memory) SetScanCounts(_ context.Context, id int64, counts redoubt.FindingCounts) error {
+func (m *memory) SetScanCounts(_ context.Context, id int64, counts model.FindingCounts) error {
 	for i := range m.scans {
 		if m.scans[i].ID == id {
 			m.scans[i].Counts = counts
@@ -148,32 +148,32 @@ func (m *memory) SetScanCounts(_ context.Context, id int64, counts redoubt.Findi
 }
 
 // PutScanAccount keeps nothing: how findings live does not depend on it.
-func (m *memory) PutScanAccount(context.Context, redoubt.ScanAccount) error { return nil }
+func (m *memory) PutScanAccount(context.Context, model.ScanAccount) error { return nil }
 
-func (m *memory) ScanAccount(context.Context, int64) (redoubt.ScanAccount, error) {
-	return redoubt.ScanAccount{}, redoubt.ErrNotFound
+func (m *memory) ScanAccount(context.Context, int64) (model.ScanAccount, error) {
+	return model.ScanAccount{}, model.ErrNotFound
 }
 
-func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
+func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []model.Finding, _ error) {
 	for _, f := range m.rows {
 		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {
 			out = append(out, f.Finding)
 		}
 	}
-	slices.SortFunc(out, func(a, b redoubt.Finding) int { return int(a.ID - b.ID) })
+	slices.SortFunc(out, func(a, b model.Finding) int { return int(a.ID - b.ID) })
 	return out, nil
 }
 
-func (m *memory) FindingBodies(_ context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
-	out := map[int64]redoubt.FindingWrite{}
+func (m *memory) FindingBodies(_ context.Context, ids []int64) (map[int64]model.FindingWrite, error) {
+	out := map[int64]model.FindingWrite{}
 	for _, id := range ids {
-		out[id] = redoubt.FindingWrite{Body: m.rows[id].Body, Evidence: m.rows[id].Evidence}
+		out[id] = model.FindingWrite{Body: m.rows[id].Body, Evidence: m.rows[id].Evidence}
 	}
 	return out, nil
 }
 
-func (m *memory) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
-	out := map[redoubt.Identity]redoubt.Lineage{}
+func (m *memory) LineagesOf(_ context.Context, _ int64, ids []model.Identity) (map[model.Identity]model.Lineage, error) {
+	out := map[model.Identity]model.Lineage{}
 	for _, id := range ids {
 		if lineage, ok := m.links[id]; ok {
 			out[id] = *m.lineages[lineage]
@@ -182,16 +182,16 @@ func (m *memory) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) 
 	return out, nil
 }
 
-func (m *memory) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
-	out := map[int64]redoubt.Lineage{}
+func (m *memory) Lineages(_ context.Context, ids []int64) (map[int64]model.Lineage, error) {
+	out := map[int64]model.Lineage{}
 	for _, id := range ids {
 		out[id] = *m.lineages[id]
 	}
 	return out, nil
 }
 
-func (m *memory) LiveOfLineages(_ context.Context, _ int64, ids []int64) (map[int64][]redoubt.Finding, error) {
-	out := map[int64][]redoubt.Finding{}
+func (m *memory) LiveOfLineages(_ context.Context, _ int64, ids []int64) (map[int64][]model.Finding, error) {
+	out := map[int64][]model.Finding{}
 	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
 		if f := m.rows[id]; live(f.State) && slices.Contains(ids, f.LineageID) {
 			out[f.LineageID] = append(out[f.LineageID], f.Finding)
@@ -200,7 +200,7 @@ func (m *memory) LiveOfLineages(_ context.Context, _ int64, ids []int64) (map[in
 	return out, nil
 }
 
-func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64, _ error) {
+func (m *memory) PutRules(_ context.Context, rules []*model.Rule) (ids []int64, _ error) {
 	for _, r := range rules {
 		content := fmt.Sprintf("%+v", *r)
 		if m.rules[content] == 0 {
@@ -216,11 +216,11 @@ func (m *memory) RuleLanguages(context.Context, []string) (map[string][]string, 
 	return m.languages, nil
 }
 
-func (m *memory) SecretRules(context.Context) (map[redoubt.SecretRule]bool, error) {
+func (m *memory) SecretRules(context.Context) (map[model.SecretRule]bool, error) {
 	return m.secretRules, nil
 }
 
-func (m *memory) PutSecretRules(_ context.Context, rules []redoubt.SecretRule) error {
+func (m *memory) PutSecretRules(_ context.Context, rules []model.SecretRule) error {
 	m.writes++
 	for _, r := range rules {
 		m.secretRules[r] = true
@@ -228,20 +228,20 @@ func (m *memory) PutSecretRules(_ context.Context, rules []redoubt.SecretRule) e
 	return nil
 }
 
-func (m *memory) CodeFindings(_ context.Context, rules []redoubt.SecretRule) (out []redoubt.FindingWrite, _ error) {
+func (m *memory) CodeFindings(_ context.Context, rules []model.SecretRule) (out []model.FindingWrite, _ error) {
 	for _, f := range m.rows {
-		if f.IssueType == redoubt.SAST && slices.Contains(rules, redoubt.SecretRule{Tool: toolOf(f.Source), Name: f.RuleName}) {
+		if f.IssueType == model.SAST && slices.Contains(rules, model.SecretRule{Tool: toolOf(f.Source), Name: f.RuleName}) {
 			out = append(out, *f)
 		}
 	}
-	slices.SortFunc(out, func(a, b redoubt.FindingWrite) int { return int(a.ID - b.ID) })
+	slices.SortFunc(out, func(a, b model.FindingWrite) int { return int(a.ID - b.ID) })
 	return out, nil
 }
 
-func (m *memory) ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (m *memory) ConcealFindings(ctx context.Context, findings []model.FindingWrite) error {
 	for _, f := range findings {
 		for id, lineage := range m.links {
-			if lineage == f.LineageID && id.Kind != redoubt.IdentitySecret {
+			if lineage == f.LineageID && id.Kind != model.IdentitySecret {
 				delete(m.links, id)
 			}
 		}
@@ -260,7 +260,7 @@ func (m *memory) ids(n int) []int64 {
 	return out
 }
 
-func (m *memory) AddLineages(_ context.Context, lineages []redoubt.Lineage) error {
+func (m *memory) AddLineages(_ context.Context, lineages []model.Lineage) error {
 	m.writes++
 	for _, l := range lineages {
 		if l.ID == 0 || m.lineages[l.ID] != nil {
@@ -272,7 +272,7 @@ func (m *memory) AddLineages(_ context.Context, lineages []redoubt.Lineage) erro
 	return nil
 }
 
-func (m *memory) AddIdentities(_ context.Context, _ int64, links []redoubt.IdentityLink) error {
+func (m *memory) AddIdentities(_ context.Context, _ int64, links []model.IdentityLink) error {
 	m.writes++
 	for _, link := range links {
 		if m.lineages[link.LineageID] == nil {
@@ -283,12 +283,12 @@ func (m *memory) AddIdentities(_ context.Context, _ int64, links []redoubt.Ident
 	return nil
 }
 
-func (m *memory) MergeLineages(_ context.Context, merges []redoubt.LineageMerge) error {
+func (m *memory) MergeLineages(_ context.Context, merges []model.LineageMerge) error {
 	m.writes++
 	for _, merge := range merges {
 		into := m.lineages[merge.Into.ID]
 		if into == nil {
-			return fmt.Errorf("merge into lineage %d: %w", merge.Into.ID, redoubt.ErrNotFound)
+			return fmt.Errorf("merge into lineage %d: %w", merge.Into.ID, model.ErrNotFound)
 		}
 		into.Annotations = merge.Into.Annotations
 		for _, from := range merge.From {
@@ -313,7 +313,7 @@ func (m *memory) MergeLineages(_ context.Context, merges []redoubt.LineageMerge)
 	return nil
 }
 
-func (m *memory) AddFindings(_ context.Context, findings []redoubt.FindingWrite) error {
+func (m *memory) AddFindings(_ context.Context, findings []model.FindingWrite) error {
 	m.writes++
 	for _, f := range findings {
 		if f.ID == 0 || m.rows[f.ID] != nil || f.Body == nil {
@@ -324,11 +324,11 @@ func (m *memory) AddFindings(_ context.Context, findings []redoubt.FindingWrite)
 	return m.checkRows()
 }
 
-func (m *memory) UpdateFindings(_ context.Context, findings []redoubt.FindingWrite) error {
+func (m *memory) UpdateFindings(_ context.Context, findings []model.FindingWrite) error {
 	m.writes++
 	for _, f := range findings {
 		if m.rows[f.ID] == nil {
-			return fmt.Errorf("finding %d: %w", f.ID, redoubt.ErrNotFound)
+			return fmt.Errorf("finding %d: %w", f.ID, model.ErrNotFound)
 		}
 		if f.Body == nil {
 			f.Body, f.Evidence = m.rows[f.ID].Body, m.rows[f.ID].Evidence
@@ -345,7 +345,7 @@ func (m *memory) UpdateFindings(_ context.Context, findings []redoubt.FindingWri
 func (m *memory) checkRows() error {
 	type key struct {
 		ref, source string
-		id          redoubt.Identity
+		id          model.Identity
 	}
 	seen := map[key]bool{}
 	for _, f := range m.rows {
@@ -358,7 +358,7 @@ func (m *memory) checkRows() error {
 	return nil
 }
 
-func (m *memory) AddEvents(_ context.Context, events []redoubt.FindingEvent) error {
+func (m *memory) AddEvents(_ context.Context, events []model.FindingEvent) error {
 	m.writes++
 	m.events = append(m.events, events...)
 	return nil
@@ -367,7 +367,7 @@ func (m *memory) AddEvents(_ context.Context, events []redoubt.FindingEvent) err
 // PartTickets has nothing to do: no ticket is kept.
 func (m *memory) PartTickets(context.Context, []int64) error { return nil }
 
-func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {
+func (m *memory) UpdateTriage(_ context.Context, events []model.TriageEvent) error {
 	m.writes++
 	for _, e := range events {
 		if m.lineages[e.LineageID] == nil || m.lineages[e.LineageID].Triage != e.Before {
@@ -379,24 +379,24 @@ func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) e
 	return nil
 }
 
-func (m *memory) Supplement(_ context.Context, known map[int64]redoubt.Supplement) error {
+func (m *memory) Supplement(_ context.Context, known map[int64]model.Supplement) error {
 	for id := range known {
-		if m.rows[id] == nil || m.rows[id].Source == redoubt.SourceAdvisories {
+		if m.rows[id] == nil || m.rows[id].Source == model.SourceAdvisories {
 			return fmt.Errorf("finding %d is no scanner's", id)
 		}
 	}
 	return nil
 }
 
-func (m *memory) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
-	return nil, redoubt.Refusals{}, nil
+func (m *memory) PutVEX(context.Context, model.VEXUpload) ([]model.VEXReceipt, model.Refusals, error) {
+	return nil, model.Refusals{}, nil
 }
 
 func (m *memory) Reevaluate(context.Context, []int64) error { return nil }
 
-func (m *memory) RefreshScores(context.Context, []redoubt.ProjectRef) error { return nil }
+func (m *memory) RefreshScores(context.Context, []model.ProjectRef) error { return nil }
 
-func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {
+func (m *memory) PutInventory(_ context.Context, s model.InventoryStatement) (added, removed int, _ error) {
 	key := s.Ref + " " + s.Inventory.Lockfile
 	old, known := m.inventories[key]
 	if known && (old.At.After(s.At) || old.Digest == s.Digest) {

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // proposeMutes takes back what the report mutes outside of the code, where its
 // sender may not triage (semantics §12).
 func (u *Upload) proposeMutes(sightings []Sighting) {
 	for i := range sightings {
-		if s := &sightings[i]; !u.Decides && s.Finding.State == redoubt.Muted && s.Result.MutedOutside {
-			s.Proposed, s.Finding.State = true, redoubt.Unresolved
+		if s := &sightings[i]; !u.Decides && s.Finding.State == model.Muted && s.Result.MutedOutside {
+			s.Proposed, s.Finding.State = true, model.Unresolved
 		}
 	}
 }
@@ -28,13 +28,13 @@ func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sighti
 	if err != nil {
 		return err
 	}
-	muted := make(map[redoubt.Identity]bool, len(rows))
+	muted := make(map[model.Identity]bool, len(rows))
 	for i := range rows {
-		muted[rows[i].Identity] = rows[i].State == redoubt.Muted
+		muted[rows[i].Identity] = rows[i].State == model.Muted
 	}
 	for i := range sightings {
 		if f := &sightings[i].Finding; sightings[i].Proposed && muted[f.Identity] {
-			f.State = redoubt.Muted
+			f.State = model.Muted
 		}
 	}
 	return nil
@@ -43,7 +43,7 @@ func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sighti
 // openProposals counts what is proposed and stays open.
 func openProposals(sightings []Sighting) (n int) {
 	for i := range sightings {
-		if sightings[i].Proposed && sightings[i].Finding.State != redoubt.Muted {
+		if sightings[i].Proposed && sightings[i].Finding.State != model.Muted {
 			n++
 		}
 	}
@@ -59,12 +59,12 @@ func (u *Upload) tellProposals(n int) {
 
 // settleMutes tells what became of the mutes that were proposed, once it is known
 // what each of them is: in the summary, and in the counts of the scan.
-func (a *application) settleMutes(ctx context.Context, sightings []Sighting, held map[redoubt.Identity]bool) error {
+func (a *application) settleMutes(ctx context.Context, sightings []Sighting, held map[model.Identity]bool) error {
 	before := countSightings(sightings)
 	for i := range sightings {
 		if s := &sightings[i]; s.Proposed {
-			if s.Finding.State = redoubt.Unresolved; held[s.Finding.Identity] {
-				s.Finding.State = redoubt.Muted
+			if s.Finding.State = model.Unresolved; held[s.Finding.Identity] {
+				s.Finding.State = model.Muted
 			}
 		}
 	}
@@ -84,16 +84,16 @@ func (a *application) settleMutes(ctx context.Context, sightings []Sighting, hel
 
 // proposedState is the state of a finding that is muted by a proposal only: it is
 // muted where it was that on the ref, or is on the primary branch.
-func (p *planner) proposedState(row *redoubt.Finding, id redoubt.Identity) redoubt.State {
-	if row.State == redoubt.Muted || p.mutedOnPrimary(row.LineageID, id) || p.mutedOnPrimary(p.lineages.of(id), id) {
-		return redoubt.Muted
+func (p *planner) proposedState(row *model.Finding, id model.Identity) model.State {
+	if row.State == model.Muted || p.mutedOnPrimary(row.LineageID, id) || p.mutedOnPrimary(p.lineages.of(id), id) {
+		return model.Muted
 	}
-	return redoubt.Unresolved
+	return model.Unresolved
 }
 
 // mutedOnPrimary reports whether the primary branch has an identity of a lineage
 // muted or, where it does not have that, all that it has of the lineage.
-func (p *planner) mutedOnPrimary(lineage int64, id redoubt.Identity) bool {
+func (p *planner) mutedOnPrimary(lineage int64, id model.Identity) bool {
 	if p.Ref == p.Primary || lineage == 0 {
 		return false
 	}
@@ -103,19 +103,19 @@ func (p *planner) mutedOnPrimary(lineage int64, id redoubt.Identity) bool {
 			continue
 		}
 		if f.Identity == id {
-			return f.State == redoubt.Muted
+			return f.State == model.Muted
 		}
-		all, some = all && f.State == redoubt.Muted, true
+		all, some = all && f.State == model.Muted, true
 	}
 	return all && some
 }
 
 // hold notes that a mute that was proposed holds, or does not.
-func (p *planner) hold(s *Sighting, state redoubt.State) {
+func (p *planner) hold(s *Sighting, state model.State) {
 	if p.changes.HeldMutes == nil {
-		p.changes.HeldMutes = map[redoubt.Identity]bool{}
+		p.changes.HeldMutes = map[model.Identity]bool{}
 	}
-	p.changes.HeldMutes[s.Finding.Identity] = state == redoubt.Muted
+	p.changes.HeldMutes[s.Finding.Identity] = state == model.Muted
 }
 
 // reopenCopy takes the mute from a finding that proves to be a copy: what was
@@ -123,19 +123,19 @@ func (p *planner) hold(s *Sighting, state redoubt.State) {
 func (p *planner) reopenCopy(e entry) {
 	switch {
 	case e.added >= 0:
-		if s, next := p.added[e.added], &p.changes.Added[e.added].Finding; s.Proposed && next.State == redoubt.Muted {
-			next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, next.Identity)
+		if s, next := p.added[e.added], &p.changes.Added[e.added].Finding; s.Proposed && next.State == model.Muted {
+			next.State = p.proposedState(&model.Finding{LineageID: next.LineageID}, next.Identity)
 			p.hold(s, next.State)
 		}
 	case p.proposed[e.row.ID] != nil:
-		i := slices.IndexFunc(p.changes.Updated, func(w redoubt.FindingWrite) bool { return w.ID == e.row.ID })
+		i := slices.IndexFunc(p.changes.Updated, func(w model.FindingWrite) bool { return w.ID == e.row.ID })
 		next := &p.changes.Updated[i].Finding
-		if next.State != redoubt.Muted || p.mutedOnPrimary(next.LineageID, next.Identity) {
+		if next.State != model.Muted || p.mutedOnPrimary(next.LineageID, next.Identity) {
 			return
 		}
-		next.State, next.StateUpdatedAt = redoubt.Unresolved, p.At
-		p.changes.Events = slices.DeleteFunc(p.changes.Events, func(ev redoubt.FindingEvent) bool {
-			return ev.FindingID == e.row.ID && ev.Kind == redoubt.EventMuted
+		next.State, next.StateUpdatedAt = model.Unresolved, p.At
+		p.changes.Events = slices.DeleteFunc(p.changes.Events, func(ev model.FindingEvent) bool {
+			return ev.FindingID == e.row.ID && ev.Kind == model.EventMuted
 		})
 		p.recordMuting(e.row, next)
 		p.changes.Reported = append(p.changes.Reported, e.row.ID)

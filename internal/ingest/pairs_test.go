@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -139,7 +139,7 @@ func pairUploadBy(t *testing.T, variant, file string, source func(path string) s
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Upload{Project: redoubt.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
+	return Upload{Project: model.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
 }
 
 // TestPairsByTheCheckout reads a report that tells no code beside the files that were
@@ -156,7 +156,7 @@ func TestPairsByTheCheckout(t *testing.T) {
 		m := newMemory()
 		sum := apply(t, m, pairUploadBy(t, "base", semgrepSilent, source))
 		for _, row := range m.rows {
-			if row.CodeHash == (redoubt.Digest{}) || row.Identity.Kind != redoubt.IdentityOwn {
+			if row.CodeHash == (model.Digest{}) || row.Identity.Kind != model.IdentityOwn {
 				t.Errorf("%s:%d has no code", row.Path, row.Line)
 			}
 		}

@@ -4,17 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // takePartial adds the files that were parsed in part. They count as searched.
-func (s *Scope) takePartial(files []redoubt.PartialFile) {
+func (s *Scope) takePartial(files []model.PartialFile) {
 	for _, f := range files {
 		if s.skipped[f.Path] || len(f.Spans) == 0 {
 			continue
 		}
 		if s.partial == nil {
-			s.partial = make(map[string][]redoubt.Span, len(files))
+			s.partial = make(map[string][]model.Span, len(files))
 		}
 		s.partial[f.Path] = f.Spans
 		if s.searched != nil {
@@ -25,12 +25,12 @@ func (s *Scope) takePartial(files []redoubt.PartialFile) {
 
 // unparsed reports whether the finding is on a line that the scanner could not parse. Its
 // line is that of the last scan that reported it; an unknown line, 0, counts as unparsed.
-func (s Scope) unparsed(f *redoubt.Finding) bool {
+func (s Scope) unparsed(f *model.Finding) bool {
 	spans := s.partial[f.Path]
 	if len(spans) == 0 || s.plain[f.RuleName] {
 		return false
 	}
-	return f.Line == 0 || slices.ContainsFunc(spans, func(span redoubt.Span) bool { return span.Holds(f.Line) })
+	return f.Line == 0 || slices.ContainsFunc(spans, func(span model.Span) bool { return span.Holds(f.Line) })
 }
 
 // learnPlain finds the rules, of findings in partly parsed files, that need no parser. A
@@ -63,7 +63,7 @@ func (u *Upload) learnPlain(ctx context.Context, s Store, projectID int64) error
 	}
 	u.plain = map[string]bool{}
 	for name, list := range languages {
-		u.plain[name] = len(list) > 0 && !slices.ContainsFunc(list, func(l string) bool { return !redoubt.PlainLanguage(l) })
+		u.plain[name] = len(list) > 0 && !slices.ContainsFunc(list, func(l string) bool { return !model.PlainLanguage(l) })
 	}
 	return nil
 }

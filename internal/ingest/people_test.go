@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -19,10 +19,10 @@ func (r *realm) people() {
 	err := r.update(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range []string{"ada", "bob"} {
 			u, err := r.real.User(ctx, name)
-			if errors.Is(err, redoubt.ErrNotFound) {
-				_, err = tx.CreateUser(ctx, redoubt.User{Name: name}, redoubt.RoleTriager)
+			if errors.Is(err, model.ErrNotFound) {
+				_, err = tx.CreateUser(ctx, model.User{Name: name}, model.RoleTriager)
 			} else if err == nil {
-				err = tx.SetRole(ctx, u.ID, redoubt.RoleTriager)
+				err = tx.SetRole(ctx, u.ID, model.RoleTriager)
 			}
 			if err != nil {
 				return err
@@ -39,8 +39,8 @@ func (r *realm) people() {
 // about.
 func (r *realm) triage() {
 	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
-	q.State = rapid.SampledFrom([]redoubt.TriageState{0, redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(r.t, "state")
-	if q.State != 0 && q.State != redoubt.TriageReopened && rapid.Bool().Draw(r.t, "ends") {
+	q.State = rapid.SampledFrom([]model.TriageState{0, model.TriageIgnored, model.TriageReviewing, model.TriageFixing, model.TriageReopened}).Draw(r.t, "state")
+	if q.State != 0 && q.State != model.TriageReopened && rapid.Bool().Draw(r.t, "ends") {
 		q.Until = r.now.Add(time.Duration(rapid.IntRange(1, 6).Draw(r.t, "until"))*time.Minute + time.Second)
 	}
 	if rapid.IntRange(0, 2).Draw(r.t, "assign") == 0 {
@@ -51,13 +51,13 @@ func (r *realm) triage() {
 	chosen := map[int64]bool{} // lineages
 	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
 		f := r.store.rows[id]
-		if was := r.triageOf(f); !q.Automatic || was.Automatic || was.State == redoubt.TriageUntriaged {
+		if was := r.triageOf(f); !q.Automatic || was.Automatic || was.State == model.TriageUntriaged {
 			chosen[f.LineageID] = true
 		}
 	}
 	want := []int64{}
 	for id, f := range r.store.rows {
-		if chosen[f.LineageID] && f.State != redoubt.StateRemoved && f.IssueType == q.Filter.IssueType {
+		if chosen[f.LineageID] && f.State != model.StateRemoved && f.IssueType == q.Filter.IssueType {
 			want = append(want, id)
 		}
 	}

@@ -5,21 +5,21 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Stored is what stands about the findings that a report may touch.
 type Stored struct {
 	// Findings are all occurrences of the (project, ref, source), in any state.
-	Findings []redoubt.Finding
+	Findings []model.Finding
 	// Known holds the lineages of reported identities that have no row here.
-	Known map[redoubt.Identity]redoubt.Lineage
+	Known map[model.Identity]model.Lineage
 	// Lineages holds those of rows that may come back or be paired.
-	Lineages map[int64]redoubt.Lineage
+	Lineages map[int64]model.Lineage
 	// Bodies holds body and evidence of rows that a sighting may be of that tells
 	// less, by their ids.
-	Bodies map[int64]redoubt.FindingWrite
+	Bodies map[int64]model.FindingWrite
 
 	pairs  []pair // of live findings and sightings, by the alignment
 	beside beside
@@ -35,7 +35,7 @@ type Facts struct {
 	Scope     Scope
 	At        time.Time // of the findings' changes: the commit's clock, or back-dated
 	Now       time.Time // of the trail: the commit's clock
-	RuleIDs   map[*redoubt.Rule]int64
+	RuleIDs   map[*model.Rule]int64
 	Links     weblink.Links
 	Release   bool // sightings lose their results once what they say is encoded
 	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
@@ -44,13 +44,13 @@ type Facts struct {
 // Changes is what an applied scan writes: the differences only. New findings
 // have no id yet, and no lineage where they start one.
 type Changes struct {
-	Added    []redoubt.FindingWrite
-	Lineages []redoubt.Lineage // one for each of Added, then of Updated, without a lineage, in that order
-	Updated  []redoubt.FindingWrite
-	Links    []redoubt.IdentityLink
-	Merges   []redoubt.LineageMerge
-	Triage   []redoubt.TriageEvent
-	Events   []redoubt.FindingEvent
+	Added    []model.FindingWrite
+	Lineages []model.Lineage // one for each of Added, then of Updated, without a lineage, in that order
+	Updated  []model.FindingWrite
+	Links    []model.IdentityLink
+	Merges   []model.LineageMerge
+	Triage   []model.TriageEvent
+	Events   []model.FindingEvent
 	// Precedents are events of Added, which get their ids with them.
 	Precedents []newPrecedent
 	// Copied are events that may name one of Added.
@@ -60,11 +60,11 @@ type Changes struct {
 	Unchanged int
 	Reported  []int64 // findings that the report holds and that are not muted
 	// HeldMutes tells of each mute that was proposed whether it holds.
-	HeldMutes map[redoubt.Identity]bool
+	HeldMutes map[model.Identity]bool
 	// Became tells of what the report names otherwise than it is stored what that is.
-	Became map[redoubt.Identity]redoubt.KnownAs
+	Became map[model.Identity]model.KnownAs
 	// Copies are, where nothing is written, what would leave its lineage by the plan.
-	Copies []redoubt.Identity
+	Copies []model.Identity
 }
 
 // Plan decides the life of findings (semantics §5): which of the report's
@@ -78,7 +78,7 @@ func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 }
 
 func (p *planner) run(stored Stored, report []Sighting) {
-	p.rows = make(map[redoubt.Identity]*redoubt.Finding, len(stored.Findings))
+	p.rows = make(map[model.Identity]*model.Finding, len(stored.Findings))
 	for i := range stored.Findings {
 		p.rows[stored.Findings[i].Identity] = &stored.Findings[i]
 	}
@@ -94,7 +94,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return told[s] })
 	take(p.recognise(stored.Findings, seen, unseen))
 	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return told[s] })
-	var missing []*redoubt.Finding
+	var missing []*model.Finding
 	for i := range stored.Findings {
 		if row := &stored.Findings[i]; live(row.State) && !seen[row.ID] {
 			missing = append(missing, row)
@@ -113,14 +113,14 @@ type planner struct {
 	changes    Changes
 	lineages   joiner
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
-	bodies     map[int64]redoubt.FindingWrite
+	bodies     map[int64]model.FindingWrite
 	beside     beside
-	rows       map[redoubt.Identity]*redoubt.Finding // all that are stored of the source on the ref
-	fresh      int64                                 // how many identities were made up
-	added      []*Sighting                           // of changes.Added
-	reopened   map[int64]bool                        // findings that came back
-	proposed   map[int64]*Sighting                   // of findings that are muted by a proposal only
-	reports    bool                                  // sightings are a scanner's, which may name a finding in several ways
+	rows       map[model.Identity]*model.Finding // all that are stored of the source on the ref
+	fresh      int64                             // how many identities were made up
+	added      []*Sighting                       // of changes.Added
+	reopened   map[int64]bool                    // findings that came back
+	proposed   map[int64]*Sighting               // of findings that are muted by a proposal only
+	reports    bool                              // sightings are a scanner's, which may name a finding in several ways
 	err        error
 }
 
@@ -133,7 +133,7 @@ func (p *planner) matchExisting(known pair) {
 		next.State, p.proposed[row.ID] = p.proposedState(row, s.Finding.Identity), s
 		p.hold(s, next.State)
 	}
-	w := redoubt.FindingWrite{}
+	w := model.FindingWrite{}
 	if detailLevel(&s.Finding) < detailLevel(row) {
 		w = p.keepDetails(row, &next, s)
 	}
@@ -142,13 +142,13 @@ func (p *planner) matchExisting(known pair) {
 	case !live(row.State):
 		change = ItemReturned
 		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
-		p.addEvent(row.ID, redoubt.EventReturned, nil)
-		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
+		p.addEvent(row.ID, model.EventReturned, nil)
+		if next.State == model.Unresolved && !p.handedOver[row.ID] {
 			p.reopened[row.ID] = true
 		}
 	case row.Path != next.Path, otherRule(row, &next):
 		change = ItemMoved
-		p.addEvent(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
+		p.addEvent(row.ID, model.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
 		change = ItemChanged
 	}
@@ -160,10 +160,10 @@ func (p *planner) matchExisting(known pair) {
 	switch {
 	case !p.Unwritten:
 		p.became(s, &next)
-	case s.blind, row.CodeHash == (redoubt.Digest{}) && s.Finding.Package == "":
+	case s.blind, row.CodeHash == (model.Digest{}) && s.Finding.Package == "":
 		p.became(s, row)
 	} // else its code is told, and it is judged as that
-	if next.State == redoubt.Unresolved {
+	if next.State == model.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
 	if next == *row {
@@ -181,7 +181,7 @@ func (p *planner) matchExisting(known pair) {
 // it is of another one that stands beside it somewhere. What the primary branch
 // says of an identity counts even then, and what another name of this very
 // finding is. What is told of without its code has no name that comes again.
-func (p *planner) link(row *redoubt.Finding, s *Sighting) {
+func (p *planner) link(row *model.Finding, s *Sighting) {
 	sighting, id := &s.Finding, s.Finding.Identity
 	if id == row.Identity || s.blind || p.rows[id] != nil {
 		return
@@ -193,22 +193,22 @@ func (p *planner) link(row *redoubt.Finding, s *Sighting) {
 	} else if p.lineages.join(row.LineageID, id) {
 		return
 	}
-	p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: id, LineageID: row.LineageID})
+	p.changes.Links = append(p.changes.Links, model.IdentityLink{Identity: id, LineageID: row.LineageID})
 }
 
 // recordMuting tells when a finding was silenced in the code, and when no more.
-func (p *planner) recordMuting(row, next *redoubt.Finding) {
+func (p *planner) recordMuting(row, next *model.Finding) {
 	switch {
-	case next.State == redoubt.Muted && row.State != redoubt.Muted:
-		p.addEvent(row.ID, redoubt.EventMuted, nil)
-	case next.State == redoubt.Unresolved && row.State == redoubt.Muted:
-		p.addEvent(row.ID, redoubt.EventUnmuted, nil)
+	case next.State == model.Muted && row.State != model.Muted:
+		p.addEvent(row.ID, model.EventMuted, nil)
+	case next.State == model.Unresolved && row.State == model.Muted:
+		p.addEvent(row.ID, model.EventUnmuted, nil)
 	}
 }
 
 // updatedRow returns the row with the members that the scanner decides taken from
 // the sighting.
-func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
+func (p *planner) updatedRow(row *model.Finding, s *Sighting) model.Finding {
 	next := s.Finding
 	next.ID, next.ProjectID, next.Ref, next.Source = row.ID, row.ProjectID, row.Ref, row.Source
 	next.LineageID, next.FirstScanID = row.LineageID, row.FirstScanID
@@ -225,34 +225,34 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	if row.ID != 0 && (s.blind || p.rows[next.Identity] != nil) { // another one has that name
 		next.Identity = row.Identity
 	}
-	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
+	if next.PatternHash == (model.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told
 	}
-	if next.EdgeHash == (redoubt.Digest{}) && next.Identity == row.Identity {
+	if next.EdgeHash == (model.Digest{}) && next.Identity == row.Identity {
 		next.EdgeHash = row.EdgeHash
 	}
 	return next
 }
 
 // closeAbsent closes what the scan no longer sees; what it sees and nothing continues is new.
-func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
-	var closing, staying []*redoubt.Finding
+func (p *planner) closeAbsent(missing []*model.Finding, unseen []*Sighting) {
+	var closing, staying []*model.Finding
 	for _, row := range missing {
 		switch p.Scope.absentState(row) {
-		case redoubt.Fixed:
+		case model.Fixed:
 			closing = append(closing, row)
-		case redoubt.StateRemoved:
-			p.closeFinding(row, redoubt.StateRemoved, redoubt.EventRemoved, ItemRemoved)
+		case model.StateRemoved:
+			p.closeFinding(row, model.StateRemoved, model.EventRemoved, ItemRemoved)
 		default:
 			staying = append(staying, row)
 		}
 	}
 	p.markMissed(staying)
 	for _, row := range closing {
-		p.closeFinding(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
+		p.closeFinding(row, model.Fixed, model.EventFixed, ItemClosed)
 	}
-	decided := newPrecedents(closing, func(lineage int64) redoubt.Triage { return p.lineages.lineages[lineage].Triage })
-	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
+	decided := newPrecedents(closing, func(lineage int64) model.Triage { return p.lineages.lineages[lineage].Triage })
+	p.changes.Added = make([]model.FindingWrite, 0, len(unseen))
 	p.added = unseen
 	for _, s := range unseen {
 		p.addFinding(s)
@@ -264,11 +264,11 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 }
 
 // closeFinding takes a finding out of the live ones.
-func (p *planner) closeFinding(row *redoubt.Finding, state redoubt.State, kind redoubt.FindingEventKind, change ItemChange) {
+func (p *planner) closeFinding(row *model.Finding, state model.State, kind model.FindingEventKind, change ItemChange) {
 	next := *row
 	next.State, next.StateUpdatedAt = state, p.At
 	p.addEvent(row.ID, kind, nil)
-	p.addUpdate(redoubt.FindingWrite{Finding: next}, change)
+	p.addUpdate(model.FindingWrite{Finding: next}, change)
 }
 
 // moveDetail says from where to where a finding moved. Equal paths mean that
@@ -282,7 +282,7 @@ type moveDetail struct {
 
 // addFinding starts an occurrence, in the lineage that has its identity if one has.
 func (p *planner) addFinding(s *Sighting) {
-	next := p.updatedRow(&redoubt.Finding{
+	next := p.updatedRow(&model.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
@@ -291,21 +291,21 @@ func (p *planner) addFinding(s *Sighting) {
 		p.became(s, &next)
 	}
 	if s.Proposed {
-		next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, s.Finding.Identity)
+		next.State = p.proposedState(&model.Finding{LineageID: next.LineageID}, s.Finding.Identity)
 		p.hold(s, next.State)
 	}
 	p.changes.Added = append(p.changes.Added, p.findingWrite(next, s, true))
 }
 
-func newLineage(projectID int64, r *redoubt.Result) redoubt.Lineage {
-	l := redoubt.Lineage{ProjectID: projectID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+func newLineage(projectID int64, r *model.Result) model.Lineage {
+	l := model.Lineage{ProjectID: projectID, Triage: model.Triage{State: model.TriageUntriaged}}
 	if r.Dependency != nil {
 		l.Annotations.EPSS = r.Dependency.EPSS
 	}
 	return l
 }
 
-func (p *planner) addUpdate(w redoubt.FindingWrite, change ItemChange) {
+func (p *planner) addUpdate(w model.FindingWrite, change ItemChange) {
 	p.changes.Updated = append(p.changes.Updated, w)
 	if change == ItemUnchanged {
 		p.changes.Unchanged++
@@ -315,8 +315,8 @@ func (p *planner) addUpdate(w redoubt.FindingWrite, change ItemChange) {
 }
 
 // findingWrite encodes what readers see, where it changed.
-func (p *planner) findingWrite(f redoubt.Finding, s *Sighting, body bool) redoubt.FindingWrite {
-	w := redoubt.FindingWrite{Finding: f}
+func (p *planner) findingWrite(f model.Finding, s *Sighting, body bool) model.FindingWrite {
+	w := model.FindingWrite{Finding: f}
 	if body && p.err == nil {
 		w.Body, w.Evidence, p.err = encodeBody(s, p.linksOf(s))
 	}
@@ -326,8 +326,8 @@ func (p *planner) findingWrite(f redoubt.Finding, s *Sighting, body bool) redoub
 	return w
 }
 
-func (p *planner) addEvent(findingID int64, kind redoubt.FindingEventKind, detail any) {
-	e := redoubt.FindingEvent{FindingID: findingID, ScanID: p.ScanID, Kind: kind}
+func (p *planner) addEvent(findingID int64, kind model.FindingEventKind, detail any) {
+	e := model.FindingEvent{FindingID: findingID, ScanID: p.ScanID, Kind: kind}
 	if detail != nil && p.err == nil {
 		e.Detail, p.err = toJSON(detail)
 	}
@@ -336,8 +336,8 @@ func (p *planner) addEvent(findingID int64, kind redoubt.FindingEventKind, detai
 
 // finish writes the lineages that were joined, parted or reopened, and hangs the
 // findings on those that stay.
-func (p *planner) finish(rows []redoubt.Finding) {
-	for _, list := range [][]redoubt.FindingWrite{p.changes.Updated, p.changes.Added} {
+func (p *planner) finish(rows []model.Finding) {
+	for _, list := range [][]model.FindingWrite{p.changes.Updated, p.changes.Added} {
 		for i := range list {
 			list[i].LineageID = p.lineages.root(list[i].LineageID)
 		}
@@ -353,9 +353,9 @@ func (p *planner) finish(rows []redoubt.Finding) {
 		}
 	}
 	p.changes.Merges = p.lineages.merges()
-	by := redoubt.Actor{Kind: "scan", ID: strconv.FormatInt(p.ScanID, 10), Name: p.Source}
+	by := model.Actor{Kind: "scan", ID: strconv.FormatInt(p.ScanID, 10), Name: p.Source}
 	if p.ScanID == 0 {
-		by = redoubt.Actor{Kind: "system", Name: p.Source}
+		by = model.Actor{Kind: "system", Name: p.Source}
 	}
 	p.changes.Triage = p.lineages.triage(p.Now, by)
 }
@@ -371,11 +371,11 @@ func (f Facts) linksOf(s *Sighting) weblink.Links {
 // release has sightings lose their results, but for what lineages are begun with:
 // where an upload is large, these make room for what is to be written.
 func release(sightings []Sighting) {
-	none := &redoubt.Result{}
+	none := &model.Result{}
 	for i := range sightings {
 		s := &sightings[i]
 		if d := s.Result.Dependency; d != nil && d.EPSS != nil {
-			s.Result = &redoubt.Result{Dependency: &redoubt.Vulnerable{EPSS: d.EPSS}}
+			s.Result = &model.Result{Dependency: &model.Vulnerable{EPSS: d.EPSS}}
 		} else {
 			s.Result = none
 		}

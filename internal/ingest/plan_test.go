@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // stood is the row that a sighting left behind: as a scan of all of the ref, with no
 // links to anywhere, has it.
-func stood(s *Sighting, id, lineage, ruleID int64) redoubt.Finding {
+func stood(s *Sighting, id, lineage, ruleID int64) model.Finding {
 	f := s.Finding
 	f.ID, f.LineageID, f.RuleID, f.Ref, f.Source = id, lineage, ruleID, "refs/heads/topic", "semgrep"
 	f.SeenByFull = true
@@ -21,7 +21,7 @@ func stood(s *Sighting, id, lineage, ruleID int64) redoubt.Finding {
 // planOf plans one scan of a topic branch, in which each rule has the id 5.
 func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Facts)) Changes {
 	t.Helper()
-	facts := Facts{Ref: "refs/heads/topic", Primary: "refs/heads/main", Source: "semgrep", ScanID: 3, RuleIDs: map[*redoubt.Rule]int64{}}
+	facts := Facts{Ref: "refs/heads/topic", Primary: "refs/heads/main", Source: "semgrep", ScanID: 3, RuleIDs: map[*model.Rule]int64{}}
 	facts.Scope = Scope{Full: true, searched: map[string]bool{}}
 	for i := range sightings {
 		facts.RuleIDs[sightings[i].Result.Rule] = 5
@@ -41,23 +41,23 @@ func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Fact
 // a scan of all saw it does not, and writes no body anew.
 func TestWhatIsAChange(t *testing.T) {
 	for name, c := range map[string]struct {
-		was      func(*redoubt.Finding)
+		was      func(*model.Finding)
 		want     ItemChange
 		body     bool
 		reported bool
 	}{
-		"nothing":     {func(*redoubt.Finding) {}, "", false, true},
-		"who saw it":  {func(f *redoubt.Finding) { f.SeenByFull = false }, ItemUnchanged, false, true},
-		"its text":    {func(f *redoubt.Finding) { f.Content = redoubt.Digest{9} }, ItemChanged, true, true},
-		"its rule":    {func(f *redoubt.Finding) { f.RuleID = 4 }, ItemChanged, false, true},
-		"severity":    {func(f *redoubt.Finding) { f.Severity = redoubt.SeverityLow }, ItemChanged, false, true},
-		"muted":       {func(f *redoubt.Finding) { f.State = redoubt.Muted }, ItemChanged, false, true},
-		"gone before": {func(f *redoubt.Finding) { f.State = redoubt.Fixed }, ItemReturned, false, true},
+		"nothing":     {func(*model.Finding) {}, "", false, true},
+		"who saw it":  {func(f *model.Finding) { f.SeenByFull = false }, ItemUnchanged, false, true},
+		"its text":    {func(f *model.Finding) { f.Content = model.Digest{9} }, ItemChanged, true, true},
+		"its rule":    {func(f *model.Finding) { f.RuleID = 4 }, ItemChanged, false, true},
+		"severity":    {func(f *model.Finding) { f.Severity = model.SeverityLow }, ItemChanged, false, true},
+		"muted":       {func(f *model.Finding) { f.State = model.Muted }, ItemChanged, false, true},
+		"gone before": {func(f *model.Finding) { f.State = model.Fixed }, ItemReturned, false, true},
 	} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))
 		row := stood(&sightings[0], 1, 7, 5)
 		c.was(&row)
-		got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, nil)
+		got := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, nil)
 		change := ItemChange("")
 		if len(got.Updated) == 1 {
 			change = ItemUnchanged
@@ -76,10 +76,10 @@ func TestWhatIsAChange(t *testing.T) {
 			t.Errorf("%s: it is %q, %d unchanged, reported %v", name, change, got.Unchanged, got.Reported)
 		}
 	}
-	muted := with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Muted = true })
+	muted := with(matched("a.py", 1, "x"), func(r *model.Result) { r.Muted = true })
 	sightings := observe("semgrep", muted)
 	row := stood(&sightings[0], 1, 7, 5)
-	if got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, nil); len(got.Reported) > 0 {
+	if got := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, nil); len(got.Reported) > 0 {
 		t.Errorf("of what is muted %v is reported", got.Reported)
 	}
 }
@@ -88,18 +88,18 @@ func TestWhatIsAChange(t *testing.T) {
 // the ref has and of one that is new there.
 func TestProposedMutesHold(t *testing.T) {
 	for name, c := range map[string]struct {
-		here, onPrimary redoubt.State // 0: it is not there
+		here, onPrimary model.State // 0: it is not there
 		held            bool
 	}{
 		"nowhere":                  {0, 0, false},
-		"open here":                {redoubt.Unresolved, 0, false},
-		"muted here":               {redoubt.Muted, 0, true},
-		"open on the primary":      {0, redoubt.Unresolved, false},
-		"muted on the primary":     {0, redoubt.Muted, true},
-		"open here, muted there":   {redoubt.Unresolved, redoubt.Muted, true},
-		"muted here, open there":   {redoubt.Muted, redoubt.Unresolved, true},
-		"gone here, muted there":   {redoubt.Fixed, redoubt.Muted, true},
-		"gone here, unknown there": {redoubt.Fixed, 0, false},
+		"open here":                {model.Unresolved, 0, false},
+		"muted here":               {model.Muted, 0, true},
+		"open on the primary":      {0, model.Unresolved, false},
+		"muted on the primary":     {0, model.Muted, true},
+		"open here, muted there":   {model.Unresolved, model.Muted, true},
+		"muted here, open there":   {model.Muted, model.Unresolved, true},
+		"gone here, muted there":   {model.Fixed, model.Muted, true},
+		"gone here, unknown there": {model.Fixed, 0, false},
 	} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))
 		sightings[0].Proposed = true
@@ -108,17 +108,17 @@ func TestProposedMutesHold(t *testing.T) {
 		if c.here != 0 {
 			row := stood(&sightings[0], 1, 7, 5)
 			row.State = c.here
-			stored.Findings = []redoubt.Finding{row}
+			stored.Findings = []model.Finding{row}
 		} else if c.onPrimary != 0 {
-			stored.Known = map[redoubt.Identity]redoubt.Lineage{id: {ID: 7}}
+			stored.Known = map[model.Identity]model.Lineage{id: {ID: 7}}
 		}
 		if c.onPrimary != 0 {
 			there := stood(&sightings[0], 2, 7, 5)
 			there.Ref, there.State = "refs/heads/main", c.onPrimary
-			stored.beside.live = map[int64][]redoubt.Finding{7: {there}}
+			stored.beside.live = map[int64][]model.Finding{7: {there}}
 		}
 		got := planOf(t, stored, sightings, nil)
-		state := redoubt.State(0)
+		state := model.State(0)
 		switch {
 		case len(got.Added) == 1:
 			state = got.Added[0].State
@@ -128,7 +128,7 @@ func TestProposedMutesHold(t *testing.T) {
 			state = c.here
 		}
 		held, told := got.HeldMutes[id]
-		if !told || held != c.held || (state == redoubt.Muted) != c.held {
+		if !told || held != c.held || (state == model.Muted) != c.held {
 			t.Errorf("%s: it is %s, and held is %v", name, state, got.HeldMutes)
 		}
 	}
@@ -158,19 +158,19 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 		"of one beside it, on primary":      {is, "refs/heads/main", 8, true, true, false},
 		"of one beside it, that tells less": {less, "refs/heads/topic", 8, true, true, false},
 	} {
-		stored := Stored{Known: map[redoubt.Identity]redoubt.Lineage{}}
+		stored := Stored{Known: map[model.Identity]model.Lineage{}}
 		if c.of != 0 {
-			stored.Known[c.seen.Finding.Identity] = redoubt.Lineage{ID: c.of}
+			stored.Known[c.seen.Finding.Identity] = model.Lineage{ID: c.of}
 		}
 		p := planner{Facts: Facts{Ref: c.ref, Primary: "refs/heads/main"}, lineages: newJoiner(stored)}
-		p.beside.live = map[int64][]redoubt.Finding{7: {row}}
+		p.beside.live = map[int64][]model.Finding{7: {row}}
 		if c.apart {
 			beside := row
 			beside.ID, beside.LineageID = 2, 8
-			p.beside.live[8] = []redoubt.Finding{beside}
+			p.beside.live[8] = []model.Finding{beside}
 		}
 		p.link(&row, &c.seen)
-		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (redoubt.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {
+		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (model.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {
 			t.Errorf("%s: linked is %v", name, p.changes.Links)
 		}
 		if merged := len(p.lineages.merges()) == 1; merged != c.merged {
@@ -182,16 +182,16 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 // TestUntoldHashesStay: of an identity that stays, what its hashes are where the report
 // does not tell; what it tells counts, and another identity takes over nothing.
 func TestUntoldHashesStay(t *testing.T) {
-	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *redoubt.Result) {
+	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *model.Result) {
 		r.StartHash, r.EndHash, r.Location.EndLine = "s", "e", 9
 	}))[0]
-	told.Finding.PatternHash, told.Finding.EdgeHash = redoubt.Digest{3}, redoubt.Digest{4}
+	told.Finding.PatternHash, told.Finding.EdgeHash = model.Digest{3}, model.Digest{4}
 	untold := told
-	untold.Finding.PatternHash, untold.Finding.EdgeHash = redoubt.Digest{}, redoubt.Digest{}
+	untold.Finding.PatternHash, untold.Finding.EdgeHash = model.Digest{}, model.Digest{}
 	another := untold
 	another.Finding.Identity.Hash[0]++
 	row := stood(&told, 1, 7, 5)
-	row.PatternHash, row.EdgeHash = redoubt.Digest{1}, redoubt.Digest{2}
+	row.PatternHash, row.EdgeHash = model.Digest{1}, model.Digest{2}
 	p := &planner{}
 	for name, c := range map[string]struct {
 		seen Sighting
@@ -208,7 +208,7 @@ func TestUntoldHashesStay(t *testing.T) {
 func TestTheRepositoryIsContent(t *testing.T) {
 	sightings := observe("semgrep", matched("a.py", 1, "x"))
 	row := stood(&sightings[0], 1, 7, 5)
-	got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Links = weblink.New("https://github.com/acme/shop", "c1", "") })
+	got := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, func(f *Facts) { f.Links = weblink.New("https://github.com/acme/shop", "c1", "") })
 	if len(got.Updated) != 1 || got.Updated[0].Content == row.Content || got.Updated[0].Body == nil {
 		t.Errorf("it is %+v", got.Updated)
 	}
@@ -223,8 +223,8 @@ func TestServedRulesKeepTheirFindings(t *testing.T) {
 		was := matched("a.py", 1, "x")
 		was.Rule = &served
 		row := stood(&observe("semgrep", was)[0], 1, 7, 5)
-		again := with(was, func(r *redoubt.Result) { r.MatchBasedID, r.PatternHash = "eqeq with another text", "another" })
-		c := planOf(t, Stored{Findings: []redoubt.Finding{row}, Lineages: map[int64]redoubt.Lineage{7: {ID: 7}}}, observe("semgrep", again), nil)
+		again := with(was, func(r *model.Result) { r.MatchBasedID, r.PatternHash = "eqeq with another text", "another" })
+		c := planOf(t, Stored{Findings: []model.Finding{row}, Lineages: map[int64]model.Lineage{7: {ID: 7}}}, observe("semgrep", again), nil)
 		if got := fmt.Sprintf("%d added, %s", len(c.Added), c.Items[0].Change); got != want {
 			t.Errorf("version %d: %s, want %s", version, got, want)
 		}
@@ -234,18 +234,18 @@ func TestServedRulesKeepTheirFindings(t *testing.T) {
 // TestRelease: once a plan has encoded what sightings say, they let go of it where it
 // was asked for, but for what lineages are begun with.
 func TestRelease(t *testing.T) {
-	epss := &redoubt.EPSS{Score: 0.5}
+	epss := &model.EPSS{Score: 0.5}
 	for _, release := range []bool{false, true} {
 		known, fresh := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-		fresh.Code, fresh.DataFlow = "y == y", []redoubt.FlowStep{{Path: "b.py"}}
-		vulnerable := with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.EPSS = epss })
+		fresh.Code, fresh.DataFlow = "y == y", []model.FlowStep{{Path: "b.py"}}
+		vulnerable := with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.EPSS = epss })
 		sightings := observe("semgrep", known, fresh, vulnerable)
-		said := make([]*redoubt.Result, len(sightings))
+		said := make([]*model.Result, len(sightings))
 		for i := range sightings {
 			said[i] = sightings[i].Result
 		}
 		row := stood(&sightings[0], 1, 7, 5)
-		c := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Release = release })
+		c := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, func(f *Facts) { f.Release = release })
 		if len(c.Added) != 2 || len(c.Lineages) != 2 || c.Lineages[0].Annotations.EPSS != nil || c.Lineages[1].Annotations.EPSS != epss {
 			t.Fatalf("release %t: %d are added, in the lineages %+v", release, len(c.Added), c.Lineages)
 		}
@@ -262,8 +262,8 @@ func TestRelease(t *testing.T) {
 
 // TestJoinedLineagesTakeTheLinks that were made before they joined.
 func TestJoinedLineagesTakeTheLinks(t *testing.T) {
-	p := planner{lineages: newJoiner(Stored{Lineages: map[int64]redoubt.Lineage{7: {ID: 7}, 4: {ID: 4}}})}
-	p.changes.Links = []redoubt.IdentityLink{{LineageID: 7}}
+	p := planner{lineages: newJoiner(Stored{Lineages: map[int64]model.Lineage{7: {ID: 7}, 4: {ID: 4}}})}
+	p.changes.Links = []model.IdentityLink{{LineageID: 7}}
 	p.lineages.unite(7, 4)
 	p.finish(nil)
 	if got := p.changes.Links[0].LineageID; got != 4 {
@@ -274,12 +274,12 @@ func TestJoinedLineagesTakeTheLinks(t *testing.T) {
 // TestWhoReopens: the scan that brings a finding back, or the advisories, which no
 // scan stands for.
 func TestWhoReopens(t *testing.T) {
-	for scan, want := range map[int64]redoubt.Actor{3: {Kind: "scan", ID: "3", Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
+	for scan, want := range map[int64]model.Actor{3: {Kind: "scan", ID: "3", Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))
 		row := stood(&sightings[0], 1, 7, 5)
-		row.State = redoubt.Fixed
-		lineages := map[int64]redoubt.Lineage{7: {ID: 7, Triage: redoubt.Triage{State: redoubt.TriageFixing}}}
-		c := planOf(t, Stored{Findings: []redoubt.Finding{row}, Lineages: lineages}, sightings, func(f *Facts) { f.ScanID = scan })
+		row.State = model.Fixed
+		lineages := map[int64]model.Lineage{7: {ID: 7, Triage: model.Triage{State: model.TriageFixing}}}
+		c := planOf(t, Stored{Findings: []model.Finding{row}, Lineages: lineages}, sightings, func(f *Facts) { f.ScanID = scan })
 		if len(c.Triage) != 1 || c.Triage[0].By != want {
 			t.Errorf("scan %d: the trail is %+v", scan, c.Triage)
 		}

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // closedDecision is a finding that closes, and what was decided on it.
 type closedDecision struct {
-	row    *redoubt.Finding
-	triage redoubt.Triage
+	row    *model.Finding
+	triage model.Triage
 }
 
 // precedents holds, for each rule and file, the closed findings of the latest decision, by
@@ -19,7 +19,7 @@ type precedents map[place][]closedDecision
 
 // newPrecedents gathers those of the findings that close and that a person handled. What an
 // exception or a VEX statement decided, it decides on the new finding by itself.
-func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoubt.Triage) precedents {
+func newPrecedents(closing []*model.Finding, triage func(lineage int64) model.Triage) precedents {
 	out := precedents{}
 	for _, row := range closing {
 		d := closedDecision{row, triage(row.LineageID)}
@@ -64,13 +64,13 @@ func (p *planner) addPrecedent(ps precedents) {
 	if !ok || p.err != nil {
 		return
 	}
-	e := redoubt.FindingEvent{ScanID: p.ScanID, Kind: redoubt.EventPrecedent}
-	e.Detail, p.err = toJSON(redoubt.PrecedentOf(closed.row.ID, closed.triage))
+	e := model.FindingEvent{ScanID: p.ScanID, Kind: model.EventPrecedent}
+	e.Detail, p.err = toJSON(model.PrecedentOf(closed.row.ID, closed.triage))
 	p.changes.Precedents = append(p.changes.Precedents, newPrecedent{last, e})
 }
 
 // newPrecedent is the event of one of Added, by its place there.
 type newPrecedent struct {
 	added int
-	event redoubt.FindingEvent
+	event model.FindingEvent
 }

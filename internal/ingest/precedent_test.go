@@ -7,35 +7,35 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Lines are edited on which people had decided: the new findings inherit nothing,
 // and each names one old finding, by the latest decision, then the nearest line.
 func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
-	ignored := func(n int) redoubt.Triage {
-		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, At: day(n)}
+	ignored := func(n int) model.Triage {
+		return model.Triage{State: model.TriageIgnored, Reason: model.FalsePositive, At: day(n)}
 	}
-	group := func(results []redoubt.Result) []redoubt.Result {
+	group := func(results []model.Result) []model.Result {
 		for i := range results {
 			results[i].MatchBasedID, results[i].PatternHash = "exec_0", "exec_0"
 		}
 		return results
 	}
 	for name, test := range map[string]struct {
-		triage []redoubt.Triage // of the lines a, b and c
-		now    []redoubt.Result
+		triage []model.Triage // of the lines a, b and c
+		now    []model.Result
 		want   map[int]int // lines, now and then
 	}{
-		"edited":              {[]redoubt.Triage{ignored(1), {}, {}}, calls("new", "b", "c"), map[int]int{1: 1}},
-		"put above it":        {[]redoubt.Triage{ignored(1), {}, {}}, calls("new", "a", "b", "c"), map[int]int{}},
-		"nobody decided":      {[]redoubt.Triage{{}, {}, {State: redoubt.TriageReopened, At: day(1)}}, calls("new 1", "new 2", "new 3"), map[int]int{}},
-		"an exception did":    {[]redoubt.Triage{{State: redoubt.TriageIgnored, Automatic: true, At: day(1)}, {}, {}}, calls("new", "b", "c"), map[int]int{}},
-		"somebody is at it":   {[]redoubt.Triage{{}, {State: redoubt.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
-		"the latest decision": {[]redoubt.Triage{ignored(1), ignored(3), ignored(2)}, calls("new 1", "new 2", "new 3"), map[int]int{1: 2, 2: 2, 3: 2}},
-		"decided in bulk":     {[]redoubt.Triage{ignored(1), ignored(1), ignored(1)}, calls("new 1", "new 2", "new 3", "new 4"), map[int]int{1: 1, 2: 2, 3: 3, 4: 3}},
-		"another pattern":     {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new", "more")), map[int]int{1: 1, 2: 1}},
+		"edited":              {[]model.Triage{ignored(1), {}, {}}, calls("new", "b", "c"), map[int]int{1: 1}},
+		"put above it":        {[]model.Triage{ignored(1), {}, {}}, calls("new", "a", "b", "c"), map[int]int{}},
+		"nobody decided":      {[]model.Triage{{}, {}, {State: model.TriageReopened, At: day(1)}}, calls("new 1", "new 2", "new 3"), map[int]int{}},
+		"an exception did":    {[]model.Triage{{State: model.TriageIgnored, Automatic: true, At: day(1)}, {}, {}}, calls("new", "b", "c"), map[int]int{}},
+		"somebody is at it":   {[]model.Triage{{}, {State: model.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
+		"the latest decision": {[]model.Triage{ignored(1), ignored(3), ignored(2)}, calls("new 1", "new 2", "new 3"), map[int]int{1: 2, 2: 2, 3: 2}},
+		"decided in bulk":     {[]model.Triage{ignored(1), ignored(1), ignored(1)}, calls("new 1", "new 2", "new 3", "new 4"), map[int]int{1: 1, 2: 2, 3: 3, 4: 3}},
+		"another pattern":     {[]model.Triage{ignored(1), {}, {}}, group(calls("new", "more")), map[int]int{1: 1, 2: 1}},
 	} {
 		m := newMemory()
 		apply(t, m, full(calls("a", "b", "c")...))
@@ -50,10 +50,10 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 		apply(t, m, upload(full(test.now...), func(u *Upload) { u.Commit = "c2" }))
 		got := map[int]int{}
 		for _, e := range m.events {
-			if e.Kind != redoubt.EventPrecedent {
+			if e.Kind != model.EventPrecedent {
 				continue
 			}
-			var p redoubt.Precedent
+			var p model.Precedent
 			if err := json.Unmarshal([]byte(e.Detail), &p); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 			if d := test.triage[before-1]; p.State != d.State.String() || !p.At.Equal(d.At) || (p.Reason != "") != (d.Reason != 0) {
 				t.Errorf("%s: the precedent of line %d is %+v", name, row.Line, p)
 			}
-			if s := m.lineages[row.LineageID].Triage.State; s != redoubt.TriageUntriaged {
+			if s := m.lineages[row.LineageID].Triage.State; s != model.TriageUntriaged {
 				t.Errorf("%s: the new finding of line %d is %s", name, row.Line, s)
 			}
 			if got[row.Line] != 0 {

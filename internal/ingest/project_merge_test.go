@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -31,10 +31,10 @@ func TestAScanOfAMergedProject(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			var events []redoubt.TriageEvent
-			err = tx.SupplyChainFindings(ctx, old.ID, "refs/heads/main", func(f redoubt.IndexedFinding, _ redoubt.Rule, l redoubt.Lineage) error {
-				after := redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor}
-				events = append(events, redoubt.TriageEvent{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after})
+			var events []model.TriageEvent
+			err = tx.SupplyChainFindings(ctx, old.ID, "refs/heads/main", func(f model.IndexedFinding, _ model.Rule, l model.Lineage) error {
+				after := model.Triage{State: model.TriageFixing, At: tx.Now(), By: storetest.Actor}
+				events = append(events, model.TriageEvent{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after})
 				return nil
 			})
 			if err != nil {

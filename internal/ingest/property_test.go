@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 var (
 	allPaths = []string{"a.py", "lib/a.py", "src/lib/a.py", "b.py", "c.py"}
 	allRules = []string{"r1", "r2", "r3", "lib.r1"}
-	rulesBy  = map[string]*redoubt.Rule{}
+	rulesBy  = map[string]*model.Rule{}
 )
 
 // A hundred histories would miss much: joined lineages need several steps. They are the same ones in
@@ -36,25 +36,25 @@ func TestMain(m *testing.M) {
 
 func init() {
 	for _, name := range allRules {
-		rulesBy[name] = &redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+		rulesBy[name] = &model.Rule{Name: name, IssueType: model.SAST, Severity: model.SeverityHigh}
 	}
 }
 
 // drawUpload scans a tree, in one of the many ways.
 func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
-	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool")}
+	r := &model.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool")}
 	telling := []int{tellsAll, tellsAll, tellsNoPattern, tellsLittle}
 	if tr.coded {
 		telling = telling[:3]
 	}
 	r.Results = tr.results(rapid.SampledFrom(telling).Draw(t, "telling"))
-	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Report: r}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Report: r}
 	u.Category = rapid.SampledFrom([]string{"", "", "", "ios"}).Draw(t, "category")
 	u.Commit = rapid.SampledFrom([]string{"", "", "c1", "c2", "c3"}).Draw(t, "commit")
 	u.Full = rapid.IntRange(0, 3).Draw(t, "full") > 0
 	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
 	if r.HidesMuted = rapid.IntRange(0, 3).Draw(t, "hides") == 0; r.HidesMuted {
-		r.Results = slices.DeleteFunc(r.Results, func(r redoubt.Result) bool { return r.Muted })
+		r.Results = slices.DeleteFunc(r.Results, func(r model.Result) bool { return r.Muted })
 	}
 	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
 	if rapid.Bool().Draw(t, "tells rules") {
@@ -72,7 +72,7 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	if rapid.IntRange(0, 3).Draw(t, "policy") == 0 {
 		u.OutOfPolicy = func(rule, path string) bool { return rule == "r3" || path == "c.py" }
 		if rapid.IntRange(0, 2).Draw(t, "served") > 0 { // the scanner does as the policy says
-			r.Results = slices.DeleteFunc(r.Results, func(r redoubt.Result) bool { return u.OutOfPolicy(r.Rule.Name, r.Path) })
+			r.Results = slices.DeleteFunc(r.Results, func(r model.Result) bool { return u.OutOfPolicy(r.Rule.Name, r.Path) })
 		}
 	}
 	if rapid.Bool().Draw(t, "tells start") {
@@ -146,8 +146,8 @@ func TestMovedFilesAreFollowed(t *testing.T) {
 		c := newTruth(t, true)
 		scan := func() {
 			c.tick()
-			report := &redoubt.Report{Tool: "semgrep", Results: tr.results(tellsAll)}
-			c.upload(Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true, Report: report})
+			report := &model.Report{Tool: "semgrep", Results: tr.results(tellsAll)}
+			c.upload(Upload{Project: model.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true, Report: report})
 		}
 		for range 4 {
 			tr.edit(t)
@@ -184,7 +184,7 @@ func TestSourcesCommute(t *testing.T) {
 				u.Report.Results = slices.Clone(u.Report.Results)
 				for i := range u.Report.Results {
 					r := &u.Report.Results[i]
-					r.Rule, r.MatchBasedID = &redoubt.Rule{Name: "bandit." + r.Rule.Name, IssueType: redoubt.SAST}, ""
+					r.Rule, r.MatchBasedID = &model.Rule{Name: "bandit." + r.Rule.Name, IssueType: model.SAST}, ""
 				}
 			}
 			for _, m := range []*memory{all, one} {
@@ -240,15 +240,15 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 		for i := range results {
 			results[i].Message += fmt.Sprintf(" (line %d)", results[i].Location.Line)
 		}
-		before, _ := Observe(&redoubt.Report{Tool: "bandit", Results: results})
-		after, _ := Observe(&redoubt.Report{Tool: "bandit", Results: moved})
+		before, _ := Observe(&model.Report{Tool: "bandit", Results: results})
+		after, _ := Observe(&model.Report{Tool: "bandit", Results: moved})
 		if diff := cmp.Diff(identities(before), identities(after)); diff != "" {
 			t.Fatalf("identities before and after (-before +after):\n%s", diff)
 		}
 	})
 }
 
-func identities(sightings []Sighting) (out []redoubt.Identity) {
+func identities(sightings []Sighting) (out []model.Identity) {
 	for i := range sightings {
 		out = append(out, sightings[i].Finding.Identity)
 	}
@@ -359,7 +359,7 @@ func statuses(t *rapid.T, uploads []Upload) (out []string) {
 	}
 	for _, f := range m.rows {
 		if live(f.State) {
-			out = append(out, fmt.Sprint(f.RuleName, " ", f.Path, ":", f.Line, " ", redoubt.StatusOf(f.State, m.lineages[f.LineageID].Triage.State)))
+			out = append(out, fmt.Sprint(f.RuleName, " ", f.Path, ":", f.Line, " ", model.StatusOf(f.State, m.lineages[f.LineageID].Triage.State)))
 		}
 	}
 	slices.Sort(out)

@@ -6,30 +6,30 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // align pairs live findings with results. A diff scan does not list what is gone, so it
 // moves no file, and it transfers no decision to or from results without code.
 func (stored *Stored) align(a *alignment, facts Facts) (err error) {
-	decided := func(row *redoubt.Finding) bool {
+	decided := func(row *model.Finding) bool {
 		return !facts.Scope.Full && triageWeight(stored.Lineages[row.LineageID].Triage) > 0
 	}
-	rows := make(map[redoubt.Identity]bool, len(stored.Findings))
+	rows := make(map[model.Identity]bool, len(stored.Findings))
 	for i := range stored.Findings {
 		rows[stored.Findings[i].Identity] = true
 	}
 	a.bodies, a.served, a.decided = stored.Bodies, servedRules(facts.RuleIDs), decided
-	a.owned = func(id redoubt.Identity) bool { return rows[id] || stored.Known[id].ID != 0 }
+	a.owned = func(id model.Identity) bool { return rows[id] || stored.Known[id].ID != 0 }
 	pairs, err := a.pairs()
 	stored.pairs = slices.DeleteFunc(pairs, func(k pair) bool {
-		return decided(k.row) && (k.sighting.blind || k.row.CodeHash == redoubt.Digest{} && k.row.Identity.Kind == redoubt.IdentityOwn)
+		return decided(k.row) && (k.sighting.blind || k.row.CodeHash == model.Digest{} && k.row.Identity.Kind == model.IdentityOwn)
 	})
 	return err
 }
 
 // servedRules are the ids of the rules of a report whose text is known, by name.
-func servedRules(ids map[*redoubt.Rule]int64) map[string]int64 {
+func servedRules(ids map[*model.Rule]int64) map[string]int64 {
 	out := map[string]int64{}
 	for rule, id := range ids {
 		if rule.Version > 0 {
@@ -41,15 +41,15 @@ func servedRules(ids map[*redoubt.Rule]int64) map[string]int64 {
 
 // recognise pairs the remaining results with closed findings of the same identity, and with
 // findings whose lineage has the identity: they returned, or were followed on another ref.
-func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair) {
-	absent := map[int64][]*redoubt.Finding{}
+func (p *planner) recognise(rows []model.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair) {
+	absent := map[int64][]*model.Finding{}
 	for i := range rows {
 		if row := &rows[i]; !seen[row.ID] {
 			absent[row.LineageID] = append(absent[row.LineageID], row)
 		}
 	}
 	taken := map[int64]bool{}
-	take := func(row *redoubt.Finding, s *Sighting) {
+	take := func(row *model.Finding, s *Sighting) {
 		taken[row.ID] = true
 		known = append(known, pair{row: row, sighting: s})
 	}
@@ -62,7 +62,7 @@ func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen 
 		}
 	}
 	for _, s := range others {
-		var best *redoubt.Finding
+		var best *model.Finding
 		for _, row := range absent[p.lineages.of(s.Finding.Identity)] {
 			if !taken[row.ID] && p.Scope.mayBeSame(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
 				best = row
@@ -78,13 +78,13 @@ func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen 
 // mayBeSame reports whether a row that the scan did not see under its own identity
 // may be what it saw under another one of the lineage: the row is closed, or
 // would be, or lies where the sighting does.
-func (s Scope) mayBeSame(row, sighting *redoubt.Finding) bool {
-	return !live(row.State) || s.absentState(row) == redoubt.Fixed ||
+func (s Scope) mayBeSame(row, sighting *model.Finding) bool {
+	return !live(row.State) || s.absentState(row) == model.Fixed ||
 		row.Path == sighting.Path && (s.Full || row.RuleName == sighting.RuleName)
 }
 
 // closer prefers the live row, then the one on the path, then the older one.
-func closer(row, best *redoubt.Finding, path string) bool {
+func closer(row, best *model.Finding, path string) bool {
 	if live(row.State) != live(best.State) {
 		return live(row.State)
 	}
@@ -93,19 +93,19 @@ func closer(row, best *redoubt.Finding, path string) bool {
 
 // freshIdentity makes an identity that no finding has: for a result without code, or one
 // whose identity belongs to another finding.
-func (p *planner) freshIdentity(kind redoubt.IdentityKind) redoubt.Identity {
+func (p *planner) freshIdentity(kind model.IdentityKind) model.Identity {
 	var d digester
 	p.fresh++
-	return redoubt.NumberedIdentity(kind, d.start("fresh 1").str(p.Ref, p.Source).num(p.ScanID, p.Now.UnixMicro()).sum(), p.fresh)
+	return model.NumberedIdentity(kind, d.start("fresh 1").str(p.Ref, p.Source).num(p.ScanID, p.Now.UnixMicro()).sum(), p.fresh)
 }
 
 // detailLevel ranks how much is known of a finding: nothing of its code, its code, or
 // the scanner's own match_based_id beside it.
-func detailLevel(f *redoubt.Finding) int {
+func detailLevel(f *model.Finding) int {
 	switch {
-	case f.Identity.Kind == redoubt.IdentityMatchBased && f.CodeHash != (redoubt.Digest{}):
+	case f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{}):
 		return 2
-	case f.CodeHash == (redoubt.Digest{}), f.Identity.Kind == redoubt.IdentityDependency:
+	case f.CodeHash == (model.Digest{}), f.Identity.Kind == model.IdentityDependency:
 		return 0
 	}
 	return 1
@@ -113,7 +113,7 @@ func detailLevel(f *redoubt.Finding) int {
 
 // otherRule reports whether the rule of a finding changed: its name, or its text, which
 // only the scanner's own ids include.
-func otherRule(row, f *redoubt.Finding) bool {
+func otherRule(row, f *model.Finding) bool {
 	if detailLevel(f) != detailLevel(row) {
 		return false
 	}
@@ -122,14 +122,14 @@ func otherRule(row, f *redoubt.Finding) bool {
 
 // keepDetails lets a finding keep what a sighting that tells less does not tell, and
 // returns body and evidence where the sighting changes them.
-func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
+func (p *planner) keepDetails(row, next *model.Finding, s *Sighting) (w model.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
 	next.EdgeHash = row.EdgeHash
 	if next.Content == row.Content {
 		return w
 	}
 	was := p.bodies[row.ID]
-	var body redoubt.Body
+	var body model.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", was.Body), &body); err != nil {
 		p.err = fmt.Errorf("the body of finding %d: %w", row.ID, err)
 		return w
@@ -145,7 +145,7 @@ func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoub
 	}
 	if bytes.Equal(w.Body, was.Body) {
 		next.Content = row.Content
-		return redoubt.FindingWrite{}
+		return model.FindingWrite{}
 	}
 	w.Evidence = was.Evidence
 	return w

@@ -6,16 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // silent is a result as Semgrep's JSON has it where nobody is logged in.
-func silent(path string, line int) redoubt.Result {
+func silent(path string, line int) model.Result {
 	return result(eqeq, path, line, "")
 }
 
 // only returns the one row that there is.
-func only(t *testing.T, m *memory) *redoubt.FindingWrite {
+func only(t *testing.T, m *memory) *model.FindingWrite {
 	t.Helper()
 	if len(m.rows) != 1 {
 		t.Fatalf("there are %d rows, want 1", len(m.rows))
@@ -62,14 +62,14 @@ func TestReportThatTellsMore(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(silent("a.py", 3), silent("a.py", 9)))
 	for _, l := range m.lineages {
-		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+		l.Triage = model.Triage{State: model.TriageIgnored}
 	}
 	sum := apply(t, m, full(matched("a.py", 4, "x"), matched("a.py", 10, "y")))
 	if sum.Changed != 2 || sum.New+sum.Closed+sum.Moved != 0 || len(m.events) != 0 {
 		t.Fatalf("%+v, events %v", sum, m.events)
 	}
 	for _, row := range m.rows {
-		if row.Identity.Kind != redoubt.IdentityMatchBased || m.lineages[row.LineageID].Triage.State != redoubt.TriageIgnored {
+		if row.Identity.Kind != model.IdentityMatchBased || m.lineages[row.LineageID].Triage.State != model.TriageIgnored {
 			t.Errorf("%+v", row.Finding)
 		}
 	}
@@ -144,8 +144,8 @@ func TestPatternHashStays(t *testing.T) {
 
 // A file that moved between two reports of which one does not tell patterns.
 func TestMoveWithoutPattern(t *testing.T) {
-	without := func(r redoubt.Result) redoubt.Result { r.PatternHash = ""; return r }
-	for _, pair := range [][2]redoubt.Result{
+	without := func(r model.Result) model.Result { r.PatternHash = ""; return r }
+	for _, pair := range [][2]model.Result{
 		{matched("app/a.py", 3, "x"), without(matched("lib/app/a.py", 3, "x"))},
 		{without(matched("app/a.py", 3, "x")), matched("lib/app/a.py", 3, "x")},
 	} {
@@ -160,7 +160,7 @@ func TestMoveWithoutPattern(t *testing.T) {
 // A rule that is loaded from another folder is the same, also where the report
 // names the rules that ran; one of another name is not.
 func TestRuleFromAnotherFolder(t *testing.T) {
-	named := func(name string) redoubt.Result {
+	named := func(name string) model.Result {
 		r := matched("a.py", 3, "x")
 		rule := *eqeq
 		rule.Name = name
@@ -191,11 +191,11 @@ func TestReportThatHidesMuted(t *testing.T) {
 	for name, test := range map[string]struct {
 		searched []string
 		hides    bool
-		want     redoubt.State
+		want     model.State
 	}{
-		"hidden":                   {[]string{"a.py"}, true, redoubt.Muted},
-		"told":                     {[]string{"a.py"}, false, redoubt.Fixed},
-		"hidden, the file is gone": {[]string{"b.py"}, true, redoubt.Fixed},
+		"hidden":                   {[]string{"a.py"}, true, model.Muted},
+		"told":                     {[]string{"a.py"}, false, model.Fixed},
+		"hidden, the file is gone": {[]string{"b.py"}, true, model.Fixed},
 	} {
 		m := newMemory()
 		apply(t, m, full(muted))
@@ -214,8 +214,8 @@ func TestSecretOfARuleFromAFolder(t *testing.T) {
 	scanned, imported := secret("a.py", 1, 1), secret("a.py", 1, 1)
 	rule := *imported.Rule
 	rule.Name = "folder.rules." + rule.Name
-	imported.Rule, imported.Secret.Value = &rule, redoubt.Digest{9}
-	for name, reports := range map[string][]redoubt.Result{
+	imported.Rule, imported.Secret.Value = &rule, model.Digest{9}
+	for name, reports := range map[string][]model.Result{
 		"scan first": {scanned, imported, scanned}, "import first": {imported, scanned, imported},
 	} {
 		m := newMemory()
@@ -232,7 +232,7 @@ func TestSecretOfARuleFromAFolder(t *testing.T) {
 // A secret whose line was edited is the same secret, where it is told.
 func TestSecretOnAnEditedLine(t *testing.T) {
 	before, after, other := secret("a.py", 1, 1), secret("a.py", 4, 2), secret("a.py", 4, 3)
-	before.Secret.Value, after.Secret.Value, other.Secret.Value = redoubt.Digest{9}, redoubt.Digest{9}, redoubt.Digest{8}
+	before.Secret.Value, after.Secret.Value, other.Secret.Value = model.Digest{9}, model.Digest{9}, model.Digest{8}
 	m := newMemory()
 	apply(t, m, full(before))
 	id := only(t, m).ID
@@ -246,9 +246,9 @@ func TestSecretOnAnEditedLine(t *testing.T) {
 
 // A changed password is a new finding, even if only its keyed hash differs.
 func TestAnotherPasswordInCode(t *testing.T) {
-	password := func(path, key string) redoubt.Result {
-		return with(matched(path, 3, key), func(r *redoubt.Result) {
-			r.CodeHash, r.CodeKey, r.Code = "", redoubt.CodeDigest(key), `password = "`+redoubt.Redacted+`"`
+	password := func(path, key string) model.Result {
+		return with(matched(path, 3, key), func(r *model.Result) {
+			r.CodeHash, r.CodeKey, r.Code = "", model.CodeDigest(key), `password = "`+model.Redacted+`"`
 		})
 	}
 	for _, path := range []string{"app/a.py", "lib/app/a.py"} {
@@ -263,7 +263,7 @@ func TestAnotherPasswordInCode(t *testing.T) {
 // What matched is the same in another statement, and other code of the same length is not, though the
 // rule binds metavariables.
 func TestAnEditAroundAMatch(t *testing.T) {
-	at := func(line string) redoubt.Result {
+	at := func(line string) model.Result {
 		r := result(eqeq, "a.js", 3, line)
 		r.Binds = true
 		r.Location.EndLine, r.Location.Column = 3, strings.Index(line, "eval")+1
@@ -283,7 +283,7 @@ func TestAnEditAroundAMatch(t *testing.T) {
 // A fingerprint of the tool, as CodeQL's primaryLocationLineHash, counts as code: findings keep their ids when
 // lines shift, and when their file gets another name.
 func TestAFingerprintCountsAsCode(t *testing.T) {
-	at := func(path string, line int, fingerprints ...string) (out []redoubt.Result) {
+	at := func(path string, line int, fingerprints ...string) (out []model.Result) {
 		for i, f := range fingerprints {
 			r := result(eqeq, path, line+i, "")
 			r.Fingerprint = f
@@ -294,7 +294,7 @@ func TestAFingerprintCountsAsCode(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(at("a.js", 1, "x:1", "y:1", "z:1")...))
 	for _, step := range []struct {
-		results []redoubt.Result
+		results []model.Result
 		added   int
 	}{
 		{at("a.js", 5, "x:1", "y:1", "z:1"), 0},

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // recorded reads what a real semgrep ci 1.180.0 uploaded.
-func recorded(t *testing.T, name string) *redoubt.Report {
+func recorded(t *testing.T, name string) *model.Report {
 	t.Helper()
 	type finding struct {
 		Rule         string `json:"check_id"`
@@ -45,15 +45,15 @@ func recorded(t *testing.T, name string) *redoubt.Report {
 	if err := json.Unmarshal(data, &sent); err != nil {
 		t.Fatal(err)
 	}
-	report := &redoubt.Report{Tool: "semgrep", RulesRun: sent.Rules, Searched: sent.Searched, Skipped: sent.Skipped}
+	report := &model.Report{Tool: "semgrep", RulesRun: sent.Rules, Searched: sent.Searched, Skipped: sent.Skipped}
 	for i, f := range append(sent.Findings, sent.Ignores...) {
-		r := redoubt.Result{
-			Rule: &redoubt.Rule{Name: f.Rule, IssueType: redoubt.SAST}, Path: f.Path, Location: redoubt.Location{Line: f.Line},
+		r := model.Result{
+			Rule: &model.Rule{Name: f.Rule, IssueType: model.SAST}, Path: f.Path, Location: model.Location{Line: f.Line},
 			MatchBasedID: f.MatchBasedID, CodeHash: f.Hashes.Code, PatternHash: f.Hashes.Pattern, Muted: i >= len(sent.Findings),
 		}
 		if f.SCA != nil {
 			found := f.SCA.Match.Found
-			r.Dependency = &redoubt.Vulnerable{Ecosystem: found.Ecosystem, Package: found.Package, Version: found.Version, Lockfile: f.SCA.Match.Lockfile}
+			r.Dependency = &model.Vulnerable{Ecosystem: found.Ecosystem, Package: found.Package, Version: found.Version, Lockfile: f.SCA.Match.Lockfile}
 		}
 		report.Results = append(report.Results, r)
 	}
@@ -65,7 +65,7 @@ func recorded(t *testing.T, name string) *redoubt.Report {
 func TestRecordedRun(t *testing.T) {
 	m := newMemory()
 	send := func(name, ref string, full bool) map[ItemChange][]string {
-		sum := apply(t, m, Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: ref, Commit: name, Full: full, Report: recorded(t, name)})
+		sum := apply(t, m, Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Commit: name, Full: full, Report: recorded(t, name)})
 		out := map[ItemChange][]string{}
 		for _, item := range sum.Items {
 			out[item.Change] = append(out[item.Change], item.Rule+" "+item.Path)

@@ -5,20 +5,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestReleaseStoresTheSame applies uploads that begin, move, change and close
 // findings, and lets go of the results of one of two stores' as they are planned.
 func TestReleaseStoresTheSame(t *testing.T) {
-	uploads := func() [][]redoubt.Result {
-		scored := with(vulnerable("a", "1"), func(r *redoubt.Result) { r.Dependency.EPSS = &redoubt.EPSS{Score: 0.5, Percentile: 0.9} })
-		shown := with(matched("a.py", 1, "x"), func(r *redoubt.Result) {
-			r.Code, r.DataFlow = "x == x", []redoubt.FlowStep{{Path: "b.py", Content: "x"}}
+	uploads := func() [][]model.Result {
+		scored := with(vulnerable("a", "1"), func(r *model.Result) { r.Dependency.EPSS = &model.EPSS{Score: 0.5, Percentile: 0.9} })
+		shown := with(matched("a.py", 1, "x"), func(r *model.Result) {
+			r.Code, r.DataFlow = "x == x", []model.FlowStep{{Path: "b.py", Content: "x"}}
 		})
-		return [][]redoubt.Result{
+		return [][]model.Result{
 			{shown, matched("a.py", 5, "y"), scored, secret("c.py", 1, 1)},
-			{with(shown, func(r *redoubt.Result) { r.Path, r.Message = "moved.py", "another" }), matched("a.py", 6, "y"), matched("a.py", 9, "z"), scored, vulnerable("b", "1")},
+			{with(shown, func(r *model.Result) { r.Path, r.Message = "moved.py", "another" }), matched("a.py", 6, "y"), matched("a.py", 9, "z"), scored, vulnerable("b", "1")},
 		}
 	}
 	keeping, releasing := newMemory(), newMemory()

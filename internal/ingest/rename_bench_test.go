@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -14,8 +14,8 @@ import (
 type noExceptions struct{}
 
 func (noExceptions) Reevaluate(context.Context, []int64) error { return nil }
-func (noExceptions) PutVEX(context.Context, redoubt.VEXUpload) ([]redoubt.VEXReceipt, redoubt.Refusals, error) {
-	return nil, redoubt.Refusals{}, nil
+func (noExceptions) PutVEX(context.Context, model.VEXUpload) ([]model.VEXReceipt, model.Refusals, error) {
+	return nil, model.Refusals{}, nil
 }
 
 // BenchmarkApplyRenamed renames a file with many equal findings on a branch, and then
@@ -26,7 +26,7 @@ func BenchmarkApplyRenamed(b *testing.B) {
 			s := storetest.New(b, storetest.Engines[0])
 			d := storetest.Deployment(b, s)
 			send := func(ref, path string) {
-				results := make([]redoubt.Result, n)
+				results := make([]model.Result, n)
 				for i := range results {
 					r := result(eqeq, path, i+1, "")
 					r.MatchBasedID, r.CodeHash, r.PatternHash = fmt.Sprintf("%s_%d", path, i), "same", "same"

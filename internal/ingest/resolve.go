@@ -3,7 +3,7 @@ package ingest
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // resolve tells of a report that is recorded only what its findings are, as of one that
@@ -21,18 +21,18 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 }
 
 // became notes as what a sighting is stored, where the report names it otherwise.
-func (p *planner) became(s *Sighting, is *redoubt.Finding) {
+func (p *planner) became(s *Sighting, is *model.Finding) {
 	if s.Finding.Identity == is.Identity {
 		return
 	}
 	if p.changes.Became == nil {
-		p.changes.Became = map[redoubt.Identity]redoubt.KnownAs{}
+		p.changes.Became = map[model.Identity]model.KnownAs{}
 	}
-	p.changes.Became[s.Finding.Identity] = redoubt.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
+	p.changes.Became[s.Finding.Identity] = model.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
 }
 
 // stored are the findings of the source on the ref.
-func (u *Upload) stored(ctx context.Context, s Store, projectID int64) ([]redoubt.Finding, error) {
+func (u *Upload) stored(ctx context.Context, s Store, projectID int64) ([]model.Finding, error) {
 	if u.rows != nil {
 		return u.rows, nil
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // beside is what is known of lineages that a plan may join or have to part: the
 // live findings that they have on all refs.
 type beside struct {
-	live map[int64][]redoubt.Finding
+	live map[int64][]model.Finding
 	// linked holds the lineages of identities that contend for one.
-	linked map[redoubt.Identity]redoubt.Lineage
+	linked map[model.Identity]model.Lineage
 }
 
 // apart reports whether two lineages, or what was joined to them by now, stand side by
@@ -23,14 +23,14 @@ func (p *planner) apart(x, y int64) bool {
 	if p.lineages.root(x) == p.lineages.root(y) {
 		return false
 	}
-	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g redoubt.Finding) bool { return f.Source == g.Source })
+	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g model.Finding) bool { return f.Source == g.Source })
 }
 
 // together reports whether one ref has findings of which one is in one of the first
 // lineages, the other in one of the second, both were seen by scans of all, and
 // something holds. It takes as long as both have findings.
-func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) bool {
-	at := map[string][]redoubt.Finding{}
+func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bool {
+	at := map[string][]model.Finding{}
 	for _, x := range xs {
 		for _, f := range b.live[x] {
 			if f.SeenByFull {
@@ -40,7 +40,7 @@ func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) 
 	}
 	for _, y := range ys {
 		for _, g := range b.live[y] {
-			if g.SeenByFull && slices.ContainsFunc(at[g.Ref], func(f redoubt.Finding) bool { return holds(f, g) }) {
+			if g.SeenByFull && slices.ContainsFunc(at[g.Ref], func(f model.Finding) bool { return holds(f, g) }) {
 				return true
 			}
 		}
@@ -68,13 +68,13 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 // findings on the ref, and the identities that they have there. With known it also returns
 // those of identities that are new to the ref, which the primary branch may have elsewhere;
 // with rows those of its findings, which may be muted on the primary branch.
-func (stored *Stored) contended(sightings []Sighting, known, rows bool) (lineages []int64, identities []redoubt.Identity) {
-	wanted, has := map[int64]bool{}, map[int64][]redoubt.Identity{}
-	hold := func(lineage int64, id redoubt.Identity, want bool) {
+func (stored *Stored) contended(sightings []Sighting, known, rows bool) (lineages []int64, identities []model.Identity) {
+	wanted, has := map[int64]bool{}, map[int64][]model.Identity{}
+	hold := func(lineage int64, id model.Identity, want bool) {
 		has[lineage] = append(has[lineage], id)
 		wanted[lineage] = wanted[lineage] || want || len(has[lineage]) > 1
 	}
-	reported := make(map[redoubt.Identity]bool, len(sightings))
+	reported := make(map[model.Identity]bool, len(sightings))
 	for i := range sightings {
 		id := sightings[i].Finding.Identity
 		if reported[id] = true; stored.Known[id].ID != 0 {
@@ -111,11 +111,11 @@ func sortedKeys(set map[int64]bool) []int64 {
 // entry is a live finding of the ref as the plan leaves it, by its place among
 // Updated and Added; -1 where it is in neither.
 type entry struct {
-	identity       redoubt.Identity
+	identity       model.Identity
 	path           string
 	supply         bool // it is about a dependency
 	lineage        int64
-	row            *redoubt.Finding
+	row            *model.Finding
 	updated, added int
 }
 
@@ -124,7 +124,7 @@ type entry struct {
 // decided on (semantics §5). What the primary branch has stays, else what was there first.
 // The others go to the lineage that holds their identity, if that is not here, else to one
 // of their own.
-func (p *planner) splitLineages(rows []redoubt.Finding) {
+func (p *planner) splitLineages(rows []model.Finding) {
 	entries := p.liveEntries(rows)
 	here := make(map[int64]int, len(entries))
 	for _, e := range entries {
@@ -156,8 +156,8 @@ func (p *planner) splitLineages(rows []redoubt.Finding) {
 
 // onPrimary has what the primary branch has of lineages, by this source; nothing
 // for a scan of that itself.
-func (p *planner) onPrimary() map[int64][]redoubt.Finding {
-	out := map[int64][]redoubt.Finding{}
+func (p *planner) onPrimary() map[int64][]model.Finding {
+	out := map[int64][]model.Finding{}
 	for lineage, list := range p.beside.live {
 		for _, f := range list {
 			if f.Ref == p.Primary && f.Source == p.Source && p.Ref != p.Primary {
@@ -171,13 +171,13 @@ func (p *planner) onPrimary() map[int64][]redoubt.Finding {
 // isCopyOf reports whether the primary branch has the lineage elsewhere and not
 // here. That is a copy, as far as a diff scan knows, which does not tell that
 // anything is gone.
-func (e entry) isCopyOf(primary []redoubt.Finding) bool {
-	return len(primary) > 0 && !slices.ContainsFunc(primary, func(f redoubt.Finding) bool { return f.Identity == e.identity || f.Path == e.path })
+func (e entry) isCopyOf(primary []model.Finding) bool {
+	return len(primary) > 0 && !slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity || f.Path == e.path })
 }
 
 // liveEntries lists what is live on the ref once the plan is carried out: rows in
 // their order, then what is new.
-func (p *planner) liveEntries(rows []redoubt.Finding) []entry {
+func (p *planner) liveEntries(rows []model.Finding) []entry {
 	updated := make(map[int64]int, len(p.changes.Updated))
 	for i := range p.changes.Updated {
 		updated[p.changes.Updated[i].ID] = i
@@ -189,21 +189,21 @@ func (p *planner) liveEntries(rows []redoubt.Finding) []entry {
 			f, at = &p.changes.Updated[u].Finding, u
 		}
 		if live(f.State) {
-			entries = append(entries, entry{f.Identity, f.Path, f.IssueType == redoubt.SCA, p.lineages.root(f.LineageID), &rows[i], at, -1})
+			entries = append(entries, entry{f.Identity, f.Path, f.IssueType == model.SCA, p.lineages.root(f.LineageID), &rows[i], at, -1})
 		}
 	}
 	for i := range p.changes.Added {
 		f := &p.changes.Added[i].Finding
-		entries = append(entries, entry{f.Identity, f.Path, f.IssueType == redoubt.SCA, f.LineageID, nil, -1, i})
+		entries = append(entries, entry{f.Identity, f.Path, f.IssueType == model.SCA, f.LineageID, nil, -1, i})
 	}
 	return entries
 }
 
 // original is the finding of a lineage that stays: what the primary branch has, else the
 // first.
-func original(crowd []entry, primary []redoubt.Finding) entry {
+func original(crowd []entry, primary []model.Finding) entry {
 	for _, e := range crowd {
-		if slices.ContainsFunc(primary, func(f redoubt.Finding) bool { return f.Identity == e.identity }) {
+		if slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity }) {
 			return e
 		}
 	}
@@ -239,7 +239,7 @@ func (p *planner) part(e entry, here map[int64]int) {
 	default:
 		next := *e.row
 		next.LineageID = to
-		p.changes.Updated = append(p.changes.Updated, redoubt.FindingWrite{Finding: next})
+		p.changes.Updated = append(p.changes.Updated, model.FindingWrite{Finding: next})
 	}
 	p.reopenCopy(e)
 }
@@ -247,7 +247,7 @@ func (p *planner) part(e entry, here map[int64]int) {
 // copied is the event of a finding that proves to be a copy, of a stored finding or,
 // by its place, one of Added.
 type copied struct {
-	event redoubt.FindingEvent
+	event model.FindingEvent
 	of    int64
 	added int
 }
@@ -263,7 +263,7 @@ func (p *planner) addCopied(e, stays entry) {
 	if e.row == nil {
 		return
 	}
-	c := copied{event: redoubt.FindingEvent{FindingID: e.row.ID, ScanID: p.ScanID, Kind: redoubt.EventCopied}, added: stays.added}
+	c := copied{event: model.FindingEvent{FindingID: e.row.ID, ScanID: p.ScanID, Kind: model.EventCopied}, added: stays.added}
 	if stays.row != nil {
 		c.of = stays.row.ID
 	}
@@ -279,7 +279,7 @@ func (c *Changes) copies() (ids []int64) {
 }
 
 // copiedEvents are the events of copies, once what is added has its ids.
-func (c *Changes) copiedEvents(ids []int64) (out []redoubt.FindingEvent, err error) {
+func (c *Changes) copiedEvents(ids []int64) (out []model.FindingEvent, err error) {
 	for _, one := range c.Copied {
 		if one.added >= 0 {
 			one.of = ids[one.added]
@@ -301,6 +301,6 @@ func (p *planner) startLineages() {
 		}
 	}
 	for range p.changes.parted() {
-		p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, &redoubt.Result{}))
+		p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, &model.Result{}))
 	}
 }

@@ -3,14 +3,14 @@ package ingest
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestOriginal: of several findings of a lineage on a ref the one that the primary branch
 // has stays, else the first.
 func TestOriginal(t *testing.T) {
-	identity := func(n byte) redoubt.Identity {
-		return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{n}}
+	identity := func(n byte) model.Identity {
+		return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -23,9 +23,9 @@ func TestOriginal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			crowd := []entry{{identity: identity(1)}, {identity: identity(2)}, {identity: identity(3)}}
-			var primary []redoubt.Finding
+			var primary []model.Finding
 			for _, n := range c.primary {
-				primary = append(primary, redoubt.Finding{Identity: identity(n)})
+				primary = append(primary, model.Finding{Identity: identity(n)})
 			}
 			if got := original(crowd, primary); got.identity != identity(c.want) {
 				t.Errorf("%v stays, want %d", got.identity, c.want)

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -74,9 +74,9 @@ type realm struct {
 	now     time.Time
 	index   *index.Index
 	tenant  int64
-	project redoubt.Project // as stored
-	primary string          // as people chose; empty follows the default branch
-	branch  string          // the first one fully scanned
+	project model.Project // as stored
+	primary string        // as people chose; empty follows the default branch
+	branch  string        // the first one fully scanned
 }
 
 // update runs a transaction and notes what is stored then.
@@ -94,7 +94,7 @@ func (r *realm) apply(u Upload) (sum Summary, err error) {
 		sum, err = Apply(ctx, tx, exceptions.ForImport{Store: tx}, u)
 		return err
 	})
-	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && u.Full && !u.Report.Failed {
+	if r.branch == "" && sum.Outcome == model.ScanApplied && u.Full && !u.Report.Failed {
 		r.branch = "refs/heads/" + u.Ref
 	}
 	return sum, err
@@ -106,7 +106,7 @@ func (r *realm) read() {
 	clear(m.rows)
 	clear(m.lineages)
 	var one sync.Mutex // several batches may come at a time
-	version, _, err := r.real.Feed(r.t.Context(), r.tenant, 0, func(b *redoubt.Batch) error {
+	version, _, err := r.real.Feed(r.t.Context(), r.tenant, 0, func(b *model.Batch) error {
 		one.Lock()
 		defer one.Unlock()
 		for _, p := range b.Projects {
@@ -116,7 +116,7 @@ func (r *realm) read() {
 			m.lineages[l.ID] = &l
 		}
 		for _, f := range b.Findings {
-			m.rows[f.ID] = &redoubt.FindingWrite{Finding: f.Finding, Body: f.Body}
+			m.rows[f.ID] = &model.FindingWrite{Finding: f.Finding, Body: f.Body}
 		}
 		return nil
 	})
@@ -186,7 +186,7 @@ func (r *realm) step(now time.Time) {
 			r.upload(u)
 		}
 	}
-	for issueType := redoubt.SAST; issueType <= redoubt.Secrets; issueType++ {
+	for issueType := model.SAST; issueType <= model.Secrets; issueType++ {
 		r.checkLists(issueType)
 	}
 }
@@ -228,7 +228,7 @@ func (r *realm) deleteRef() {
 		r.t.Fatal(err)
 	}
 	for id, f := range r.picture() {
-		if want := before[id].State; f.Ref == ref && f.State != redoubt.StateRemoved || f.Ref != ref && f.State != want {
+		if want := before[id].State; f.Ref == ref && f.State != model.StateRemoved || f.Ref != ref && f.State != want {
 			r.t.Fatalf("%s is deleted: %+v is %s, was %s", ref, f.Finding, f.State, want)
 		}
 	}
@@ -237,16 +237,16 @@ func (r *realm) deleteRef() {
 func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
 
 // triageOf is what is decided on a finding.
-func (r *realm) triageOf(f *redoubt.FindingWrite) redoubt.Triage {
+func (r *realm) triageOf(f *model.FindingWrite) model.Triage {
 	return r.store.lineages[f.LineageID].Triage
 }
 
-func (r *realm) drawFilter() redoubt.FindingFilter {
-	f := redoubt.FindingFilter{IssueType: redoubt.IssueType(rapid.IntRange(1, 3).Draw(r.t, "issue type"))}
+func (r *realm) drawFilter() model.FindingFilter {
+	f := model.FindingFilter{IssueType: model.IssueType(rapid.IntRange(1, 3).Draw(r.t, "issue type"))}
 	f.Ref = rapid.SampledFrom([]string{"", "", "refs/heads/main", "refs/heads/dev", "refs/heads/none"}).Draw(r.t, "by ref")
 	f.Dedup = rapid.Bool().Draw(r.t, "dedup")
 	if rapid.Bool().Draw(r.t, "by status") {
-		f.Statuses = []redoubt.Status{redoubt.Status(rapid.IntRange(1, 5).Draw(r.t, "status"))}
+		f.Statuses = []model.Status{model.Status(rapid.IntRange(1, 5).Draw(r.t, "status"))}
 	}
 	ids := slices.Sorted(maps.Keys(r.store.rows))
 	if len(ids) > 0 && rapid.Bool().Draw(r.t, "by ids") {
@@ -278,7 +278,7 @@ type listed struct {
 
 // checkLists compares what the index lists with what is stored: in full, and by a
 // filter.
-func (r *realm) checkLists(issueType redoubt.IssueType) {
+func (r *realm) checkLists(issueType model.IssueType) {
 	if r.project.ID != 0 && r.project.Primary() != r.expected() {
 		r.t.Fatalf("the primary branch is %s, want %s", r.project.Primary(), r.expected())
 	}
@@ -289,9 +289,9 @@ func (r *realm) checkLists(issueType redoubt.IssueType) {
 	f := r.drawFilter()
 	f.IssueType = issueType
 	r.checkFilter(view, f)
-	r.checkFilter(view, redoubt.FindingFilter{IssueType: issueType, Dedup: true})
+	r.checkFilter(view, model.FindingFilter{IssueType: issueType, Dedup: true})
 	want := []listed{}
-	for _, id := range r.expectedIDs(redoubt.FindingFilter{IssueType: issueType}) {
+	for _, id := range r.expectedIDs(model.FindingFilter{IssueType: issueType}) {
 		want = append(want, r.listedOf(id))
 	}
 	got := []listed{}
@@ -303,7 +303,7 @@ func (r *realm) checkLists(issueType redoubt.IssueType) {
 	}
 }
 
-func (r *realm) checkFilter(view *index.View, f redoubt.FindingFilter) {
+func (r *realm) checkFilter(view *index.View, f model.FindingFilter) {
 	targets, err := view.Newest(r.t.Context(), f, 1000)
 	if err != nil {
 		r.t.Fatal(err)
@@ -317,8 +317,8 @@ func (r *realm) checkFilter(view *index.View, f redoubt.FindingFilter) {
 	}
 }
 
-func (r *realm) page(view *index.View, issueType redoubt.IssueType) []byte {
-	page, err := view.Page(r.t.Context(), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+func (r *realm) page(view *index.View, issueType model.IssueType) []byte {
+	page, err := view.Page(r.t.Context(), model.FindingFilter{IssueType: issueType}, 0, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -333,37 +333,37 @@ func (r *realm) listedOf(id int64) (out listed) {
 	f := r.store.rows[id]
 	decided := r.triageOf(f)
 	out.ID, out.Ref, out.Rule, out.State, out.Triage = id, f.Ref, f.RuleName, f.State.String(), decided.State.String()
-	out.Until, out.Assignee = redoubt.LastDay(decided.Until), decided.Assignee
+	out.Until, out.Assignee = model.LastDay(decided.Until), decided.Assignee
 	out.Status, out.Created, out.Since = shownAs(f.State, decided.State).String(), f.CreatedAt, f.RelevantSince
 	out.Location.Path, out.Location.Line = f.Path, f.Line
 	return out
 }
 
 // shownAs is the table of semantics §4, row by row.
-func shownAs(state redoubt.State, decided redoubt.TriageState) redoubt.Status {
+func shownAs(state model.State, decided model.TriageState) model.Status {
 	switch {
-	case state == redoubt.Fixed:
-		return redoubt.StatusFixed
-	case state == redoubt.Muted || decided == redoubt.TriageIgnored:
-		return redoubt.StatusIgnored
-	case decided == redoubt.TriageReviewing:
-		return redoubt.StatusReviewing
-	case decided == redoubt.TriageFixing:
-		return redoubt.StatusFixing
+	case state == model.Fixed:
+		return model.StatusFixed
+	case state == model.Muted || decided == model.TriageIgnored:
+		return model.StatusIgnored
+	case decided == model.TriageReviewing:
+		return model.StatusReviewing
+	case decided == model.TriageFixing:
+		return model.StatusFixing
 	}
-	return redoubt.StatusOpen
+	return model.StatusOpen
 }
 
 // expectedIDs is the list of a filter: newest first, of each lineage one where it is asked
 // for, chosen before all but ref counts.
-func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
-	var rows []*redoubt.FindingWrite
+func (r *realm) expectedIDs(q model.FindingFilter) []int64 {
+	var rows []*model.FindingWrite
 	for _, f := range r.store.rows {
-		if f.State != redoubt.StateRemoved && f.IssueType == q.IssueType && (q.Ref == "" || f.Ref == q.Ref) {
+		if f.State != model.StateRemoved && f.IssueType == q.IssueType && (q.Ref == "" || f.Ref == q.Ref) {
 			rows = append(rows, f)
 		}
 	}
-	slices.SortFunc(rows, func(a, b *redoubt.FindingWrite) int {
+	slices.SortFunc(rows, func(a, b *model.FindingWrite) int {
 		if c := b.RelevantSince.Compare(a.RelevantSince); c != 0 {
 			return c
 		}
@@ -381,7 +381,7 @@ func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
 
 // represents reports whether dedup chooses the finding among rows that come
 // newest first.
-func (r *realm) represents(f *redoubt.FindingWrite, rows []*redoubt.FindingWrite) bool {
+func (r *realm) represents(f *model.FindingWrite, rows []*model.FindingWrite) bool {
 	chosen := -1
 	for i, other := range rows {
 		if other.LineageID != f.LineageID {
@@ -400,7 +400,7 @@ func (r *realm) represents(f *redoubt.FindingWrite, rows []*redoubt.FindingWrite
 // rebuild compares the index, which followed every change, with one that is
 // built at once.
 func (r *realm) rebuild() {
-	for issueType := redoubt.SAST; issueType <= redoubt.Secrets; issueType++ {
+	for issueType := model.SAST; issueType <= model.Secrets; issueType++ {
 		var pages [2][]byte
 		for i, x := range []*index.Index{r.index, index.New(r.real, index.Options{})} {
 			view, err := x.Deployment(r.t.Context(), r.tenant)

@@ -1,6 +1,6 @@
 package ingest
 
-import "github.com/redoubt/redoubt"
+import "github.com/redoubt/redoubt/internal/model"
 
 // ItemChange says what an upload did to one finding.
 type ItemChange string
@@ -26,8 +26,8 @@ type Item struct {
 	Muted     bool // in the code
 }
 
-func itemOf(f *redoubt.Finding, change ItemChange) Item {
-	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change, Muted: f.State == redoubt.Muted}
+func itemOf(f *model.Finding, change ItemChange) Item {
+	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change, Muted: f.State == model.Muted}
 }
 
 // Summary says what an upload did, item by item.
@@ -39,7 +39,7 @@ type Summary struct {
 	// ScanID is the scan that holds the upload: of an exact repeat, the earlier
 	// one.
 	ScanID  int64
-	Outcome redoubt.ScanOutcome
+	Outcome model.ScanOutcome
 	// Repeat means that the upload is exactly the latest one that was applied,
 	// so that nothing at all was written (semantics §5).
 	Repeat bool
@@ -55,25 +55,25 @@ type Summary struct {
 	// stored and uploaded: closed and changed ones by their stored order, then
 	// new ones by position.
 	Items []Item
-	redoubt.Refusals
-	Counts redoubt.FindingCounts
+	model.Refusals
+	Counts model.FindingCounts
 
 	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote (semantics §15).
 	SkippedVulnerabilities int
 
 	// Became tells of findings that the upload names otherwise than they are stored what
 	// they are, as where it tells nothing of their code.
-	Became map[redoubt.Identity]redoubt.KnownAs
+	Became map[model.Identity]model.KnownAs
 	// Copies are findings of a recorded upload that would be copies if it counted: no
 	// decision on their lineage is theirs (semantics §5).
-	Copies []redoubt.Identity
+	Copies []model.Identity
 
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came
 	DependenciesRemoved int      // and went, in lockfiles stated anew or dropped
 	LockfilesDropped    []string // paths that are gone
 
-	VEX []redoubt.VEXReceipt // what became of the documents of the upload
+	VEX []model.VEXReceipt // what became of the documents of the upload
 	// ProposedMutes counts findings that the report mutes outside of the code, and
 	// that stay open, as who sent it may not triage.
 	ProposedMutes int
@@ -107,14 +107,14 @@ func morePlaces(sightings []Sighting) (n int) {
 }
 
 // countSightings counts distinct unmuted occurrences by product (semantics §9).
-func countSightings(sightings []Sighting) (c redoubt.FindingCounts) {
+func countSightings(sightings []Sighting) (c model.FindingCounts) {
 	for i := range sightings {
 		f := &sightings[i].Finding
 		switch {
-		case f.State == redoubt.Muted:
-		case f.IssueType == redoubt.SCA:
+		case f.State == model.Muted:
+		case f.IssueType == model.SCA:
 			c.SupplyChain++
-		case f.IssueType == redoubt.Secrets:
+		case f.IssueType == model.Secrets:
 			c.Secrets++
 		default:
 			c.Code++

@@ -3,15 +3,15 @@ package ingest
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestTransitions is the table of docs/life-of-a-finding.md but for deleted refs, which the
 // store removes.
 func TestTransitions(t *testing.T) {
 	a, beside := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	muted := with(a, func(r *redoubt.Result) { r.Muted = true })
-	untold := with(a, func(r *redoubt.Result) { r.PatternHash = "" })
+	muted := with(a, func(r *model.Result) { r.Muted = true })
+	untold := with(a, func(r *model.Result) { r.PatternHash = "" })
 	leaves := upload(full(beside), func(u *Upload) { u.OutOfPolicy = func(_, path string) bool { return path == "a.py" } })
 	passes := upload(full(beside), func(u *Upload) { u.Report.Skipped = []string{"a.py"} })
 	seen, seenMuted, closed := full(a, beside), full(muted, beside), full(beside)
@@ -21,30 +21,30 @@ func TestTransitions(t *testing.T) {
 	for _, c := range []struct {
 		from   string
 		scan   Upload
-		to     redoubt.State
+		to     model.State
 		events string
 		now    bool
 	}{
-		{"none", seen, redoubt.Unresolved, "", true},
-		{"none", seenMuted, redoubt.Muted, "", true},
-		{"unresolved", seen, redoubt.Unresolved, "", false},
-		{"unresolved", full(untold, beside), redoubt.Unresolved, "", false},
-		{"unresolved", seenMuted, redoubt.Muted, "muted ", false},
-		{"unresolved", closed, redoubt.Fixed, "fixed ", false},
-		{"unresolved", leaves, redoubt.StateRemoved, "removed ", false},
-		{"unresolved", passes, redoubt.Unresolved, "", false},
-		{"muted", seen, redoubt.Unresolved, "unmuted ", false},
-		{"muted", seenMuted, redoubt.Muted, "", false},
-		{"muted", closed, redoubt.Fixed, "fixed ", false},
-		{"muted", leaves, redoubt.StateRemoved, "removed ", false},
-		{"muted", passes, redoubt.Muted, "", false},
-		{"fixed", seen, redoubt.Unresolved, "returned ", true},
-		{"fixed", seenMuted, redoubt.Muted, "returned muted ", true},
-		{"fixed", passes, redoubt.Fixed, "", false},
-		{"fixed", leaves, redoubt.Fixed, "", false},
-		{"removed", seen, redoubt.Unresolved, "returned ", true},
-		{"removed", seenMuted, redoubt.Muted, "returned muted ", true},
-		{"removed", passes, redoubt.StateRemoved, "", false},
+		{"none", seen, model.Unresolved, "", true},
+		{"none", seenMuted, model.Muted, "", true},
+		{"unresolved", seen, model.Unresolved, "", false},
+		{"unresolved", full(untold, beside), model.Unresolved, "", false},
+		{"unresolved", seenMuted, model.Muted, "muted ", false},
+		{"unresolved", closed, model.Fixed, "fixed ", false},
+		{"unresolved", leaves, model.StateRemoved, "removed ", false},
+		{"unresolved", passes, model.Unresolved, "", false},
+		{"muted", seen, model.Unresolved, "unmuted ", false},
+		{"muted", seenMuted, model.Muted, "", false},
+		{"muted", closed, model.Fixed, "fixed ", false},
+		{"muted", leaves, model.StateRemoved, "removed ", false},
+		{"muted", passes, model.Muted, "", false},
+		{"fixed", seen, model.Unresolved, "returned ", true},
+		{"fixed", seenMuted, model.Muted, "returned muted ", true},
+		{"fixed", passes, model.Fixed, "", false},
+		{"fixed", leaves, model.Fixed, "", false},
+		{"removed", seen, model.Unresolved, "returned ", true},
+		{"removed", seenMuted, model.Muted, "returned muted ", true},
+		{"removed", passes, model.StateRemoved, "", false},
 	} {
 		m := newMemory()
 		for _, u := range states[c.from] {

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // item is what is found in a line of somebody's file. Its number says which it is,
@@ -120,13 +120,13 @@ const (
 )
 
 // results is what a scanner reports of the tree.
-func (tr *tree) results(telling int) (out []redoubt.Result) {
+func (tr *tree) results(telling int) (out []model.Result) {
 	for _, path := range slices.Sorted(maps.Keys(tr.files)) {
 		line, count := 0, map[string]int{}
 		for _, it := range tr.files[path] {
 			line += it.gap + 1
-			r := redoubt.Result{Rule: rulesBy[it.rule], Path: path, Message: it.message(), Muted: it.muted}
-			r.Location = redoubt.Location{Line: line, Column: 2*it.style + int(it.code[0]-'w')}
+			r := model.Result{Rule: rulesBy[it.rule], Path: path, Message: it.message(), Muted: it.muted}
+			r.Location = model.Location{Line: line, Column: 2*it.style + int(it.code[0]-'w')}
 			switch it.style {
 			case 0, 1, 7, 8:
 				tr.match(&r, it, telling, count)
@@ -137,12 +137,12 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 			case 4:
 				r.Location.EndLine, r.Location.EndColumn = line, r.Location.Column+map[string]int{"x": 4, "y": 5}[it.code]
 			case 5:
-				r.Secret = &redoubt.SecretMatch{}
+				r.Secret = &model.SecretMatch{}
 				if it.code == "x" {
 					r.Secret.Hash[0] = 7
 				}
 			case 6:
-				r.Dependency = &redoubt.Vulnerable{Lockfile: path, Package: it.code, Version: fmt.Sprint(it.version)}
+				r.Dependency = &model.Vulnerable{Lockfile: path, Package: it.code, Version: fmt.Sprint(it.version)}
 			}
 			out = append(out, r)
 		}
@@ -151,7 +151,7 @@ func (tr *tree) results(telling int) (out []redoubt.Result) {
 }
 
 // match tells of an item as semgrep does, whose ids number what is equal in a file.
-func (tr *tree) match(r *redoubt.Result, it item, telling int, count map[string]int) {
+func (tr *tree) match(r *model.Result, it item, telling int, count map[string]int) {
 	key := fmt.Sprint(it.rule, r.Path, it.code, tr.pattern)
 	if it.style >= 7 { // a pattern without metavariables
 		key = fmt.Sprint(it.rule, r.Path, tr.pattern)

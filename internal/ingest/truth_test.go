@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // truth holds what uploads do to findings against what was edited: see [item].
@@ -27,14 +27,14 @@ type truth struct {
 // what is code that a rule found, wherever it stands.
 type what struct {
 	rule string // without folders
-	code redoubt.Digest
+	code model.Digest
 }
 
-func whatOf(f *redoubt.Finding) what { return what{lastPart(f.RuleName), f.CodeHash} }
+func whatOf(f *model.Finding) what { return what{lastPart(f.RuleName), f.CodeHash} }
 
 // known is a finding and the number of the item that it is.
 type known struct {
-	redoubt.Finding
+	model.Finding
 	number int
 }
 
@@ -58,9 +58,9 @@ type told struct {
 	u             Upload
 	scope         Scope
 	sightings     []Sighting
-	before, after map[int64]known            // of its ref and source
-	links         map[redoubt.Identity]int64 // before; none of a real store
-	is            map[int64]*Sighting        // what a live finding is now, by its id
+	before, after map[int64]known          // of its ref and source
+	links         map[model.Identity]int64 // before; none of a real store
+	is            map[int64]*Sighting      // what a live finding is now, by its id
 }
 
 // upload applies one and holds the properties of it.
@@ -72,7 +72,7 @@ func (c *truth) upload(u Upload) {
 		c.t.Fatal(err)
 	}
 	after := c.picture()
-	if sum.Outcome != redoubt.ScanApplied || sum.Repeat {
+	if sum.Outcome != model.ScanApplied || sum.Repeat {
 		c.same("a scan that counts not", before, after, events)
 		return
 	}
@@ -160,9 +160,9 @@ func (n *told) closesWhatItMay(sum Summary) {
 			fresh++
 		case live(f.State) && !live(was.State):
 			returned++
-		case f.State == redoubt.Fixed && was.State != redoubt.Fixed:
+		case f.State == model.Fixed && was.State != model.Fixed:
 			closed++
-		case f.State == redoubt.StateRemoved && was.State != redoubt.StateRemoved:
+		case f.State == model.StateRemoved && was.State != model.StateRemoved:
 			removed++
 		}
 		if live(f.State) && there && f.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
@@ -187,10 +187,10 @@ func (n *told) goesNowhereElse() {
 	for id, s := range n.is {
 		was, there := n.before[id]
 		if f := &s.Finding; there && live(was.State) {
-			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID        // as it was followed on another ref
-			long := f.EdgeHash != redoubt.Digest{} || was.EdgeHash != redoubt.Digest{} // one of the two may not tell
+			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID    // as it was followed on another ref
+			long := f.EdgeHash != model.Digest{} || was.EdgeHash != model.Digest{} // one of the two may not tell
 			edited := long && (f.EdgeHash == was.EdgeHash || byLineage)
-			told := f.CodeHash != redoubt.Digest{} && was.CodeHash != redoubt.Digest{}
+			told := f.CodeHash != model.Digest{} && was.CodeHash != model.Digest{}
 			if lastPart(f.RuleName) != lastPart(was.RuleName) || told && f.CodeHash != was.CodeHash && !edited {
 				n.t.Fatalf("%d: %+v goes on as %+v", id, was.Finding, *f)
 			}
@@ -220,9 +220,9 @@ func (n *told) mayMove(from, to string) bool {
 func (n *told) losesNothingClear() {
 	type place struct {
 		path, rule string
-		code       redoubt.Digest
+		code       model.Digest
 	}
-	of := func(f *redoubt.Finding) place { return place{f.Path, f.RuleName, f.CodeHash} }
+	of := func(f *model.Finding) place { return place{f.Path, f.RuleName, f.CodeHash} }
 	had, has := map[place]int{}, map[place]int{}
 	for _, f := range n.before {
 		if live(f.State) {
@@ -234,7 +234,7 @@ func (n *told) losesNothingClear() {
 	}
 	for id, s := range n.is {
 		p := of(&s.Finding)
-		if p.code == (redoubt.Digest{}) || had[p] != 1 || has[p] != 1 {
+		if p.code == (model.Digest{}) || had[p] != 1 || has[p] != 1 {
 			continue
 		}
 		for before, f := range n.before {
@@ -316,7 +316,7 @@ func (n *told) decidesOnNothingElse() {
 
 func (c *truth) isDecided(id int64) bool {
 	switch c.store.lineages[c.store.rows[id].LineageID].Triage.State {
-	case redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing:
+	case model.TriageIgnored, model.TriageReviewing, model.TriageFixing:
 		return true
 	}
 	return false
@@ -338,8 +338,8 @@ func (c *truth) triage() {
 		return
 	}
 	l := c.store.rows[rapid.SampledFrom(ids).Draw(c.t, "finding")].LineageID
-	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing}).Draw(c.t, "state")
-	c.store.lineages[l].Triage = redoubt.Triage{State: state, At: c.store.clock, Automatic: rapid.Bool().Draw(c.t, "automatic")}
+	state := rapid.SampledFrom([]model.TriageState{model.TriageIgnored, model.TriageReviewing, model.TriageFixing}).Draw(c.t, "state")
+	c.store.lineages[l].Triage = model.Triage{State: state, At: c.store.clock, Automatic: rapid.Bool().Draw(c.t, "automatic")}
 	c.decides(l)
 }
 

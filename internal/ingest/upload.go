@@ -7,42 +7,42 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
 // Check completes the upload and says what is wrong with it, all at once.
 func (u *Upload) Check(now time.Time) error {
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	fault := func(location, format string, args ...any) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
 	if u.Report == nil {
 		fault("report", "there is none")
 		return &bad
 	}
-	if err := redoubt.CheckProjectName(u.Project.Name); err != nil {
+	if err := model.CheckProjectName(u.Project.Name); err != nil {
 		fault("project", "%v", err)
 	}
-	if err := redoubt.CheckProjectURL(u.Project.URL); err != nil {
+	if err := model.CheckProjectURL(u.Project.URL); err != nil {
 		fault("url", "%v", err)
 	}
-	tags, err := redoubt.NormalTags(u.Project.Tags)
+	tags, err := model.NormalTags(u.Project.Tags)
 	if err != nil {
 		fault("tags", "%v", err)
 	}
 	u.Project.Tags = tags
 	u.Project.URL = weblink.URL(u.Project.URL)
-	u.Ref = redoubt.FullRef(u.Ref)
+	u.Ref = model.FullRef(u.Ref)
 	u.Commit = cmp.Or(u.Commit, u.Report.Commit)
 	u.Category = cmp.Or(u.Category, u.Report.Category)
 	u.At = u.At.UTC().Truncate(time.Microsecond)
 	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}, {"image", u.Report.Image}} {
-		if err := redoubt.CheckRef(name.value); err != nil {
+		if err := model.CheckRef(name.value); err != nil {
 			fault(name.location, "%v", err)
 		}
 	}
-	if redoubt.CanonicalTool(u.Report.Tool) == "" {
+	if model.CanonicalTool(u.Report.Tool) == "" {
 		fault("tool", "the report does not say which tool made it")
 	}
 	if u.DeclaredFull && !u.Full {
@@ -60,13 +60,13 @@ func (u *Upload) Check(now time.Time) error {
 // source is the tool and the category: a scan closes only findings of its own
 // (semantics §4).
 func (u *Upload) source() string {
-	parts := []string{redoubt.CanonicalTool(u.Report.Tool), u.Category, u.Report.Image}
+	parts := []string{model.CanonicalTool(u.Report.Tool), u.Category, u.Report.Image}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 
 // scan is the row that records the upload. A report from the future, by a clock
 // that is wrong, starts now, or it would make all scans after it late.
-func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redoubt.Scan {
+func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) model.Scan {
 	r := u.Report
 	started, known := u.At, true
 	if started.IsZero() {
@@ -75,10 +75,10 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redo
 	if r.StartedAt.IsZero() && u.At.IsZero() || started.After(now) {
 		started, known = now, false
 	}
-	scan := redoubt.Scan{
+	scan := model.Scan{
 		ProjectID: projectID, Ref: u.Ref, Commit: u.Commit, Source: u.source(), Full: u.Full,
 		StartedAt: started, CompletedAt: now, TotalTime: r.TotalTime,
-		Products: products(r, sightings), Status: redoubt.ScanCompleted, Counts: countSightings(sightings),
+		Products: products(r, sightings), Status: model.ScanCompleted, Counts: countSightings(sightings),
 	}
 	scan.Muted = len(sightings) - scan.Counts.Total()
 	if end := started.Add(r.TotalTime); known && r.TotalTime >= 0 && end.Before(now) && (r.TotalTime > 0 || !u.At.IsZero()) {
@@ -92,14 +92,14 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redo
 		scan.ID, scan.StartedAt, scan.CompletedAt = u.Begun.ID, u.Begun.StartedAt, now
 	}
 	if r.Failed {
-		scan.Status, scan.ExitCode, scan.Error = redoubt.ScanError, max(2, u.ExitCode), "the report says that the scanner's run failed"
+		scan.Status, scan.ExitCode, scan.Error = model.ScanError, max(2, u.ExitCode), "the report says that the scanner's run failed"
 	}
 	return scan
 }
 
 // products are those of the rules that ran (semantics §9): as the report says,
 // else as its rules and inventories show.
-func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
+func products(r *model.Report, sightings []Sighting) model.Products {
 	p := r.Products
 	if p == 0 {
 		for _, rule := range r.Rules {
@@ -108,7 +108,7 @@ func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
 			}
 		}
 		if len(r.Inventories) > 0 {
-			p = p.With(redoubt.SCA)
+			p = p.With(model.SCA)
 		}
 	}
 	for i := range sightings {
@@ -118,13 +118,13 @@ func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
 }
 
 // invalidItems refuses an upload for its broken items.
-func invalidItems(refused redoubt.Refusals) error {
-	bad := &redoubt.InvalidError{}
+func invalidItems(refused model.Refusals) error {
+	bad := &model.InvalidError{}
 	for _, r := range refused.Refused {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: r.Item, Message: r.Reason})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: r.Item, Message: r.Reason})
 	}
 	if refused.MoreRefused > 0 {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "report", Message: fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused)})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "report", Message: fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused)})
 	}
 	return bad
 }

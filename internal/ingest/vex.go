@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // vexFirst puts documents before reports, which they may speak of.
-func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
+func vexFirst(reports []*model.Report) []*model.Report {
 	sorted := slices.Clone(reports)
-	slices.SortStableFunc(sorted, func(a, b *redoubt.Report) int {
+	slices.SortStableFunc(sorted, func(a, b *model.Report) int {
 		switch {
 		case a.OnlyVEX() == b.OnlyVEX():
 			return 0
@@ -24,7 +24,7 @@ func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
 
 // putVEX holds the documents of the upload for its project.
 func (a *application) putVEX(ctx context.Context) error {
-	told := redoubt.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
+	told := model.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
 	receipts, refused, err := a.exceptions.PutVEX(ctx, told)
 	if err != nil {
 		return err
@@ -34,10 +34,10 @@ func (a *application) putVEX(ctx context.Context) error {
 		return invalidItems(refused)
 	}
 	for _, r := range receipts {
-		if r.Outcome == redoubt.VEXProposed {
+		if r.Outcome == model.VEXProposed {
 			a.upload.notDecided("VEX document " + r.Document.Name)
 		}
-		if len(a.upload.Report.VEX) > 0 || r.Outcome == redoubt.VEXWithdrawn {
+		if len(a.upload.Report.VEX) > 0 || r.Outcome == model.VEXWithdrawn {
 			a.sum.VEX = append(a.sum.VEX, r)
 		}
 	}
@@ -46,5 +46,5 @@ func (a *application) putVEX(ctx context.Context) error {
 
 // notDecided notes on the scan what its sender may not decide.
 func (u *Upload) notDecided(what string) {
-	u.Report.Gaps = append(u.Report.Gaps, redoubt.ScanGap{Kind: redoubt.GapItem, What: what, Why: "only proposed: the token that sent it may not triage"})
+	u.Report.Gaps = append(u.Report.Gaps, model.ScanGap{Kind: model.GapItem, What: what, Why: "only proposed: the token that sent it may not triage"})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -35,39 +35,39 @@ func manyFound(n int) string {
 }
 
 // decisions are what people may decide, each on a finding of its own.
-var decisions = []redoubt.Triage{
-	{State: redoubt.TriageUntriaged},
-	{State: redoubt.TriageReviewing},
-	{State: redoubt.TriageReviewing, Comment: "Asked upstream."},
-	{State: redoubt.TriageFixing},
-	{State: redoubt.TriageFixing, Comment: "In the next release."},
-	{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive},
-	{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "Not ours.\nSee SEC-1: there."},
-	{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "component_not_present: removed when packed"},
-	{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "code_not_reachable"},
-	{State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Comment: "protected_by_compiler: built with checks"},
-	{State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Comment: "Build tools only."},
-	{State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk},
-	{State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "fixed: backported"},
-	{State: redoubt.TriageIgnored, Reason: redoubt.NoTime},
-	{State: redoubt.TriageIgnored, Reason: redoubt.NoTriageReason, Comment: "not_affected: says the vendor"},
-	{State: redoubt.TriageIgnored, Reason: redoubt.NoTriageReason},
-	{State: redoubt.TriageReopened, Comment: "affected: update to 3"},
+var decisions = []model.Triage{
+	{State: model.TriageUntriaged},
+	{State: model.TriageReviewing},
+	{State: model.TriageReviewing, Comment: "Asked upstream."},
+	{State: model.TriageFixing},
+	{State: model.TriageFixing, Comment: "In the next release."},
+	{State: model.TriageIgnored, Reason: model.FalsePositive},
+	{State: model.TriageIgnored, Reason: model.FalsePositive, Comment: "Not ours.\nSee SEC-1: there."},
+	{State: model.TriageIgnored, Reason: model.FalsePositive, Comment: "component_not_present: removed when packed"},
+	{State: model.TriageIgnored, Reason: model.FalsePositive, Comment: "code_not_reachable"},
+	{State: model.TriageIgnored, Reason: model.AcceptableRisk, Comment: "protected_by_compiler: built with checks"},
+	{State: model.TriageIgnored, Reason: model.AcceptableRisk, Comment: "Build tools only."},
+	{State: model.TriageIgnored, Reason: model.AcceptableRisk},
+	{State: model.TriageIgnored, Reason: model.NoTime, Comment: "fixed: backported"},
+	{State: model.TriageIgnored, Reason: model.NoTime},
+	{State: model.TriageIgnored, Reason: model.NoTriageReason, Comment: "not_affected: says the vendor"},
+	{State: model.TriageIgnored, Reason: model.NoTriageReason},
+	{State: model.TriageReopened, Comment: "affected: update to 3"},
 }
 
 // decide writes the decisions, finding by finding.
 func (w *vexWorld) decide() {
 	w.t.Helper()
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		var events []redoubt.TriageEvent
-		err := tx.SupplyChainFindings(ctx, w.project(ctx, tx).ID, "refs/heads/main", func(f redoubt.IndexedFinding, _ redoubt.Rule, l redoubt.Lineage) error {
+		var events []model.TriageEvent
+		err := tx.SupplyChainFindings(ctx, w.project(ctx, tx).ID, "refs/heads/main", func(f model.IndexedFinding, _ model.Rule, l model.Lineage) error {
 			var i int
 			if _, err := fmt.Sscanf(f.RuleName, "CVE-2026-%d", &i); err != nil {
 				return err
 			}
 			after := decisions[i]
 			after.At, after.By = tx.Now(), storetest.Actor
-			events = append(events, redoubt.TriageEvent{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after})
+			events = append(events, model.TriageEvent{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after})
 			return nil
 		})
 		if err != nil {
@@ -80,7 +80,7 @@ func (w *vexWorld) decide() {
 	}
 }
 
-func (w *vexWorld) project(ctx context.Context, tx *store.Tx) redoubt.Project {
+func (w *vexWorld) project(ctx context.Context, tx *store.Tx) model.Project {
 	w.t.Helper()
 	p, err := tx.ProjectByName(ctx, "acme/pay")
 	if err != nil {
@@ -90,10 +90,10 @@ func (w *vexWorld) project(ctx context.Context, tx *store.Tx) redoubt.Project {
 }
 
 // export writes the project's document in a format.
-func (w *vexWorld) export(format redoubt.SBOMFormat, version string, whole bool) (doc string) {
+func (w *vexWorld) export(format model.SBOMFormat, version string, whole bool) (doc string) {
 	w.t.Helper()
 	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
-		r := redoubt.SBOMRequest{Format: format, Version: version, ComponentType: "application"}
+		r := model.SBOMRequest{Format: format, Version: version, ComponentType: "application"}
 		if !whole {
 			r.ProjectID = w.project(ctx, tx).ID
 		}
@@ -119,12 +119,12 @@ func TestVEXThatIsExportedGivesTheSameTriage(t *testing.T) {
 		}
 		for _, f := range []struct {
 			name    string
-			format  redoubt.SBOMFormat
+			format  model.SBOMFormat
 			version string
 			whole   bool
 		}{
-			{"OpenVEX", redoubt.OpenVEX, "0.2.0", false},
-			{"OpenVEX of all projects", redoubt.OpenVEX, "0.2.0", true},
+			{"OpenVEX", model.OpenVEX, "0.2.0", false},
+			{"OpenVEX of all projects", model.OpenVEX, "0.2.0", true},
 		} {
 			w.clock.Advance(time.Hour)
 			doc := w.export(f.format, f.version, f.whole)

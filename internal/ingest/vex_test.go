@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -32,7 +32,7 @@ type countingTx struct {
 	judged int
 }
 
-func (c *countingTx) ExceptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExceptionCase, error) {
+func (c *countingTx) ExceptionCases(ctx context.Context, lineages []int64) ([]model.ExceptionCase, error) {
 	c.judged += len(lineages)
 	return c.Tx.ExceptionCases(ctx, lineages)
 }
@@ -63,7 +63,7 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	}
 	var summaries []Summary
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Decides: true}
+		upload := Upload{Project: model.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Decides: true}
 		counted := &countingTx{Tx: tx}
 		reports, err := conceal.Resolve(ctx, tx, reading.Clean(nil))
 		if err != nil {
@@ -89,7 +89,7 @@ func (w *vexWorld) triage(project, ref string) map[string]string {
 		if err != nil {
 			return err
 		}
-		return tx.SupplyChainFindings(ctx, p.ID, redoubt.FullRef(ref), func(f redoubt.IndexedFinding, _ redoubt.Rule, l redoubt.Lineage) error {
+		return tx.SupplyChainFindings(ctx, p.ID, model.FullRef(ref), func(f model.IndexedFinding, _ model.Rule, l model.Lineage) error {
 			t := l.Triage
 			out[strings.ToLower(f.Package)] = strings.TrimSpace(t.State.String() + " " + t.Reason.String() + " " + t.Comment)
 			return nil
@@ -132,7 +132,7 @@ func TestVEXCoversWhatIsThereAndWhatComes(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		sums := w.imports("acme/pay", "", openVEX("1", statement("CVE-2026-1", `{"@id": "pkg:pypi/Django"}`, notReached)))
-		if got := sums[0].VEX[0]; got.Outcome != redoubt.VEXHeld || got.Changed != 1 || got.Statements != 1 {
+		if got := sums[0].VEX[0]; got.Outcome != model.VEXHeld || got.Changed != 1 || got.Statements != 1 {
 			t.Errorf("receipt %+v", got)
 		}
 		w.want("what is there", "acme/pay", "main", map[string]string{"django": isIgnored, "flask": "untriaged"})
@@ -160,13 +160,13 @@ func TestVEXIsSupersededByVersionAndNeverOverrulesPeople(t *testing.T) {
 		w.imports("acme/pay", "main", found)
 		both := statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, notReached) + "," + statement("CVE-2026-2", `{"@id": "pkg:pypi/flask"}`, notReached)
 		w.imports("acme/pay", "main", openVEX("1", both))
-		w.person("flask", redoubt.TriageFixing)
+		w.person("flask", model.TriageFixing)
 		sums := w.imports("acme/pay", "main", openVEX("2", statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, `"status": "under_investigation"`)))
 		if sums[0].VEX[0].Changed != 1 {
 			t.Errorf("receipt %+v", sums[0].VEX[0])
 		}
 		w.want("a newer version", "acme/pay", "main", map[string]string{"django": "reviewing", "flask": "fixing"})
-		if got := w.imports("acme/pay", "main", openVEX("1", both))[0].VEX[0]; got.Outcome != redoubt.VEXOlder {
+		if got := w.imports("acme/pay", "main", openVEX("1", both))[0].VEX[0]; got.Outcome != model.VEXOlder {
 			t.Errorf("an older version: %+v", got)
 		}
 		w.imports("acme/pay", "main", openVEX("3", ""))
@@ -197,15 +197,15 @@ func TestVEXUploadsJudgeWhatTheySpeakOf(t *testing.T) {
 }
 
 // person decides about a package's finding.
-func (w *vexWorld) person(pkg string, state redoubt.TriageState) {
+func (w *vexWorld) person(pkg string, state model.TriageState) {
 	w.t.Helper()
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/pay")
 		if err != nil {
 			return err
 		}
-		var lineages []redoubt.Lineage
-		err = tx.SupplyChainFindings(ctx, p.ID, "refs/heads/main", func(f redoubt.IndexedFinding, _ redoubt.Rule, l redoubt.Lineage) error {
+		var lineages []model.Lineage
+		err = tx.SupplyChainFindings(ctx, p.ID, "refs/heads/main", func(f model.IndexedFinding, _ model.Rule, l model.Lineage) error {
 			if f.Package == pkg {
 				lineages = append(lineages, l)
 			}
@@ -214,9 +214,9 @@ func (w *vexWorld) person(pkg string, state redoubt.TriageState) {
 		if err != nil {
 			return err
 		}
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{
 			LineageID: lineages[0].ID, Before: lineages[0].Triage, At: tx.Now(), By: storetest.Actor,
-			After: redoubt.Triage{State: state, At: tx.Now(), By: storetest.Actor},
+			After: model.Triage{State: state, At: tx.Now(), By: storetest.Actor},
 		}})
 	})
 	if err != nil {

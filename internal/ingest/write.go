@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // write stores the changes and sums them up.
@@ -49,7 +49,7 @@ func writeAll(ctx context.Context, s Store, ex Exceptions, parts []*portion, rec
 		writeList(w, all.Merges, s.MergeLineages)
 		writeList(w, all.Lineages, s.AddLineages)
 		for _, p := range parts {
-			writeList(w, p.Links, func(ctx context.Context, links []redoubt.IdentityLink) error {
+			writeList(w, p.Links, func(ctx context.Context, links []model.IdentityLink) error {
 				return s.AddIdentities(ctx, p.projectID, links)
 			})
 		}
@@ -94,7 +94,7 @@ func together(parts []*portion) Changes {
 // lineages lists those that the changes touch, each once.
 func (c *Changes) lineages() []int64 {
 	var ids []int64
-	for _, list := range [][]redoubt.FindingWrite{c.Added, c.Updated} {
+	for _, list := range [][]model.FindingWrite{c.Added, c.Updated} {
 		for i := range list {
 			ids = append(ids, list[i].LineageID)
 		}
@@ -139,11 +139,11 @@ func number(ctx context.Context, s Store, parts []*portion) (err error) {
 // number gives what is new its ids: of findings, and of lineages.
 func (c *Changes) number(ids, lineages []int64) error {
 	started := 0
-	start := func(f *redoubt.Finding) {
+	start := func(f *model.Finding) {
 		if f.LineageID == 0 {
 			f.LineageID = lineages[started]
 			c.Lineages[started].ID = lineages[started]
-			c.Links = append(c.Links, redoubt.IdentityLink{Identity: f.Identity, LineageID: f.LineageID})
+			c.Links = append(c.Links, model.IdentityLink{Identity: f.Identity, LineageID: f.LineageID})
 			started++
 		}
 	}
@@ -152,7 +152,7 @@ func (c *Changes) number(ids, lineages []int64) error {
 		f.ID = ids[i]
 		start(f)
 		c.Items = append(c.Items, itemOf(f, ItemNew))
-		if f.State == redoubt.Unresolved {
+		if f.State == model.Unresolved {
 			c.Reported = append(c.Reported, f.ID)
 		}
 	}
@@ -169,12 +169,12 @@ func (c *Changes) number(ids, lineages []int64) error {
 }
 
 // parted are the stored findings that are taken out of their lineage, by id.
-func (c *Changes) parted() (out []*redoubt.Finding) {
+func (c *Changes) parted() (out []*model.Finding) {
 	for i := range c.Updated {
 		if f := &c.Updated[i].Finding; f.LineageID == 0 {
 			out = append(out, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b *redoubt.Finding) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b *model.Finding) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

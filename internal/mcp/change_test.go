@@ -7,9 +7,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type plan struct {
@@ -45,7 +45,7 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 		t.Fatalf("%+v, %d open", p, w.open())
 	}
 	confirm := map[string]any{"confirmation_id": p.ConfirmationID}
-	stranger := w.connect(w.newToken(w.ours, redoubt.Token{Name: "another", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}))
+	stranger := w.connect(w.newToken(w.ours, model.Token{Name: "another", Scopes: []model.Scope{model.ScopeWebAPI}}))
 	if text, refused := w.call(stranger, "confirm_change", confirm); !refused || w.open() != 4 {
 		t.Fatalf("another token confirms: %s", text)
 	}

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxAnswer bounds the data of one answer, in bytes of JSON: an assistant reads
@@ -94,7 +94,7 @@ func cut(v any, text, list int) any {
 // that people do not see is not for assistants either.
 func shortened(s string, limit int) string {
 	whole := len(s)
-	s = redoubt.CutBytes(s, limit)
+	s = model.CutBytes(s, limit)
 	rest := whole - len(s)
 	if strings.ContainsFunc(s, hidden) {
 		var b strings.Builder

@@ -9,8 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // pageSize is how many findings one answer lists; four make the least page of the
@@ -99,7 +99,7 @@ func lineOf(f api.FindingCore) findingLine {
 func supplyLine(f api.SupplyChainFinding) findingLine {
 	out := lineOf(f.FindingCore)
 	if f.Unrated {
-		out.Severity = redoubt.NotRated + ", counts as " + f.Severity
+		out.Severity = model.NotRated + ", counts as " + f.Severity
 	}
 	out.Package, out.Version, out.Reachability = f.FoundDependency.Package, f.FoundDependency.Version, f.Reachability
 	if f.VulnerabilityIdentifier != nil {

@@ -13,11 +13,11 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Path is where the server answers assistants.
@@ -59,7 +59,7 @@ func NewHTTP(c HTTPConfig) *HTTP {
 // Routes returns the table. What a caller may see and do is checked again by the
 // operations of the Web API that the tools call.
 func (h *HTTP) Routes() []edge.Mounted {
-	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, redoubt.RoleViewer, edge.Reads, edge.Filtered), Challenge: h.Challenge, Handle: h.handle}}
+	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, model.RoleViewer, edge.Reads, edge.Filtered), Challenge: h.Challenge, Handle: h.handle}}
 }
 
 type callerKey struct{}
@@ -143,7 +143,7 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 	}
 	return New(Config{
 		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug, Caller: strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
-		MayWrite: from.caller.CanWrite() && from.caller.Has(redoubt.RoleTriager), Changes: h.changes, Version: h.Version,
+		MayWrite: from.caller.CanWrite() && from.caller.Has(model.RoleTriager), Changes: h.changes, Version: h.Version,
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lodashRecord says that lodash is vulnerable below 4.17.21.
@@ -200,7 +200,7 @@ func TestBillsOfMaterials(t *testing.T) {
 		}
 		var task api.CreateSBOMExportResponse
 		w.data(s, "create_sbom", nil, &task)
-		strangers := map[string]string{"the rival": w.rival, "a token of one project": w.newToken(w.ours, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}})}
+		strangers := map[string]string{"the rival": w.rival, "a token of one project": w.newToken(w.ours, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}})}
 		for name, token := range strangers {
 			if text, refused := w.call(w.connect(token), "get_sbom", map[string]any{"task_token": task.TaskToken}); !refused || !strings.Contains(text, "not_found") {
 				t.Errorf("%s reads it: %s", name, text)

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/clienttest"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type line struct {
@@ -63,7 +63,7 @@ var (
 func TestOnlyWritersSeeWritingTools(t *testing.T) {
 	w := newWorld(t, "")
 	both := slices.Sorted(slices.Values(slices.Concat(reading, writing)))
-	reader := w.newToken(w.ours, redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	reader := w.newToken(w.ours, model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	for name, c := range map[string]struct {
 		session *sdk.ClientSession
 		want    []string
@@ -143,7 +143,7 @@ func TestClientGo(t *testing.T) {
 func TestForeignTokensSeeNothing(t *testing.T) {
 	w := newWorld(t, "")
 	ids := w.search(w.connect(w.token), map[string]any{"projects": []string{"acme/other"}})
-	bound := w.connect(w.newToken(w.ours, redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}}))
+	bound := w.connect(w.newToken(w.ours, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}}))
 	if found := w.search(bound, map[string]any{}); len(found) != 3 {
 		t.Errorf("the bound token sees %+v", found)
 	}
@@ -264,7 +264,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 // TestWhoMayNotCome: without a valid token there is nothing, not even the tools.
 func TestWhoMayNotCome(t *testing.T) {
 	w := newWorld(t, "")
-	ci := w.newToken(w.ours, redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	ci := w.newToken(w.ours, model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
 	for token, want := range map[string]int{"": 401, "rdt_1_wrong": 401, ci: 403} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func (a *assistant) projectTools(s *sdk.Server) {
@@ -63,7 +63,7 @@ func (a *assistant) projectIDs(ctx context.Context, names []string) (ids []int64
 		return nil, fmt.Errorf("projects has %d names: name at most %d", len(names), pageSize)
 	}
 	for _, name := range names {
-		if err := redoubt.CheckProjectName(name); err != nil {
+		if err := model.CheckProjectName(name); err != nil {
 			return nil, err
 		}
 		found, err := a.Client.GetProject(ctx, a.Deployment, name)

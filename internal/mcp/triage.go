@@ -7,8 +7,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // firstShown is how many of the findings that a change is about are told.
@@ -60,10 +60,10 @@ func (in triageInput) request() api.TriageRequest {
 // emptyList returns an error if the input has a list without items: it selects nothing, and a
 // request would leave it out and select everything.
 func (in triageInput) emptyList() error {
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	check := func(name string, present bool, items int) {
 		if present && items == 0 {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is empty: list at least one item, or leave it out"})
+			bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is empty: list at least one item, or leave it out"})
 		}
 	}
 	check("ids", in.IDs != nil, len(in.IDs))

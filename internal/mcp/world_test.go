@@ -14,13 +14,13 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
@@ -38,7 +38,7 @@ type world struct {
 	store *store.Store
 	clock *storetest.Clock
 	url   string
-	ours  redoubt.Deployment
+	ours  model.Deployment
 	token string // may do everything
 	rival string // the same, of the other tenant
 
@@ -74,22 +74,22 @@ func newWorld(t *testing.T, public string) *world {
 	if w.ours, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	all := []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}
-	w.token = w.newToken(w.ours, redoubt.Token{Name: "all", Scopes: all})
+	all := []model.Scope{model.ScopeWebAPI, model.ScopeCI}
+	w.token = w.newToken(w.ours, model.Token{Name: "all", Scopes: all})
 	w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3)
 	w.upload(w.token, "acme/other", "eval is dangerous", 1)
 	theirs, err := w.store.CreateDeployment(t.Context(), "rival", "Rival", storetest.Actor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.rival = w.newToken(theirs, redoubt.Token{Name: "all", Scopes: all})
+	w.rival = w.newToken(theirs, model.Token{Name: "all", Scopes: all})
 	w.upload(w.rival, "rival/secretive", "of the rival", 1)
 	return w
 }
 
 // exportSBOM does the work of the program's job.
-func (w *world) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	var request redoubt.SBOMRequest
+func (w *world) exportSBOM(ctx context.Context, j model.Job) (result []byte, media string, err error) {
+	var request model.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
 		return nil, "", queue.PermanentError{Reason: err.Error()}
 	}
@@ -100,7 +100,7 @@ func (w *world) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, m
 	return result, media, err
 }
 
-func (w *world) newToken(d redoubt.Deployment, token redoubt.Token) string {
+func (w *world) newToken(d model.Deployment, token model.Token) string {
 	w.Helper()
 	secret := auth.NewSecret(d.ID)
 	token.PublicID = secret.PublicID

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Texts of scanners and people are shown as code, where no chat calls anybody, formats or
@@ -17,16 +17,16 @@ import (
 const maxChatPart = 60
 
 // chat is the request of a message to an incoming webhook.
-func (s sending) chat(c redoubt.NotificationChannel) (http.Header, []byte, error) {
+func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) {
 	var body any
 	switch c {
-	case redoubt.ChannelSlack:
+	case model.ChannelSlack:
 		body = s.slack()
-	case redoubt.ChannelTeams:
+	case model.ChannelTeams:
 		body = s.teams()
-	case redoubt.ChannelDiscord:
+	case model.ChannelDiscord:
 		body = map[string]any{"content": shorten(s.markdown(), 2000), "allowed_mentions": map[string]any{"parse": []string{}}, "flags": 1 << 2} // no previews of links
-	case redoubt.ChannelMattermost:
+	case model.ChannelMattermost:
 		body = map[string]any{"text": s.markdown()}
 	default:
 		return nil, nil, fmt.Errorf("the channel %s is no chat", c)
@@ -72,7 +72,7 @@ func plainMarkdown(s string) string {
 }
 
 // line is what is said of a finding, with its texts as code.
-func chatLine(f redoubt.NotifiedFinding) string {
+func chatLine(f model.NotifiedFinding) string {
 	return f.Severity + " " + codeSpan(f.Rule) + " " + codeSpan(f.Project) + " " + codeSpan(f.Place)
 }
 

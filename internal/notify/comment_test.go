@@ -11,17 +11,17 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // comments has a user comment on a finding.
-func (w *world) comments(author redoubt.User, l redoubt.Lineage, text string) (c redoubt.FindingComment) {
+func (w *world) comments(author model.User, l model.Lineage, text string) (c model.FindingComment) {
 	w.Helper()
 	err := w.s.Update(w.Context(), w.d.ID, author.Actor(), func(ctx context.Context, tx *store.Tx) (err error) {
-		c, err = triage.Comment(ctx, tx, redoubt.Finding{LineageID: l.ID}, text, author.ID)
+		c, err = triage.Comment(ctx, tx, model.Finding{LineageID: l.ID}, text, author.ID)
 		return err
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *world) comments(author redoubt.User, l redoubt.Lineage, text string) (c
 	return c
 }
 
-func (w *world) user(u redoubt.User, role redoubt.Role) (made redoubt.User) {
+func (w *world) user(u model.User, role model.Role) (made model.User) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		made, err = tx.CreateUser(ctx, u, role)
@@ -43,13 +43,13 @@ func (w *world) user(u redoubt.User, role redoubt.Role) (made redoubt.User) {
 func TestWhoIsMentionedIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		finding := w.found(added{n: 1, severity: redoubt.SeverityHigh})[0]
-		ana := w.user(redoubt.User{Name: "ana@example.com"}, redoubt.RoleViewer)
-		w.user(redoubt.User{Name: "ben@example.com"}, redoubt.RoleTriager)
-		off := w.user(redoubt.User{Name: "off@example.com"}, redoubt.RoleViewer)
-		left := w.user(redoubt.User{Name: "left@example.com"}, redoubt.RoleViewer)
-		disabled := w.user(redoubt.User{Name: "disabled@example.com"}, redoubt.RoleViewer)
-		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, left.ID, redoubt.RoleNone) })
+		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
+		ana := w.user(model.User{Name: "ana@example.com"}, model.RoleViewer)
+		w.user(model.User{Name: "ben@example.com"}, model.RoleTriager)
+		off := w.user(model.User{Name: "off@example.com"}, model.RoleViewer)
+		left := w.user(model.User{Name: "left@example.com"}, model.RoleViewer)
+		disabled := w.user(model.User{Name: "disabled@example.com"}, model.RoleViewer)
+		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, left.ID, model.RoleNone) })
 		for _, err := range []error{w.s.DisableUser(w.Context(), disabled.ID, storetest.Actor), w.s.SetUserMail(w.Context(), off.ID, "", true, storetest.Actor)} {
 			if err != nil {
 				w.Fatal(err)
@@ -84,7 +84,7 @@ func TestWhoIsMentionedIsTold(t *testing.T) {
 		}
 		c := w.comments(ana, finding, "@ben@example.com never mind")
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := triage.WithdrawComment(ctx, tx, redoubt.Finding{LineageID: finding.ID}, c.ID, ana.ID, false)
+			_, err := triage.WithdrawComment(ctx, tx, model.Finding{LineageID: finding.ID}, c.ID, ana.ID, false)
 			return err
 		})
 		if w.settle(); len(p.take()) != 0 {
@@ -97,12 +97,12 @@ func TestWhoIsMentionedIsTold(t *testing.T) {
 func TestRulesTellOfComments(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "other": "repos=acme/other", "fixed": "status=fixed"} {
-			w.ask(func(r *redoubt.NotificationRule) {
-				r.Name, r.Filter, r.Events = name, filter, redoubt.NotificationEvents(0).With(redoubt.EventComment)
+			w.ask(func(r *model.NotificationRule) {
+				r.Name, r.Filter, r.Events = name, filter, model.NotificationEvents(0).With(model.EventComment)
 			})
 		}
-		finding := w.found(added{n: 1, severity: redoubt.SeverityLow})[0]
-		c := w.comments(w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer), finding, "is it <b>reachable</b>?")
+		finding := w.found(added{n: 1, severity: model.SeverityLow})[0]
+		c := w.comments(w.user(model.User{Name: "ana"}, model.RoleViewer), finding, "is it <b>reachable</b>?")
 		w.settle()
 		got := w.receiver.events(w.T)
 		if len(got) != 1 {
@@ -115,10 +115,10 @@ func TestRulesTellOfComments(t *testing.T) {
 }
 
 // withdraws takes a comment back.
-func (w *world) withdraws(c redoubt.FindingComment) {
+func (w *world) withdraws(c model.FindingComment) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.WithdrawComment(ctx, tx, redoubt.Finding{LineageID: c.LineageID}, c.ID, c.AuthorID, true)
+		_, err := triage.WithdrawComment(ctx, tx, model.Finding{LineageID: c.LineageID}, c.ID, c.AuthorID, true)
 		return err
 	})
 }
@@ -128,13 +128,13 @@ func (w *world) withdraws(c redoubt.FindingComment) {
 func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		finding := w.found(added{n: 1, severity: redoubt.SeverityHigh})[0]
-		ana := w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer)
-		w.user(redoubt.User{Name: "ben@example.com"}, redoubt.RoleViewer)
-		about := redoubt.NotificationEvents(0).With(redoubt.EventComment)
-		hook, _ := w.ask(func(r *redoubt.NotificationRule) { r.Name, r.Events = "hook", about })
-		daily, _ := w.ask(func(r *redoubt.NotificationRule) {
-			r.Name, r.Events, r.Channel, r.To, r.Digest = "daily", about, redoubt.ChannelEmail, []string{"all@example.com"}, redoubt.DigestDay
+		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
+		ana := w.user(model.User{Name: "ana"}, model.RoleViewer)
+		w.user(model.User{Name: "ben@example.com"}, model.RoleViewer)
+		about := model.NotificationEvents(0).With(model.EventComment)
+		hook, _ := w.ask(func(r *model.NotificationRule) { r.Name, r.Events = "hook", about })
+		daily, _ := w.ask(func(r *model.NotificationRule) {
+			r.Name, r.Events, r.Channel, r.To, r.Digest = "daily", about, model.ChannelEmail, []string{"all@example.com"}, model.DigestDay
 		})
 		w.receiver.takes(503)
 		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
@@ -144,7 +144,7 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 			t.Fatalf("%d attempts were made", n)
 		}
 		for _, rule := range []int64{hook.ID, daily.ID, 0} {
-			if list := w.log(rule); len(list) != 1 || list[0].Message.Reason != "" || list[0].State != redoubt.NotificationQueued {
+			if list := w.log(rule); len(list) != 1 || list[0].Message.Reason != "" || list[0].State != model.NotificationQueued {
 				t.Errorf("rule %d keeps the text, or does not wait: %+v", rule, list)
 			}
 		}
@@ -171,7 +171,7 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 			t.Errorf("mail goes to %q, want %q", to, want)
 		}
 		for _, rule := range []int64{hook.ID, daily.ID, 0} {
-			failed := slices.DeleteFunc(w.log(rule), func(n redoubt.Notification) bool { return n.State != redoubt.NotificationFailed })
+			failed := slices.DeleteFunc(w.log(rule), func(n model.Notification) bool { return n.State != model.NotificationFailed })
 			if len(failed) != 1 || failed[0].Problem != "The comment was withdrawn." {
 				t.Errorf("the log of %d says %+v", rule, failed)
 			}
@@ -181,15 +181,15 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 
 // TestACommentThatWasToldIsNotToldAgain once it was withdrawn or its project is gone.
 func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
-	for name, take := range map[string]func(w *world, c redoubt.FindingComment){
-		"withdrawn": func(w *world, c redoubt.FindingComment) { w.withdraws(c) },
-		"removed":   func(w *world, _ redoubt.FindingComment) { removeProject(w, redoubt.Exception{}) },
+	for name, take := range map[string]func(w *world, c model.FindingComment){
+		"withdrawn": func(w *world, c model.FindingComment) { w.withdraws(c) },
+		"removed":   func(w *world, _ model.FindingComment) { removeProject(w, model.Exception{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(w *world) {
-				rule, _ := w.ask(func(r *redoubt.NotificationRule) { r.Events = redoubt.NotificationEvents(0).With(redoubt.EventComment) })
-				finding := w.found(added{n: 1, severity: redoubt.SeverityLow})[0]
-				c := w.comments(w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer), finding, "hunter2")
+				rule, _ := w.ask(func(r *model.NotificationRule) { r.Events = model.NotificationEvents(0).With(model.EventComment) })
+				finding := w.found(added{n: 1, severity: model.SeverityLow})[0]
+				c := w.comments(w.user(model.User{Name: "ana"}, model.RoleViewer), finding, "hunter2")
 				w.settle()
 				if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "hunter2" {
 					t.Fatalf("told: %+v", got)
@@ -203,7 +203,7 @@ func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
 				if got := w.receiver.take(); len(got) != 0 {
 					t.Errorf("told again: %s", got[0].body)
 				}
-				if log := w.log(rule.ID); len(log) != 1 || log[0].State != redoubt.NotificationFailed {
+				if log := w.log(rule.ID); len(log) != 1 || log[0].State != model.NotificationFailed {
 					t.Errorf("the log says %+v", log)
 				}
 			})
@@ -215,15 +215,15 @@ func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
 func TestWhoIsMentionedIsStillThere(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		finding := w.found(added{n: 1, severity: redoubt.SeverityHigh})[0]
-		ana := w.user(redoubt.User{Name: "ana"}, redoubt.RoleViewer)
-		left := w.user(redoubt.User{Name: "left@example.com"}, redoubt.RoleViewer)
-		disabled := w.user(redoubt.User{Name: "disabled@example.com"}, redoubt.RoleViewer)
-		w.user(redoubt.User{Name: "here@example.com"}, redoubt.RoleViewer)
+		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
+		ana := w.user(model.User{Name: "ana"}, model.RoleViewer)
+		left := w.user(model.User{Name: "left@example.com"}, model.RoleViewer)
+		disabled := w.user(model.User{Name: "disabled@example.com"}, model.RoleViewer)
+		w.user(model.User{Name: "here@example.com"}, model.RoleViewer)
 		w.comments(ana, finding, "@left@example.com @disabled@example.com @here@example.com")
 		for w.step(store.NotifyJob) {
 		}
-		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, left.ID, redoubt.RoleNone) })
+		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, left.ID, model.RoleNone) })
 		if err := w.s.DisableUser(w.Context(), disabled.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -33,9 +33,9 @@ var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 
 
 // Deliver runs a store.DeliverJob: it delivers the waiting messages of one receiver in
 // order. It adds another job for remaining messages, due at the next attempt.
-func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job, to redoubt.NotificationReceiver) (err error) {
+func (n *Notifier) Deliver(ctx context.Context, j model.Job, to model.NotificationReceiver) (err error) {
 	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1, to: to}
-	if d.to.Digest > redoubt.DigestNone {
+	if d.to.Digest > model.DigestNone {
 		d.most = digestMost
 	}
 	for began, more := n.Clock(), true; more && n.Clock().Sub(began) < turnFor; {
@@ -56,10 +56,10 @@ func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job, to redoubt.Notifi
 type delivery struct {
 	*Notifier
 	deployment int64
-	to         redoubt.NotificationReceiver
+	to         model.NotificationReceiver
 	most       int // messages at once
 	base       string
-	rule       redoubt.NotificationRule // of what is no mail
+	rule       model.NotificationRule // of what is no mail
 }
 
 // read finds where the receiver is.
@@ -77,7 +77,7 @@ func (d *delivery) update(ctx context.Context, fn func(context.Context, *store.T
 
 // next tells the receiver what is next, and reports whether there may be more to tell now.
 func (d *delivery) next(ctx context.Context) (more bool, err error) {
-	var list []redoubt.Notification
+	var list []model.Notification
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if list, err = tx.NextNotifications(ctx, d.to, d.most); err != nil || len(list) == 0 {
 			return err
@@ -91,7 +91,7 @@ func (d *delivery) next(ctx context.Context) (more bool, err error) {
 	ctx, cancel := outlast(ctx, keepWithin) // or it would be sent twice for each stop
 	defer cancel()
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, outs) })
-	return !slices.ContainsFunc(outs, func(o outcome) bool { return o.State == redoubt.NotificationQueued }), err
+	return !slices.ContainsFunc(outs, func(o outcome) bool { return o.State == model.NotificationQueued }), err
 }
 
 // outlast is a context that ends a while after another one.
@@ -102,13 +102,13 @@ func outlast(ctx context.Context, by time.Duration) (context.Context, context.Ca
 }
 
 // end keeps what came of an attempt, for each message.
-func (d *delivery) end(ctx context.Context, tx *store.Tx, list []redoubt.Notification, outs []outcome) error {
-	alike := map[outcome][]redoubt.Notification{}
+func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notification, outs []outcome) error {
+	alike := map[outcome][]model.Notification{}
 	rules := map[int64]outcome{}
 	for i, n := range list {
 		out := outs[i]
 		if out.gone && d.moved(ctx, tx) {
-			out = outcome{Delivered: store.Delivered{State: redoubt.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0]}}
+			out = outcome{Delivered: store.Delivered{State: model.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0]}}
 		}
 		alike[out] = append(alike[out], n)
 		rules[n.RuleID] = out
@@ -145,14 +145,14 @@ type outcome struct {
 
 // send makes an attempt, and says what came of it for each message: those of one mail are not
 // all as old.
-func (d *delivery) send(ctx context.Context, list []redoubt.Notification) []outcome {
+func (d *delivery) send(ctx context.Context, list []model.Notification) []outcome {
 	if d.to.RuleID != 0 {
 		return []outcome{d.call(ctx, list[0])}
 	}
 	err := d.mail(ctx, list)
 	outs := make([]outcome, len(list))
 	for i, n := range list {
-		if outs[i] = (outcome{Delivered: store.Delivered{State: redoubt.NotificationDelivered}}); err != nil {
+		if outs[i] = (outcome{Delivered: store.Delivered{State: model.NotificationDelivered}}); err != nil {
 			outs[i] = d.judge(n, answer{}, err)
 		}
 	}
@@ -160,10 +160,10 @@ func (d *delivery) send(ctx context.Context, list []redoubt.Notification) []outc
 }
 
 // call sends a message to the address of its rule.
-func (d *delivery) call(ctx context.Context, n redoubt.Notification) outcome {
+func (d *delivery) call(ctx context.Context, n model.Notification) outcome {
 	target, err := d.open(d.deployment, d.rule)
 	if err != nil {
-		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: cut(err.Error(), answerKept)}}
+		return outcome{Delivered: store.Delivered{State: model.NotificationFailed, Problem: cut(err.Error(), answerKept)}}
 	}
 	a, err := d.post(ctx, d.rule, target, sendingOf(d.base, n))
 	out := d.judge(n, a, err)
@@ -172,22 +172,22 @@ func (d *delivery) call(ctx context.Context, n redoubt.Notification) outcome {
 }
 
 // sendingOf is a message as it is sent. Its id stays, however often it is.
-func sendingOf(base string, n redoubt.Notification) sending {
+func sendingOf(base string, n model.Notification) sending {
 	n.Message.Reason = cut(n.Message.Reason, reasonTold)
 	return sending{id: fmt.Sprintf("msg_%s_%d", n.Key, n.RuleID), sequence: n.ID, base: base, message: message{n.Message}}
 }
 
 // judge says what an answer means, and whether and when another attempt is made.
-func (n *Notifier) judge(of redoubt.Notification, a answer, err error) outcome {
+func (n *Notifier) judge(of model.Notification, a answer, err error) outcome {
 	out := outcome{Delivered: store.Delivered{Status: a.status, Answer: a.text}}
 	switch {
 	case err != nil:
 		out.Problem = "The receiver was not reached: " + cut(reason(err), answerKept)
 	case a.status >= 200 && a.status < 300:
-		out.State = redoubt.NotificationDelivered
+		out.State = model.NotificationDelivered
 		return out
 	case a.status == http.StatusGone:
-		out.State, out.gone, out.Problem = redoubt.NotificationFailed, true, "The receiver is gone for good (410): the rule is paused."
+		out.State, out.gone, out.Problem = model.NotificationFailed, true, "The receiver is gone for good (410): the rule is paused."
 		return out
 	case a.status >= 300 && a.status < 400:
 		out.Problem = fmt.Sprintf("The receiver answered %d: it moved, and nobody is followed elsewhere. Give the rule the new address.", a.status)
@@ -195,10 +195,10 @@ func (n *Notifier) judge(of redoubt.Notification, a answer, err error) outcome {
 		out.Problem = fmt.Sprintf("The receiver answered %d.", a.status)
 	}
 	if refuses(a.status, err) && of.Attempts+1 >= refusedMost || n.Clock().Sub(of.Receiver.Digest.Next(of.CreatedAt)) >= triedFor {
-		out.State = redoubt.NotificationFailed
+		out.State = model.NotificationFailed
 		return out
 	}
-	out.State, out.Retry = redoubt.NotificationQueued, max(waits[min(of.Attempts, len(waits)-1)], a.wait)
+	out.State, out.Retry = model.NotificationQueued, max(waits[min(of.Attempts, len(waits)-1)], a.wait)
 	return out
 }
 

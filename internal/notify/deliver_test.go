@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -35,9 +35,9 @@ func verify(t *testing.T, secret string, got received) bool {
 
 func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
 	each(t, func(w *world) {
-		r, secret := w.ask(func(r *redoubt.NotificationRule) { r.MinSeverity = redoubt.SeverityHigh })
-		w.found(added{n: 2, severity: redoubt.SeverityMedium})
-		w.found(added{n: 3, severity: redoubt.SeverityHigh})
+		r, secret := w.ask(func(r *model.NotificationRule) { r.MinSeverity = model.SeverityHigh })
+		w.found(added{n: 2, severity: model.SeverityMedium})
+		w.found(added{n: 3, severity: model.SeverityHigh})
 		w.settle()
 		got := w.receiver.take()
 		if len(got) != 1 {
@@ -58,7 +58,7 @@ func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
 			t.Errorf("it tells %+v", e.Data)
 		}
 		log := w.log(r.ID)
-		if len(log) != 1 || log[0].State != redoubt.NotificationDelivered || log[0].Status != http.StatusNoContent || log[0].Attempts != 1 {
+		if len(log) != 1 || log[0].State != model.NotificationDelivered || log[0].Status != http.StatusNoContent || log[0].Attempts != 1 {
 			t.Errorf("the log has %+v", log)
 		}
 		if w.settle(); len(w.receiver.take()) != 0 {
@@ -71,8 +71,8 @@ func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		broke := errors.New("broke")
-		err := w.s.Update(t.Context(), w.d.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := w.add(ctx, tx, added{n: 2, severity: redoubt.SeverityHigh}); err != nil {
+		err := w.s.Update(t.Context(), w.d.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := w.add(ctx, tx, added{n: 2, severity: model.SeverityHigh}); err != nil {
 				return err
 			}
 			return broke
@@ -89,7 +89,7 @@ func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
 func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.NotifyJob)
 		if err != nil || j == nil {
 			t.Fatal(j, err)
@@ -107,13 +107,13 @@ func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
 func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		for w.step(store.NotifyJob) {
 		}
 		if j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.DeliverJob); err != nil || j == nil {
 			t.Fatal(j, err)
 		}
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		if w.settle(); len(w.receiver.take()) != 0 {
 			t.Fatal("two tell at once")
 		}
@@ -128,14 +128,14 @@ func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.receiver.takes(http.StatusServiceUnavailable)
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
-		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
+		w.found(added{n: 2, severity: model.SeverityHigh})
 		w.settle()
 		if got := w.receiver.take(); len(got) != 1 {
 			t.Fatalf("%d attempts, want the first message's alone", len(got))
 		}
 		first := w.log(r.ID)
-		if n := first[len(first)-1]; n.State != redoubt.NotificationQueued || n.Status != http.StatusServiceUnavailable || n.Attempts != 1 || !strings.Contains(n.Problem, "503") {
+		if n := first[len(first)-1]; n.State != model.NotificationQueued || n.Status != http.StatusServiceUnavailable || n.Attempts != 1 || !strings.Contains(n.Problem, "503") {
 			t.Errorf("the log has %+v", n)
 		}
 		if w.problem(r.ID) == "" {
@@ -190,7 +190,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 			w := newWorld(t, "sqlite")
 			r, _ := w.ask(nil)
 			w.receiver.answers(c.answer)
-			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.found(added{n: 1, severity: model.SeverityHigh})
 			w.settle()
 			for range 60 {
 				w.clock.Advance(time.Minute)
@@ -204,7 +204,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 				w.settle()
 			}
 			n := w.log(r.ID)[0]
-			if n.State != redoubt.NotificationFailed || !strings.Contains(n.Problem, c.says) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
+			if n.State != model.NotificationFailed || !strings.Contains(n.Problem, c.says) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
 				t.Errorf("the log has %+v", n)
 			}
 			for _, got := range w.receiver.take() {
@@ -237,10 +237,10 @@ func TestAnswersAreBounded(t *testing.T) {
 			}
 		}
 	})
-	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	<-stopped
-	if n := w.log(r.ID)[0]; n.State != redoubt.NotificationDelivered || len(n.Answer) > 600 || len(n.Answer) < 100 {
+	if n := w.log(r.ID)[0]; n.State != model.NotificationDelivered || len(n.Answer) > 600 || len(n.Answer) < 100 {
 		t.Errorf("%d bytes are kept, state %s", len(n.Answer), n.State)
 	}
 }
@@ -253,7 +253,7 @@ func TestAnswersDoNotTellTheAddress(t *testing.T) {
 	w.receiver.answers(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("no hook at %s, which is %s", r.RequestURI, r.URL.Path), http.StatusNotFound)
 	})
-	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	if n := w.log(r.ID)[0]; n.Answer != "no hook at …, which is …" || n.Status != http.StatusNotFound {
 		t.Errorf("the log has %q", n.Answer)
@@ -266,9 +266,9 @@ func TestInternalAddressesAreNotTold(t *testing.T) {
 	w.start()
 	for _, address := range []string{"http://127.0.0.1/", "http://[::1]:80/", "http://10.1.2.3/x", "http://169.254.169.254/", "http://[::ffff:192.168.0.1]/", "ftp://hooks.example/", "http://a:b@hooks.example/", "hooks.example"} {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			rule := redoubt.NotificationRule{Name: "x", Events: 2, Channel: redoubt.ChannelSlack}
+			rule := model.NotificationRule{Name: "x", Events: 2, Channel: model.ChannelSlack}
 			_, _, err := w.n.Add(ctx, tx, rule, address)
-			if invalid, ok := errors.AsType[*redoubt.InvalidError](err); !ok || invalid.Fields[0].Location != "url" {
+			if invalid, ok := errors.AsType[*model.InvalidError](err); !ok || invalid.Fields[0].Location != "url" {
 				t.Errorf("%s: %v", address, err)
 			}
 			return nil
@@ -277,7 +277,7 @@ func TestInternalAddressesAreNotTold(t *testing.T) {
 	// A name is looked at when it is dialled: what it means may change at any time.
 	w.receiver.URL = strings.Replace(w.receiver.URL, "127.0.0.1", "localhost", 1)
 	r, _ := w.ask(nil)
-	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	if got := w.receiver.take(); len(got) != 0 {
 		t.Fatalf("an internal address was told: %+v", got)
@@ -303,7 +303,7 @@ func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
 		both bool
 	}{{0, true}, {25 * time.Hour, false}} {
 		w.clock.Advance(c.wait)
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.settle()
 		got := w.receiver.take()
 		if len(got) != 1 || !verify(t, after, got[0]) || verify(t, before, got[0]) != c.both {
@@ -314,9 +314,9 @@ func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
 
 func TestTestsAndResendsAreLogged(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(func(r *redoubt.NotificationRule) { r.Paused = true })
-		sent, err := w.n.Test(t.Context(), w.d.ID, redoubt.Actor{Kind: "user", Name: "alice"}, r.ID)
-		if err != nil || len(sent) != 1 || sent[0].State != redoubt.NotificationDelivered || len(w.receiver.take()) != 1 {
+		r, _ := w.ask(func(r *model.NotificationRule) { r.Paused = true })
+		sent, err := w.n.Test(t.Context(), w.d.ID, model.Actor{Kind: "user", Name: "alice"}, r.ID)
+		if err != nil || len(sent) != 1 || sent[0].State != model.NotificationDelivered || len(w.receiver.take()) != 1 {
 			t.Fatalf("a test: %+v, %v", sent, err)
 		}
 		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -324,16 +324,16 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 			r, err = w.n.Change(ctx, tx, r, "")
 			return err
 		})
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.settle()
 		before := w.receiver.take()
-		var again redoubt.Notification
+		var again model.Notification
 		last := w.log(r.ID)[0].ID
 		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 			again, err = tx.ResendNotification(ctx, r.ID, last)
 			return err
 		})
-		if again.State != redoubt.NotificationQueued {
+		if again.State != model.NotificationQueued {
 			t.Errorf("it is %+v", again)
 		}
 		w.settle()
@@ -358,7 +358,7 @@ func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
 				answer.WriteHeader(http.StatusGone)
 			}
 		})
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.settle()
 		w.clock.Advance(time.Minute)
 		w.settle()
@@ -370,7 +370,7 @@ func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
 			return err
 		})
 		got := w.receiver.take()
-		if n := w.log(r.ID)[0]; len(got) != 2 || got[1].path != "/elsewhere" || n.State != redoubt.NotificationDelivered {
+		if n := w.log(r.ID)[0]; len(got) != 2 || got[1].path != "/elsewhere" || n.State != model.NotificationDelivered {
 			w.Errorf("told are %+v, the log has %+v", got, n)
 		}
 	})

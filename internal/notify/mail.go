@@ -10,7 +10,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Mail is how mail is sent: by a server that whoever runs this one chose, so it may be at
@@ -57,7 +57,7 @@ type mailRefusedError struct{ error }
 func (mailRefusedError) Forbidden() bool { return true }
 
 // mail sends a person one mail of messages.
-func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error {
+func (d *delivery) mail(ctx context.Context, list []model.Notification) error {
 	if !d.Mail.Works() {
 		return mailRefusedError{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
 	}
@@ -83,7 +83,7 @@ func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error 
 const mailNames = 100
 
 // letter is one mail of messages. It is text alone: nothing in it is obeyed.
-func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
+func (d *delivery) letter(list []model.Notification) (*mail.Msg, error) {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := letter.From(d.Mail.From); err != nil {
 		return nil, fmt.Errorf("--smtp-from: %w", err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
@@ -118,17 +118,17 @@ func (w *world) post() *postbox {
 	return p
 }
 
-func byMail(digest redoubt.NotificationDigest, to ...string) func(r *redoubt.NotificationRule) {
-	return func(r *redoubt.NotificationRule) {
-		r.Channel, r.Digest, r.To, r.Name = redoubt.ChannelEmail, digest, to, "mail "+digest.String()
+func byMail(digest model.NotificationDigest, to ...string) func(r *model.NotificationRule) {
+	return func(r *model.NotificationRule) {
+		r.Channel, r.Digest, r.To, r.Name = model.ChannelEmail, digest, to, "mail "+digest.String()
 	}
 }
 
 func TestMailComesAtOnceToEachAddress(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com", "bob@example.com"))
-		w.found(added{n: 1, severity: redoubt.SeverityHigh, rule: "see https://evil.example\r\nBcc: eve@example.com"})
+		r, _ := w.ask(byMail(model.DigestNone, "alice@example.com", "bob@example.com"))
+		w.found(added{n: 1, severity: model.SeverityHigh, rule: "see https://evil.example\r\nBcc: eve@example.com"})
 		w.settle()
 		letters := p.take()
 		if len(letters) != 2 || letters[0].to == letters[1].to || letters[0].id == letters[1].id {
@@ -142,7 +142,7 @@ func TestMailComesAtOnceToEachAddress(t *testing.T) {
 			t.Errorf("the mail of %q, %v, names no place that can be copied:\n%s", letters[0].program, err, body)
 		}
 		for _, n := range w.log(r.ID) {
-			if n.State != redoubt.NotificationDelivered {
+			if n.State != model.NotificationDelivered {
 				t.Errorf("the log has %+v", n)
 			}
 		}
@@ -152,13 +152,13 @@ func TestMailComesAtOnceToEachAddress(t *testing.T) {
 func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
-		w.ask(func(r *redoubt.NotificationRule) {
-			byMail(redoubt.DigestDay, "alice@example.com")(r)
-			r.Name, r.MinSeverity = "another", redoubt.SeverityCritical
+		w.ask(byMail(model.DigestDay, "alice@example.com"))
+		w.ask(func(r *model.NotificationRule) {
+			byMail(model.DigestDay, "alice@example.com")(r)
+			r.Name, r.MinSeverity = "another", model.SeverityCritical
 		})
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
-		w.found(added{n: 2, severity: redoubt.SeverityCritical})
+		w.found(added{n: 1, severity: model.SeverityHigh})
+		w.found(added{n: 2, severity: model.SeverityCritical})
 		if w.settle(); len(p.take()) != 0 {
 			t.Fatal("a digest comes at once")
 		}
@@ -179,9 +179,9 @@ func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
 func TestMailNamesSoMany(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
-	w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
+	w.ask(byMail(model.DigestDay, "alice@example.com"))
 	for range 15 {
-		w.found(added{n: 12, severity: redoubt.SeverityHigh})
+		w.found(added{n: 12, severity: model.SeverityHigh})
 	}
 	w.settle()
 	w.clock.Advance(25 * time.Hour)
@@ -202,17 +202,17 @@ func TestMailNamesSoMany(t *testing.T) {
 // TestDigestThatFailedOnceIsTriedAgain: a digest that waited for its day is as new as a
 // message on that day.
 func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
-	for _, digest := range []redoubt.NotificationDigest{redoubt.DigestDay, redoubt.DigestWeek} {
+	for _, digest := range []model.NotificationDigest{model.DigestDay, model.DigestWeek} {
 		t.Run(digest.String(), func(t *testing.T) {
 			w := newWorld(t, "sqlite")
 			p := w.post()
 			p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
 			r, _ := w.ask(byMail(digest, "alice@example.com"))
-			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.found(added{n: 1, severity: model.SeverityHigh})
 			w.settle()
 			w.clock.Advance(digest.Next(w.clock.Now()).Sub(w.clock.Now()))
 			w.settle()
-			if n := w.log(r.ID)[0]; n.State != redoubt.NotificationQueued || n.Attempts != 1 {
+			if n := w.log(r.ID)[0]; n.State != model.NotificationQueued || n.Attempts != 1 {
 				t.Fatalf("after the first attempt the log has %+v", n)
 			}
 			p.refuse(nil)
@@ -229,12 +229,12 @@ func TestMailThatWasTakenIsNotSentAgain(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.hangsUp = true
-	r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com"))
-	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	r, _ := w.ask(byMail(model.DigestNone, "alice@example.com"))
+	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	w.clock.Advance(time.Minute)
 	w.settle()
-	if n := w.log(r.ID)[0]; len(p.take()) != 1 || n.State != redoubt.NotificationDelivered || n.Problem != "" {
+	if n := w.log(r.ID)[0]; len(p.take()) != 1 || n.State != model.NotificationDelivered || n.Problem != "" {
 		t.Errorf("the log has %+v", n)
 	}
 }
@@ -243,14 +243,14 @@ func TestRefusedMailEnds(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.refuses = &smtp.SMTPError{Code: 550, Message: "no such user"}
-	r, _ := w.ask(byMail(redoubt.DigestNone, "nobody@example.com"))
-	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	r, _ := w.ask(byMail(model.DigestNone, "nobody@example.com"))
+	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	for range 60 {
 		w.clock.Advance(time.Minute)
 		w.settle()
 	}
-	if n := w.log(r.ID)[0]; n.State != redoubt.NotificationFailed || n.Attempts != 4 || !strings.Contains(n.Problem, "no such user") {
+	if n := w.log(r.ID)[0]; n.State != model.NotificationFailed || n.Attempts != 4 || !strings.Contains(n.Problem, "no such user") {
 		t.Errorf("the log has %+v", n)
 	}
 }
@@ -258,16 +258,16 @@ func TestRefusedMailEnds(t *testing.T) {
 func TestDigestsAreDue(t *testing.T) {
 	wednesday := time.Date(2026, 1, 7, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		digest redoubt.NotificationDigest
+		digest model.NotificationDigest
 		at     time.Time
 		want   string
 	}{
-		{redoubt.DigestNone, wednesday, "2026-01-07T12:00:00Z"},
-		{redoubt.DigestDay, wednesday, "2026-01-08T07:00:00Z"},
-		{redoubt.DigestDay, wednesday.Add(-6 * time.Hour), "2026-01-07T07:00:00Z"},
-		{redoubt.DigestWeek, wednesday, "2026-01-12T07:00:00Z"},
-		{redoubt.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-6 * time.Hour), "2026-01-05T07:00:00Z"},
-		{redoubt.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-5 * time.Hour), "2026-01-12T07:00:00Z"},
+		{model.DigestNone, wednesday, "2026-01-07T12:00:00Z"},
+		{model.DigestDay, wednesday, "2026-01-08T07:00:00Z"},
+		{model.DigestDay, wednesday.Add(-6 * time.Hour), "2026-01-07T07:00:00Z"},
+		{model.DigestWeek, wednesday, "2026-01-12T07:00:00Z"},
+		{model.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-6 * time.Hour), "2026-01-05T07:00:00Z"},
+		{model.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-5 * time.Hour), "2026-01-12T07:00:00Z"},
 	} {
 		if got := c.digest.Next(c.at).Format(time.RFC3339); got != c.want {
 			t.Errorf("%s at %s: %s, want %s", c.digest, c.at, got, c.want)
@@ -278,9 +278,9 @@ func TestDigestsAreDue(t *testing.T) {
 // TestMissingScansAreToldOnce, when the days are over, of projects that the filter keeps.
 func TestMissingScansAreToldOnce(t *testing.T) {
 	each(t, func(w *world) {
-		missing := func(name, filter string) func(r *redoubt.NotificationRule) {
-			return func(r *redoubt.NotificationRule) {
-				r.Name, r.Filter, r.Events, r.MissingDays = name, filter, redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+		missing := func(name, filter string) func(r *model.NotificationRule) {
+			return func(r *model.NotificationRule) {
+				r.Name, r.Filter, r.Events, r.MissingDays = name, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
 			}
 		}
 		w.ask(missing("all", ""))
@@ -310,8 +310,8 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 	each(t, func(w *world) {
 		told := map[int64]string{} // of which project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
-			r, _ := w.ask(func(r *redoubt.NotificationRule) {
-				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+			r, _ := w.ask(func(r *model.NotificationRule) {
+				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
 			})
 			told[r.ID] = want
 		}
@@ -323,7 +323,7 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 				}
 			}
 			if err == nil {
-				_, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/taken"})
+				_, err = tx.CreateProject(ctx, model.Project{Name: "acme/taken"})
 			}
 			return err
 		})
@@ -343,8 +343,8 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 // TestMissingScansAreToldOnceBySeveralServers that look at the same time.
 func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(func(r *redoubt.NotificationRule) {
-			r.Events, r.MissingDays = redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+		w.ask(func(r *model.NotificationRule) {
+			r.Events, r.MissingDays = model.NotificationEvents(0).With(model.EventScanMissing), 3
 		})
 		w.clock.Advance(4 * 24 * time.Hour)
 		var servers sync.WaitGroup
@@ -366,7 +366,7 @@ func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
 			j, err := storetest.Claim(t.Context(), w.s, time.Minute, kind)
 			if err != nil || j == nil {
@@ -394,23 +394,23 @@ func TestADigestOutlivesThatOfTheDayBefore(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
-		r, _ := w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		r, _ := w.ask(byMail(model.DigestDay, "alice@example.com"))
+		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.settle()
-		w.clock.Advance(redoubt.DigestDay.Next(w.clock.Now()).Sub(w.clock.Now()))
+		w.clock.Advance(model.DigestDay.Next(w.clock.Now()).Sub(w.clock.Now()))
 		w.settle()
 		w.clock.Advance(time.Hour)
-		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.found(added{n: 2, severity: model.SeverityHigh})
 		w.clock.Advance(23 * time.Hour)
 		w.settle()
 		p.refuse(nil)
 		w.clock.Advance(time.Minute)
 		w.settle()
-		states := map[redoubt.NotificationState]int{}
+		states := map[model.NotificationState]int{}
 		for _, n := range w.log(r.ID) {
 			states[n.State]++
 		}
-		if letters := p.take(); len(letters) != 1 || !strings.Contains(letters[0].body, "2 new findings") || states[redoubt.NotificationFailed] != 1 || states[redoubt.NotificationDelivered] != 1 {
+		if letters := p.take(); len(letters) != 1 || !strings.Contains(letters[0].body, "2 new findings") || states[model.NotificationFailed] != 1 || states[model.NotificationDelivered] != 1 {
 			w.Errorf("%+v, and the log has %v", letters, states)
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ const MatchAttempts = 1000
 
 // Match runs a store.NotifyJob: it finds out which rules ask for what a transaction did, and
 // queues their messages. Done twice it queues them once.
-func (n *Notifier) Match(ctx context.Context, j redoubt.Job, what store.Notifying) error {
+func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying) error {
 	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]fault{}}
 	err := n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if m.rules, err = tx.NotificationRules(ctx); err == nil {
@@ -47,15 +47,15 @@ type matcher struct {
 	*Notifier
 	deployment int64
 	at         time.Time
-	rules      []redoubt.NotificationRule
+	rules      []model.NotificationRule
 	view       *index.View
 	seen       map[question]picture // of the present happening
-	list       []redoubt.Notification
+	list       []model.Notification
 	broken     map[int64]fault // rules whose filter will not do any more
 }
 
 // tell makes the messages about something that happened.
-func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) error {
+func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error {
 	clear(m.seen)
 	if h.CommentID != 0 {
 		if there, err := m.commentThere(ctx, h.CommentID); !there {
@@ -67,7 +67,7 @@ func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) err
 			continue
 		}
 		p, err := m.look(ctx, h, r)
-		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 			m.broken[r.ID] = unfit(r, invalid)
 			continue
 		}
@@ -78,7 +78,7 @@ func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) err
 			continue
 		}
 		for _, to := range r.Receivers() {
-			m.list = append(m.list, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: key, Message: p.message(h, r, m.at), DueAt: to.Digest.Next(m.at)})
+			m.list = append(m.list, model.Notification{RuleID: r.ID, Receiver: to, Key: key, Message: p.message(h, r, m.at), DueAt: to.Digest.Next(m.at)})
 		}
 	}
 	return m.tellPersons(ctx, key, h)
@@ -94,11 +94,11 @@ func (m *matcher) queue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		there := map[int64]redoubt.NotificationRule{}
+		there := map[int64]model.NotificationRule{}
 		for _, r := range rules {
 			there[r.ID] = r
 		}
-		var list []redoubt.Notification
+		var list []model.Notification
 		for _, n := range m.list {
 			if r, is := there[n.RuleID]; n.RuleID == 0 || is && r.Unwanted(n.Receiver) == "" {
 				list = append(list, n)
@@ -119,13 +119,13 @@ func (m *matcher) queue(ctx context.Context) error {
 // question is what rules have in common that ask for the same findings.
 type question struct {
 	filter   string
-	least    redoubt.Severity
-	products redoubt.Products
+	least    model.Severity
+	products model.Products
 }
 
 // look finds what a rule wants to be told of something that happened.
-func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (picture, error) {
-	if h.Event == redoubt.EventScanFailed {
+func (m *matcher) look(ctx context.Context, h model.Happening, r model.NotificationRule) (picture, error) {
+	if h.Event == model.EventScanFailed {
 		return m.project(ctx, h, r)
 	}
 	q := question{r.Filter, r.MinSeverity, r.Products}
@@ -134,10 +134,10 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 	}
 	p, err := m.findings(ctx, h, r)
 	everything := question{} == q
-	if err == nil && h.Event == redoubt.EventBuildBlocked && p.count == 0 && everything { // the scan was recorded only, or they are gone: it was blocked all the same
+	if err == nil && h.Event == model.EventBuildBlocked && p.count == 0 && everything { // the scan was recorded only, or they are gone: it was blocked all the same
 		p.count = 1
 	}
-	if err == nil && h.Event == redoubt.EventExceptionDecided && p.count == 0 {
+	if err == nil && h.Event == model.EventExceptionDecided && p.count == 0 {
 		p, err = m.removed(ctx, h, r)
 	}
 	if err == nil && p.count > 0 && h.ScanID != 0 {
@@ -150,12 +150,12 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 }
 
 // whatever are the events that are told whatever was decided about their findings.
-var whatever = []redoubt.NotificationEvent{
-	redoubt.EventBuildBlocked, redoubt.EventAssigned, redoubt.EventExceptionAsked, redoubt.EventExceptionDecided, redoubt.EventOverdue, redoubt.EventComment,
+var whatever = []model.NotificationEvent{
+	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked, model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
 
 // filterOf is a rule's filter for one issue type, about something that happened.
-func (m *matcher) filterOf(t redoubt.IssueType, e redoubt.NotificationEvent, r redoubt.NotificationRule) (f redoubt.FindingFilter, selects bool, err error) {
+func (m *matcher) filterOf(t model.IssueType, e model.NotificationEvent, r model.NotificationRule) (f model.FindingFilter, selects bool, err error) {
 	text := r.Filter
 	if slices.Contains(whatever, e) {
 		q, err := url.ParseQuery(text)
@@ -167,14 +167,14 @@ func (m *matcher) filterOf(t redoubt.IssueType, e redoubt.NotificationEvent, r r
 	if f, selects, err = m.Filter(t, text, m.Clock()); err != nil || !selects {
 		return f, false, err
 	}
-	if e == redoubt.EventOverdue && (f.DueBefore.IsZero() || f.DueBefore.After(m.Clock())) { // on the refs where it is
+	if e == model.EventOverdue && (f.DueBefore.IsZero() || f.DueBefore.After(m.Clock())) { // on the refs where it is
 		f.DueBefore = m.Clock()
 	}
 	f.Dedup = false // which finding stands for its lineage may change before this is asked
-	if r.MinSeverity > redoubt.SeverityLow {
+	if r.MinSeverity > model.SeverityLow {
 		wanted := f.Severities
 		f.Severities = nil
-		for s := r.MinSeverity; s <= redoubt.SeverityCritical; s++ {
+		for s := r.MinSeverity; s <= model.SeverityCritical; s++ {
 			if len(wanted) == 0 || slices.Contains(wanted, s) {
 				f.Severities = append(f.Severities, s)
 			}

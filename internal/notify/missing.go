@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,7 +16,7 @@ import (
 func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
 	rules, err := tx.NotificationRules(ctx)
 	for _, r := range rules {
-		if err == nil && !r.Paused && r.Events.Has(redoubt.EventScanMissing) {
+		if err == nil && !r.Paused && r.Events.Has(model.EventScanMissing) {
 			err = n.tellMissingOf(ctx, tx, r)
 		}
 	}
@@ -25,16 +25,16 @@ func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
 
 // tellMissingOf queues the message of a rule about projects whose days ended since it was
 // looked last. Its key names that look, so that there is one message, whoever looks.
-func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule) error {
+func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.NotificationRule) error {
 	m := matcher{Notifier: n}
 	id, filter := r.ID, r.Filter
 	r, err := viewed(ctx, tx, r)
-	var keeps func(redoubt.Project) bool
+	var keeps func(model.Project) bool
 	if err == nil {
-		keeps, err = m.keepsProject(ctx, tx, redoubt.EventScanMissing, r)
+		keeps, err = m.keepsProject(ctx, tx, model.EventScanMissing, r)
 	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // as Match says of rules whose filter will not do any more
-		f := unfit(redoubt.NotificationRule{Filter: filter}, invalid)
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // as Match says of rules whose filter will not do any more
+		f := unfit(model.NotificationRule{Filter: filter}, invalid)
 		return tx.NoteNotificationProblem(ctx, id, f.problem, f.pause)
 	}
 	if err != nil {
@@ -50,16 +50,16 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r redoubt.No
 		if keeps(project) {
 			p.count++
 			p.projects[project.Name] = 1
-			if len(p.about) < redoubt.MaxNotified {
-				p.about = append(p.about, redoubt.NotifiedProject{ID: project.ID, Name: project.Name, Last: project.LatestScanAt})
+			if len(p.about) < model.MaxNotified {
+				p.about = append(p.about, model.NotifiedProject{ID: project.ID, Name: project.Name, Last: project.LatestScanAt})
 			}
 		}
 	}
 	if p.count > 0 {
-		var told []redoubt.Notification
-		message := p.message(redoubt.Happening{Event: redoubt.EventScanMissing}, r, tx.Now())
+		var told []model.Notification
+		message := p.message(model.Happening{Event: model.EventScanMissing}, r, tx.Now())
 		for _, to := range r.Receivers() {
-			told = append(told, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint("missing_", r.CheckedAt.UnixMicro()), Message: message, DueAt: to.Digest.Next(tx.Now())})
+			told = append(told, model.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint("missing_", r.CheckedAt.UnixMicro()), Message: message, DueAt: to.Digest.Next(tx.Now())})
 		}
 		if err := tx.AddNotifications(ctx, told); err != nil {
 			return err

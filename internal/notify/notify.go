@@ -15,8 +15,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -30,8 +30,8 @@ type Reach interface {
 
 // Filter reads the query of a findings page for one issue type. Selects is false where the
 // query asks for what findings of that type do not have. What will not do is a
-// *redoubt.InvalidError.
-type Filter func(t redoubt.IssueType, query string, now time.Time) (f redoubt.FindingFilter, selects bool, err error)
+// *model.InvalidError.
+type Filter func(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error)
 
 // Config is what a notifier is made of.
 type Config struct {
@@ -64,4 +64,4 @@ func New(c Config) *Notifier {
 }
 
 // by is who changes what is kept of messages.
-var by = redoubt.Actor{Kind: "system", Name: "notifications"}
+var by = model.Actor{Kind: "system", Name: "notifications"}

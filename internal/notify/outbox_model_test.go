@@ -14,7 +14,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -25,7 +25,7 @@ type outboxModel struct {
 	*rapid.T
 	w     *world
 	post  *postbox
-	d     redoubt.Deployment
+	d     model.Deployment
 	rules []*modelRule
 	keys  int
 	alive map[string]bool // messages that must come, by "<key> <rule> <address>"; false: that must not come any more
@@ -37,7 +37,7 @@ type outboxModel struct {
 
 // modelRule is a rule, and the messages that it queued in their order.
 type modelRule struct {
-	redoubt.NotificationRule
+	model.NotificationRule
 	removed bool
 	path    string
 	newest  int // the number of the newest key that came, of webhooks
@@ -93,9 +93,9 @@ func (m *outboxModel) begin() {
 	m.update(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 3 {
 			path := fmt.Sprintf("/%d/%d", m.d.ID, i)
-			r, address := m.w.newRule(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint(i) }), m.w.receiver.URL+path
+			r, address := m.w.newRule(func(r *model.NotificationRule) { r.Name = fmt.Sprint(i) }), m.w.receiver.URL+path
 			if i == 2 {
-				r.Channel, r.To, address = redoubt.ChannelEmail, m.addresses(3), ""
+				r.Channel, r.To, address = model.ChannelEmail, m.addresses(3), ""
 			}
 			made, _, err := m.w.n.Add(ctx, tx, r, address)
 			if err != nil {
@@ -127,7 +127,7 @@ func (m *outboxModel) rule(rt *rapid.T) *modelRule {
 	return rapid.SampledFrom(m.rules).Draw(rt, "rule")
 }
 
-func message(key int, r *modelRule, to redoubt.NotificationReceiver) string {
+func message(key int, r *modelRule, to model.NotificationReceiver) string {
 	return fmt.Sprintf("key%d %d %s", key, r.ID, to.Address)
 }
 
@@ -135,7 +135,7 @@ func message(key int, r *modelRule, to redoubt.NotificationReceiver) string {
 func (m *outboxModel) commit() {
 	m.keys++
 	m.update(func(ctx context.Context, tx *store.Tx) error {
-		var list []redoubt.Notification
+		var list []model.Notification
 		for _, r := range m.rules {
 			if r.removed || r.Paused {
 				continue
@@ -143,9 +143,9 @@ func (m *outboxModel) commit() {
 			for _, to := range r.Receivers() {
 				id := message(m.keys, r, to)
 				m.alive[id] = true
-				list = append(list, redoubt.Notification{
+				list = append(list, model.Notification{
 					RuleID: r.ID, Receiver: to, Key: fmt.Sprintf("key%d", m.keys), DueAt: tx.Now(),
-					Message: redoubt.NotificationMessage{Event: redoubt.EventNewFinding, Title: fmt.Sprintf("key%d %d", m.keys, r.ID)},
+					Message: model.NotificationMessage{Event: model.EventNewFinding, Title: fmt.Sprintf("key%d %d", m.keys, r.ID)},
 				})
 			}
 		}
@@ -177,7 +177,7 @@ func (m *outboxModel) answer(r *modelRule, status int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.status[r.path] = status
-	if r.Channel == redoubt.ChannelEmail {
+	if r.Channel == model.ChannelEmail {
 		m.post.refuse(nil)
 		if status >= 300 {
 			m.post.refuse(&smtp.SMTPError{Code: map[bool]int{true: 550, false: 451}[status == 404], Message: "refused"})
@@ -197,7 +197,7 @@ func (m *outboxModel) unwant(r *modelRule, of func(address string) bool) {
 
 func all(string) bool { return true }
 
-func (m *outboxModel) change(r *modelRule, how func(r *redoubt.NotificationRule)) {
+func (m *outboxModel) change(r *modelRule, how func(r *model.NotificationRule)) {
 	m.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		how(&r.NotificationRule)
 		r.NotificationRule, err = m.w.n.Change(ctx, tx, r.NotificationRule, "")
@@ -210,7 +210,7 @@ func (m *outboxModel) pause(r *modelRule) {
 		return
 	}
 	m.look()
-	m.change(r, func(r *redoubt.NotificationRule) { r.Paused = !r.Paused })
+	m.change(r, func(r *model.NotificationRule) { r.Paused = !r.Paused })
 	if r.Paused {
 		m.unwant(r, all)
 	}
@@ -233,7 +233,7 @@ func (m *outboxModel) people(who int) {
 		return
 	}
 	m.look()
-	m.change(r, func(r *redoubt.NotificationRule) { r.To = to })
+	m.change(r, func(r *model.NotificationRule) { r.To = to })
 	m.unwant(r, func(address string) bool { return !slices.Contains(to, address) })
 }
 
@@ -253,7 +253,7 @@ func (m *outboxModel) look() {
 			continue // of another deployment, which another try left
 		}
 		r := m.rules[i]
-		m.arrived(message(key, r, redoubt.NotificationReceiver{}))
+		m.arrived(message(key, r, model.NotificationReceiver{}))
 		if key < r.newest {
 			m.Errorf("%d comes after %d", key, r.newest)
 		}
@@ -305,10 +305,10 @@ func (m *outboxModel) refused() map[string]bool {
 				return err
 			}
 			for _, n := range list {
-				if n.State == redoubt.NotificationQueued {
+				if n.State == model.NotificationQueued {
 					m.Errorf("%s waits for ever: %+v", n.Key, n)
 				}
-				if n.State == redoubt.NotificationFailed && n.Attempts == 4 && n.Problem != "" {
+				if n.State == model.NotificationFailed && n.Attempts == 4 && n.Problem != "" {
 					out[fmt.Sprintf("%s %d %s", n.Key, r.ID, n.Receiver.Address)] = true
 				}
 			}

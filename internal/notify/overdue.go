@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ func (n *Notifier) tellOverdue(ctx context.Context, deploymentID int64) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range productsOf(redoubt.NotificationRule{}) {
+	for _, t := range productsOf(model.NotificationRule{}) {
 		for part := range slices.Chunk(view.Overdue(t), overdueAtOnce) {
 			if err := n.tellOverdueOf(ctx, deploymentID, part); err != nil {
 				return err
@@ -29,8 +29,8 @@ func (n *Notifier) tellOverdue(ctx context.Context, deploymentID int64) error {
 	return nil
 }
 
-func (n *Notifier) tellOverdueOf(ctx context.Context, deploymentID int64, list []redoubt.OverdueLineage) error {
-	var untold []redoubt.OverdueLineage
+func (n *Notifier) tellOverdueOf(ctx context.Context, deploymentID int64, list []model.OverdueLineage) error {
+	var untold []model.OverdueLineage
 	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		untold, err = tx.UntoldOverdue(ctx, list)
 		return err

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -15,8 +15,8 @@ func (w *world) due(days int) {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Policies(ctx)
 		for _, p := range list {
-			if err == nil && p.Product == redoubt.SAST && p.Default {
-				p.Due = redoubt.DueDays{High: days}
+			if err == nil && p.Product == model.SAST && p.Default {
+				p.Due = model.DueDays{High: days}
 				_, err = tx.UpdatePolicy(ctx, p)
 			}
 		}
@@ -38,25 +38,25 @@ func (w *world) sweep(n int) {
 // decision, and passes again.
 func TestOverdueIsToldOnceADate(t *testing.T) {
 	each(t, func(w *world) {
-		overdue := redoubt.NotificationEvents(0).With(redoubt.EventOverdue)
-		w.ask(func(r *redoubt.NotificationRule) { r.Events = overdue })
-		w.ask(func(r *redoubt.NotificationRule) {
+		overdue := model.NotificationEvents(0).With(model.EventOverdue)
+		w.ask(func(r *model.NotificationRule) { r.Events = overdue })
+		w.ask(func(r *model.NotificationRule) {
 			r.Name, r.Events, r.Filter = "elsewhere", overdue, "repos=acme/other"
 		})
-		paused, _ := w.ask(func(r *redoubt.NotificationRule) { r.Name, r.Events, r.Paused = "paused", overdue, true })
+		paused, _ := w.ask(func(r *model.NotificationRule) { r.Name, r.Events, r.Paused = "paused", overdue, true })
 		w.due(10)
-		lineages := w.found(added{n: 2, severity: redoubt.SeverityHigh})
-		w.found(added{n: 2, severity: redoubt.SeverityHigh, ref: "refs/heads/topic", of: lineages})
-		w.found(added{n: 1, severity: redoubt.SeverityLow}) // has no due date
-		decide := func(state redoubt.TriageState) {
+		lineages := w.found(added{n: 2, severity: model.SeverityHigh})
+		w.found(added{n: 2, severity: model.SeverityHigh, ref: "refs/heads/topic", of: lineages})
+		w.found(added{n: 1, severity: model.SeverityLow}) // has no due date
+		decide := func(state model.TriageState) {
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				list, err := tx.Lineages(ctx, []int64{lineages[1].ID})
 				if err != nil {
 					return err
 				}
 				before := list[lineages[1].ID].Triage
-				return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
-					LineageID: lineages[1].ID, At: tx.Now(), By: tx.Actor(), Before: before, After: redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()},
+				return tx.UpdateTriage(ctx, []model.TriageEvent{{
+					LineageID: lineages[1].ID, At: tx.Now(), By: tx.Actor(), Before: before, After: model.Triage{State: state, At: tx.Now(), By: tx.Actor()},
 				}})
 			})
 		}
@@ -71,12 +71,12 @@ func TestOverdueIsToldOnceADate(t *testing.T) {
 			{"the day after", func() { w.clock.Advance(day) }, both},
 			{"again", func() {}, ""},
 			{"on another day", func() { w.clock.Advance(day) }, ""},
-			{"being fixed", func() { decide(redoubt.TriageFixing) }, ""},
+			{"being fixed", func() { decide(model.TriageFixing) }, ""},
 			{"moved ahead", func() { w.due(20) }, ""},
 			{"past that", func() { w.clock.Advance(10 * day) }, both},
 			{"moved back", func() { w.due(5) }, both},
-			{"ignored", func() { decide(redoubt.TriageIgnored); w.clock.Advance(3 * day) }, ""},
-			{"open once more", func() { decide(redoubt.TriageReopened) }, second},
+			{"ignored", func() { decide(model.TriageIgnored); w.clock.Advance(3 * day) }, ""},
+			{"open once more", func() { decide(model.TriageReopened) }, second},
 			{"as nobody asks", func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					list, err := tx.NotificationRules(ctx)

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // tellPersons makes the mail of those who get some of their own about something that
 // happened, whatever the rules ask for: one each.
-func (m *matcher) tellPersons(ctx context.Context, key string, h redoubt.Happening) error {
+func (m *matcher) tellPersons(ctx context.Context, key string, h model.Happening) error {
 	if len(h.Persons) == 0 || !m.Mail.Works() {
 		return nil
 	}
-	everything := redoubt.NotificationRule{}
+	everything := model.NotificationRule{}
 	p, err := m.look(ctx, h, everything)
 	if err != nil || p.count == 0 {
 		return err
@@ -29,8 +29,8 @@ func (m *matcher) tellPersons(ctx context.Context, key string, h redoubt.Happeni
 		}
 		message := p.message(h, everything, m.at)
 		message.Title, message.Person = p.personalTitle(h), id
-		m.list = append(m.list, redoubt.Notification{
-			Receiver: redoubt.NotificationReceiver{Address: to, Digest: redoubt.DigestNone}, Key: key, Message: message, DueAt: m.at,
+		m.list = append(m.list, model.Notification{
+			Receiver: model.NotificationReceiver{Address: to, Digest: model.DigestNone}, Key: key, Message: message, DueAt: m.at,
 		})
 	}
 	return nil
@@ -41,7 +41,7 @@ func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		member, err := tx.MemberByID(ctx, id)
 		to = member.MailTo()
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			to, err = "", nil
 		}
 		return err
@@ -62,14 +62,14 @@ func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err e
 
 // removed is what a rule is told of a request of whose findings no list has any any more: its
 // project is all that is left to be asked about.
-func (m *matcher) removed(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
-	left, err := m.findings(ctx, h, redoubt.NotificationRule{})
+func (m *matcher) removed(ctx context.Context, h model.Happening, r model.NotificationRule) (p picture, err error) {
+	left, err := m.findings(ctx, h, model.NotificationRule{})
 	if err != nil || left.count > 0 {
 		return p, err
 	}
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
-		if err == nil && keeps(redoubt.Project{Name: h.Project, Tags: h.Tags}) {
+		if err == nil && keeps(model.Project{Name: h.Project, Tags: h.Tags}) {
 			p.count = max(len(h.Lineages.All()), 1)
 			p.projects = map[string]int{h.Project: p.count}
 		}

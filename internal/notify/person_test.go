@@ -7,38 +7,38 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // asks has a new user ask for an exception for two findings.
-func (w *world) asks(u redoubt.User) (made redoubt.User, r redoubt.Exception) {
+func (w *world) asks(u model.User) (made model.User, r model.Exception) {
 	w.Helper()
-	lineages := w.found(added{n: 2, severity: redoubt.SeverityHigh})
+	lineages := w.found(added{n: 2, severity: model.SeverityHigh})
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		if made, err = tx.CreateUser(ctx, u, redoubt.RoleViewer); err != nil {
+		if made, err = tx.CreateUser(ctx, u, model.RoleViewer); err != nil {
 			return err
 		}
-		findings := make([]redoubt.Finding, len(lineages))
+		findings := make([]model.Finding, len(lineages))
 		for i, l := range lineages {
-			findings[i] = redoubt.Finding{ProjectID: l.ProjectID, LineageID: l.ID}
+			findings[i] = model.Finding{ProjectID: l.ProjectID, LineageID: l.ID}
 		}
-		r, err = exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, CreatorID: made.ID}, findings)
+		r, err = exceptions.Request(ctx, tx, model.Exception{Reason: "only tests", TriageReason: model.AcceptableRisk, CreatorID: made.ID}, findings)
 		return err
 	})
 	return made, r
 }
 
-func refuse(w *world, r redoubt.Exception) {
+func refuse(w *world, r model.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := exceptions.Refuse(ctx, tx, r.ID, "upgrade instead")
 		return err
 	})
 }
 
-func removeProject(w *world, _ redoubt.Exception) {
+func removeProject(w *world, _ model.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
 }
 
@@ -48,16 +48,16 @@ func TestWhoAskedIsTold(t *testing.T) {
 		p := w.post()
 		for i, c := range []struct {
 			name   string
-			decide func(w *world, r redoubt.Exception)
+			decide func(w *world, r model.Exception)
 			want   []string // of the one letter; none: there is none
 		}{
-			{"approved", func(w *world, r redoubt.Exception) {
+			{"approved", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
 			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
-			{"approved and undone", func(w *world, r redoubt.Exception) {
+			{"approved and undone", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
@@ -75,18 +75,18 @@ func TestWhoAskedIsTold(t *testing.T) {
 				})
 			}, []string{"was approved by mistake and waits again, for 2 findings in acme/api"}},
 			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
-			{"withdrawn", func(w *world, r redoubt.Exception) {
+			{"withdrawn", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
 			}, nil},
-			{"rolled back", func(w *world, r redoubt.Exception) {
+			{"rolled back", func(w *world, r model.Exception) {
 				_ = w.s.Update(w.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 					if _, err := exceptions.Refuse(ctx, tx, r.ID, "no"); err != nil {
 						return err
 					}
-					return redoubt.ErrConflict
+					return model.ErrConflict
 				})
 				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
@@ -96,7 +96,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 			{"removed", removeProject, []string{"was ended, for 2 findings in acme/api", "project was removed"}},
 		} {
 			to := fmt.Sprintf("alice%d@example.com", i)
-			_, r := w.asks(redoubt.User{Name: to})
+			_, r := w.asks(model.User{Name: to})
 			w.settle()
 			c.decide(w, r)
 			w.settle()
@@ -130,25 +130,25 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name          string
-			asked, queued func(u redoubt.User) // done when they asked, and when it was decided
+			asked, queued func(u model.User) // done when they asked, and when it was decided
 			want          string
 		}{
 			{"no-address", nil, nil, ""},
 			{"with@example.com", nil, nil, "with@example.com"},
-			{"given", func(u redoubt.User) { set(u.ID, "ann@example.com", false) }, nil, "ann@example.com"},
-			{"other@example.com", func(u redoubt.User) { set(u.ID, "work@example.com", false) }, nil, "work@example.com"},
-			{"off@example.com", func(u redoubt.User) { set(u.ID, "", true) }, nil, ""},
-			{"off-late@example.com", nil, func(u redoubt.User) { set(u.ID, "", true) }, ""},
-			{"gone@example.com", nil, func(u redoubt.User) {
-				w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, redoubt.RoleNone) })
+			{"given", func(u model.User) { set(u.ID, "ann@example.com", false) }, nil, "ann@example.com"},
+			{"other@example.com", func(u model.User) { set(u.ID, "work@example.com", false) }, nil, "work@example.com"},
+			{"off@example.com", func(u model.User) { set(u.ID, "", true) }, nil, ""},
+			{"off-late@example.com", nil, func(u model.User) { set(u.ID, "", true) }, ""},
+			{"gone@example.com", nil, func(u model.User) {
+				w.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, model.RoleNone) })
 			}, ""},
-			{"disabled@example.com", func(u redoubt.User) {
+			{"disabled@example.com", func(u model.User) {
 				if err := w.s.DisableUser(w.Context(), u.ID, storetest.Actor); err != nil {
 					t.Fatal(err)
 				}
 			}, nil, ""},
 		} {
-			u, r := w.asks(redoubt.User{Name: c.name})
+			u, r := w.asks(model.User{Name: c.name})
 			if c.asked != nil {
 				c.asked(u)
 			}
@@ -177,7 +177,7 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
-	u, r := w.asks(redoubt.User{Name: "ann@example.com"})
+	u, r := w.asks(model.User{Name: "ann@example.com"})
 	if err := w.s.Update(t.Context(), w.d.ID, u.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		_, err := exceptions.Refuse(ctx, tx, r.ID, "I was wrong")
 		return err
@@ -193,11 +193,11 @@ func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 func TestWhatWasRemovedIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {
-			w.ask(func(r *redoubt.NotificationRule) {
-				r.Name, r.Filter, r.Events = name, filter, redoubt.NotificationEvents(0).With(redoubt.EventExceptionDecided)
+			w.ask(func(r *model.NotificationRule) {
+				r.Name, r.Filter, r.Events = name, filter, model.NotificationEvents(0).With(model.EventExceptionDecided)
 			})
 		}
-		_, r := w.asks(redoubt.User{Name: "alice"})
+		_, r := w.asks(model.User{Name: "alice"})
 		removeProject(w, r)
 		w.settle()
 		got := map[string]bool{}

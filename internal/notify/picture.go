@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,13 +19,13 @@ type picture struct {
 	count      int
 	severities map[string]int
 	projects   map[string]int // findings by the project's name
-	findings   []redoubt.NotifiedFinding
-	about      []redoubt.NotifiedProject // of what happened to projects
-	product    redoubt.IssueType         // of the findings, the first
+	findings   []model.NotifiedFinding
+	about      []model.NotifiedProject // of what happened to projects
+	product    model.IssueType         // of the findings, the first
 }
 
 // findings selects what a rule's filter keeps of what something is about.
-func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
+func (m *matcher) findings(ctx context.Context, h model.Happening, r model.NotificationRule) (p picture, err error) {
 	p.severities, p.projects = map[string]int{}, map[string]int{}
 	var worst []int64
 	for _, t := range productsOf(r) {
@@ -42,7 +42,7 @@ func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.N
 		if len(f.IDs) == 0 {
 			continue
 		}
-		f = redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: f.IDs}
+		f = model.FindingFilter{IssueType: t, HasIDs: true, IDs: f.IDs}
 		n, by := m.view.CountBy(f, index.FacetSeverity, index.FacetProject)
 		for severity, n := range by[index.FacetSeverity] {
 			p.severities[severity] += n
@@ -50,7 +50,7 @@ func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.N
 		for project, n := range by[index.FacetProject] {
 			p.projects[project] += n
 		}
-		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.MostSevere, Size: redoubt.MaxNotified, Now: m.Clock()})
+		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.MostSevere, Size: model.MaxNotified, Now: m.Clock()})
 		if err != nil {
 			return p, err
 		}
@@ -65,7 +65,7 @@ func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.N
 // about lists the ids of what something is about that a filter keeps. Unless the filter
 // looks at primary branches, a finding counts where no other ref of the project had it,
 // and once.
-func (m *matcher) about(ctx context.Context, t redoubt.IssueType, h redoubt.Happening, f redoubt.FindingFilter) (ids []int64, err error) {
+func (m *matcher) about(ctx context.Context, t model.IssueType, h model.Happening, f model.FindingFilter) (ids []int64, err error) {
 	perRef := f.Primary || f.Ref != ""
 	ids = h.Findings.All()
 	if len(ids) == 0 {
@@ -78,7 +78,7 @@ func (m *matcher) about(ctx context.Context, t redoubt.IssueType, h redoubt.Happ
 	if err != nil {
 		return nil, err
 	}
-	isNew := h.Event == redoubt.EventNewFinding || h.Event == redoubt.EventAdvisory
+	isNew := h.Event == model.EventNewFinding || h.Event == model.EventAdvisory
 	seen := map[int64]bool{}
 	if isNew && !perRef {
 		for _, id := range h.Lineages.All() {
@@ -107,14 +107,14 @@ func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) err
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(list, func(a, b redoubt.Finding) int {
+		slices.SortFunc(list, func(a, b model.Finding) int {
 			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.ID, a.ID))
 		})
-		list = list[:min(len(list), redoubt.MaxNotified)]
-		projects := redoubt.Map(list, func(f redoubt.Finding) int64 { return f.ProjectID })
+		list = list[:min(len(list), model.MaxNotified)]
+		projects := model.Map(list, func(f model.Finding) int64 { return f.ProjectID })
 		names, err := tx.ProjectNames(ctx, projects)
 		for _, f := range list {
-			p.findings = append(p.findings, redoubt.NotifiedFinding{
+			p.findings = append(p.findings, model.NotifiedFinding{
 				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(), Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Place: placeOf(f),
 			})
 		}
@@ -123,7 +123,7 @@ func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) err
 }
 
 // placeOf is where a finding is: its package, or its line.
-func placeOf(f redoubt.Finding) string {
+func placeOf(f model.Finding) string {
 	if f.Package != "" {
 		return f.Package + " in " + f.Path
 	}
@@ -134,7 +134,7 @@ func placeOf(f redoubt.Finding) string {
 }
 
 // name reads whose scan something is about.
-func (m *matcher) name(ctx context.Context, p *picture, h redoubt.Happening) error {
+func (m *matcher) name(ctx context.Context, p *picture, h model.Happening) error {
 	if len(p.projects) > 0 {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (m *matcher) name(ctx context.Context, p *picture, h redoubt.Happening) err
 		found, err := tx.Project(ctx, scan.ProjectID)
 		if err == nil {
 			p.projects = map[string]int{found.Name: p.count}
-			p.about = []redoubt.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
+			p.about = []model.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
 		}
 		return gone(err)
 	})
@@ -154,14 +154,14 @@ func (m *matcher) name(ctx context.Context, p *picture, h redoubt.Happening) err
 
 // gone takes it that something was deleted before anybody was told of it.
 func gone(err error) error {
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
 // project looks at what happened to a project: of a filter only the projects and their tags count.
-func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
+func (m *matcher) project(ctx context.Context, h model.Happening, r model.NotificationRule) (p picture, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
 		if err != nil {
@@ -174,7 +174,7 @@ func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.No
 		if keeps(found) {
 			p.count = 1
 			p.projects = map[string]int{found.Name: 1}
-			p.about = []redoubt.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
+			p.about = []model.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
 		}
 		return nil
 	})
@@ -182,14 +182,14 @@ func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.No
 }
 
 // message puts a picture into words.
-func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at time.Time) redoubt.NotificationMessage {
-	m := redoubt.NotificationMessage{
+func (p picture) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
+	m := model.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold), Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
 		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
 	}
 	switch {
-	case h.Event == redoubt.EventBuildBlocked:
+	case h.Event == model.EventBuildBlocked:
 		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
 	case h.RequestID != 0 && p.count > 0 && len(p.findings) == 0:
 		m.Path = "/exceptions?show=all"
@@ -197,11 +197,11 @@ func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at tim
 		m.Path = fmt.Sprintf("/exceptions/%d", h.RequestID)
 	case h.RunID != 0:
 		m.Path = fmt.Sprintf("/runs/%d", h.RunID)
-	case h.Event == redoubt.EventScanMissing:
+	case h.Event == model.EventScanMissing:
 		m.Path = "/projects"
 	case p.count == 1 && len(p.findings) == 1:
 		m.Path = fmt.Sprintf("/findings/%d", p.findings[0].ID)
-	case h.Event == redoubt.EventOverdue:
+	case h.Event == model.EventOverdue:
 		m.Path = overdueOf(p.product)
 	case h.ScanID != 0:
 		m.Path = fmt.Sprintf("/scans/%d", h.ScanID)

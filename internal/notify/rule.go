@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -26,12 +26,12 @@ func newSecret() string {
 }
 
 // bound is what the target of a rule is bound to: it opens for no other.
-func bound(deploymentID int64, r redoubt.NotificationRule) []byte {
+func bound(deploymentID int64, r model.NotificationRule) []byte {
 	return fmt.Appendf(nil, "deployment %d, notification rule %d, %s", deploymentID, r.ID, r.Channel)
 }
 
-func (n *Notifier) seal(deploymentID int64, r redoubt.NotificationRule, t redoubt.NotificationTarget) ([]byte, error) {
-	if r.Channel == redoubt.ChannelEmail {
+func (n *Notifier) seal(deploymentID int64, r model.NotificationRule, t model.NotificationTarget) ([]byte, error) {
+	if r.Channel == model.ChannelEmail {
 		return []byte{}, nil
 	}
 	text, err := json.Marshal(t)
@@ -42,13 +42,13 @@ func (n *Notifier) seal(deploymentID int64, r redoubt.NotificationRule, t redoub
 }
 
 // open opens the target of a rule. The error says nothing of why: that would be bytes.
-func (n *Notifier) open(deploymentID int64, r redoubt.NotificationRule) (t redoubt.NotificationTarget, err error) {
+func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.NotificationTarget, err error) {
 	text, err := n.Sealer.Open(nil, nil, r.Target, bound(deploymentID, r))
 	if err == nil {
 		err = json.Unmarshal(text, &t)
 	}
 	if err != nil {
-		return redoubt.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the rule its address again", r.Name)
+		return model.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the rule its address again", r.Name)
 	}
 	return t, nil
 }
@@ -78,8 +78,8 @@ func hidden(deploymentID int64) []byte {
 }
 
 // check says what is wrong with a rule, and with where it is to lead unless that is empty.
-func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *redoubt.NotificationRule, address string) error {
-	if err := redoubt.CheckNotificationRule(*r); err != nil {
+func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.NotificationRule, address string) error {
+	if err := model.CheckNotificationRule(*r); err != nil {
 		return err
 	}
 	with, err := viewed(ctx, tx, *r)
@@ -90,35 +90,35 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *redoubt.Notificat
 		return err
 	}
 	switch {
-	case r.Channel == redoubt.ChannelEmail && address != "":
-		return redoubt.Invalid("url", "mail goes to addresses of people: name them as to")
-	case r.Channel == redoubt.ChannelEmail && !n.Mail.Works():
-		return redoubt.Invalid("channel", "this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")
-	case r.Channel == redoubt.ChannelEmail || address == "":
+	case r.Channel == model.ChannelEmail && address != "":
+		return model.Invalid("url", "mail goes to addresses of people: name them as to")
+	case r.Channel == model.ChannelEmail && !n.Mail.Works():
+		return model.Invalid("channel", "this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")
+	case r.Channel == model.ChannelEmail || address == "":
 		return nil
 	}
-	u, err := redoubt.CheckNotificationURL(address)
+	u, err := model.CheckNotificationURL(address)
 	if err != nil {
 		return err
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !n.Reach.Allows(a) {
-		return redoubt.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow it with --notify-to", u.Hostname())
+		return model.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow it with --notify-to", u.Hostname())
 	}
 	r.Host = u.Host
 	return nil
 }
 
 // Add makes a rule that leads to an address, and returns the secret that its webhook is
-// signed with, which is told once. What will not do is a *redoubt.InvalidError.
-func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule, address string) (redoubt.NotificationRule, string, error) {
-	if r.Channel != redoubt.ChannelEmail && address == "" {
-		return r, "", redoubt.Invalid("url", "give the address of the receiver")
+// signed with, which is told once. What will not do is a *model.InvalidError.
+func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r model.NotificationRule, address string) (model.NotificationRule, string, error) {
+	if r.Channel != model.ChannelEmail && address == "" {
+		return r, "", model.Invalid("url", "give the address of the receiver")
 	}
 	if err := n.check(ctx, tx, &r, address); err != nil {
 		return r, "", err
 	}
-	target := redoubt.NotificationTarget{URL: address}
-	if r.Channel == redoubt.ChannelWebhook {
+	target := model.NotificationTarget{URL: address}
+	if r.Channel == model.ChannelWebhook {
 		target.Secret = newSecret()
 	}
 	made, err := tx.AddNotificationRule(ctx, r, func(id int64) ([]byte, error) {
@@ -130,7 +130,7 @@ func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r redoubt.Notification
 
 // Change makes a rule another one, with an address in the place of that before unless it
 // is empty. The channel stays, and so does the secret.
-func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule, address string) (redoubt.NotificationRule, error) {
+func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r model.NotificationRule, address string) (model.NotificationRule, error) {
 	before, err := tx.NotificationRule(ctx, r.ID)
 	if err != nil {
 		return r, err
@@ -148,9 +148,9 @@ func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.Notificat
 	if address != "" {
 		target, err := n.open(tx.Deployment().ID, before)
 		if err != nil { // it is replaced, with all that nobody can read
-			target = redoubt.NotificationTarget{}
-			if r.Channel == redoubt.ChannelWebhook {
-				return r, redoubt.Invalid("url", "%s: make another rule", err.Error())
+			target = model.NotificationTarget{}
+			if r.Channel == model.ChannelWebhook {
+				return r, model.Invalid("url", "%s: make another rule", err.Error())
 			}
 		}
 		target.URL = address
@@ -163,20 +163,20 @@ func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.Notificat
 
 // pauses reports whether a change does nothing but pause a rule: that is never refused,
 // whatever became of its filter or of the server's mail.
-func pauses(before, after redoubt.NotificationRule, address string) bool {
+func pauses(before, after model.NotificationRule, address string) bool {
 	before.Paused = after.Paused
 	return after.Paused && address == "" && reflect.DeepEqual(before, after)
 }
 
 // Rotate gives the webhook of a rule another secret, and returns it. The one before signs
 // beside it for a day.
-func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (redoubt.NotificationRule, string, error) {
+func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (model.NotificationRule, string, error) {
 	r, err := tx.NotificationRule(ctx, id)
 	if err != nil {
 		return r, "", err
 	}
-	if r.Channel != redoubt.ChannelWebhook {
-		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w", r.Channel, redoubt.ErrConflict)
+	if r.Channel != model.ChannelWebhook {
+		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w", r.Channel, model.ErrConflict)
 	}
 	target, err := n.open(tx.Deployment().ID, r)
 	if err != nil {
@@ -192,8 +192,8 @@ func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (redoubt.
 }
 
 // productsOf lists the issue types of a rule.
-func productsOf(r redoubt.NotificationRule) (list []redoubt.IssueType) {
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+func productsOf(r model.NotificationRule) (list []model.IssueType) {
+	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if r.Products == 0 || r.Products.Has(t) {
 			list = append(list, t)
 		}
@@ -203,5 +203,5 @@ func productsOf(r redoubt.NotificationRule) (list []redoubt.IssueType) {
 
 // cut is the beginning of a text, on one line.
 func cut(s string, most int) string {
-	return redoubt.Shorten(redoubt.Line(strings.Join(strings.Fields(s), " ")), most)
+	return model.Shorten(model.Line(strings.Join(strings.Fields(s), " ")), most)
 }

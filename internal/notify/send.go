@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bounds of one attempt.
@@ -24,13 +24,13 @@ const (
 	reasonTold  = 1000 // characters, of the comment too that a message tells of
 )
 
-// message is a redoubt.NotificationMessage with words.
-type message struct{ redoubt.NotificationMessage }
+// message is a model.NotificationMessage with words.
+type message struct{ model.NotificationMessage }
 
 // more says how many a message does not name.
 func (m message) more() string {
 	named := len(m.Findings)
-	if m.Event == redoubt.EventScanMissing {
+	if m.Event == model.EventScanMissing {
 		named = len(m.Projects)
 	}
 	if left := m.Count - named; left > 0 && named > 0 {
@@ -76,7 +76,7 @@ const hushedFrom = 8
 
 // hush takes out of a text what leads to a receiver and what signs: some answer with the
 // address that they were asked at.
-func hush(text string, t redoubt.NotificationTarget) string {
+func hush(text string, t model.NotificationTarget) string {
 	parts := []string{t.URL, t.Secret, t.Before, strings.TrimPrefix(t.Secret, secretPrefix), strings.TrimPrefix(t.Before, secretPrefix)}
 	if u, err := url.Parse(t.URL); err == nil {
 		parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery)
@@ -104,10 +104,10 @@ func hush(text string, t redoubt.NotificationTarget) string {
 }
 
 // post sends a message to the address of its receiver.
-func (n *Notifier) post(ctx context.Context, r redoubt.NotificationRule, t redoubt.NotificationTarget, s sending) (a answer, err error) {
+func (n *Notifier) post(ctx context.Context, r model.NotificationRule, t model.NotificationTarget, s sending) (a answer, err error) {
 	var header http.Header
 	var body []byte
-	if r.Channel == redoubt.ChannelWebhook {
+	if r.Channel == model.ChannelWebhook {
 		header, body, err = s.webhook(t, n.Clock())
 	} else {
 		header, body, err = s.chat(r.Channel)

@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestHushTakesOutWhatIsSecret, in each form in which a receiver may answer with it.
 func TestHushTakesOutWhatIsSecret(t *testing.T) {
-	target := redoubt.NotificationTarget{
+	target := model.NotificationTarget{
 		URL: "https://hooks.example/services/T0/S3cret%20token?key=abc%2Bdefgh", Secret: "whsec_c2VjcmV0c2VjcmV0", Before: "whsec_YmVmb3JlYmVmb3Jl",
 	}
 	for _, said := range []string{
@@ -30,7 +30,7 @@ func TestHushTakesOutWhatIsSecret(t *testing.T) {
 			}
 		}
 	}
-	if got := hush("a/b is no channel", redoubt.NotificationTarget{URL: "https://hooks.example/"}); got != "a/b is no channel" {
+	if got := hush("a/b is no channel", model.NotificationTarget{URL: "https://hooks.example/"}); got != "a/b is no channel" {
 		t.Errorf("of an address without a path is left %q", got)
 	}
 }

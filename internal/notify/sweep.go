@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -12,8 +12,8 @@ import (
 // scanned for some days, and findings that became overdue. It also deletes old messages, and adds
 // a delivery job for each receiver with waiting messages. Several servers may run it at once.
 func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
-	var rules []redoubt.NotificationRule
-	var waiting []redoubt.NotificationReceiver
+	var rules []model.NotificationRule
+	var waiting []model.NotificationReceiver
 	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if rules, err = tx.NotificationRules(ctx); err == nil {
 			waiting, err = tx.ReceiversWaiting(ctx)
@@ -23,7 +23,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	if err != nil {
 		return err
 	}
-	var asked, made redoubt.NotificationEvents
+	var asked, made model.NotificationEvents
 	if err := n.Store.PruneNotifications(ctx, deploymentID, 0); err != nil { // what no rule has told
 		return err
 	}
@@ -36,19 +36,19 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 			asked |= r.Events
 		}
 	}
-	if made.Has(redoubt.EventOverdue) {
+	if made.Has(model.EventOverdue) {
 		if err := n.tellOverdue(ctx, deploymentID); err != nil {
 			return err
 		}
 	}
-	if len(waiting) == 0 && !asked.Has(redoubt.EventScanMissing) {
+	if len(waiting) == 0 && !asked.Has(model.EventScanMissing) {
 		return nil
 	}
 	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		if err := n.tellMissing(ctx, tx); err != nil {
 			return err
 		}
-		all := map[redoubt.NotificationReceiver]time.Time{}
+		all := map[model.NotificationReceiver]time.Time{}
 		for _, to := range waiting {
 			all[to] = time.Time{}
 		}

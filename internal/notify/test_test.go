@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -21,12 +21,12 @@ func TestTestsAreBounded(t *testing.T) {
 		for i := range 40 {
 			to = append(to, fmt.Sprintf("p%d@example.com", i))
 		}
-		mail, _ := w.ask(byMail(redoubt.DigestDay, to...))
+		mail, _ := w.ask(byMail(model.DigestDay, to...))
 		hook, _ := w.ask(nil)
 		other := w.another()
 		theirs, _ := other.ask(nil)
 		test := func(of *world, id int64) error {
-			_, err := w.n.Test(t.Context(), of.d.ID, redoubt.Actor{Kind: "user", ID: "1", Name: "alice"}, id)
+			_, err := w.n.Test(t.Context(), of.d.ID, model.Actor{Kind: "user", ID: "1", Name: "alice"}, id)
 			return err
 		}
 		for range 2 {
@@ -35,7 +35,7 @@ func TestTestsAreBounded(t *testing.T) {
 			}
 		}
 		err := test(w, mail.ID) // 120 of 100 messages
-		if busy, ok := errors.AsType[*redoubt.BusyError](err); !ok || busy.Wait != 2*time.Minute {
+		if busy, ok := errors.AsType[*model.BusyError](err); !ok || busy.Wait != 2*time.Minute {
 			t.Errorf("a third test is %v", err)
 		}
 		if n := len(p.take()); n != 80 {
@@ -73,7 +73,7 @@ func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
 	r, _ := w.ask(nil)
 	ctx, hangUp := context.WithCancel(t.Context())
 	w.receiver.answers(func(http.ResponseWriter, *http.Request) { hangUp() })
-	if _, err := w.n.Test(ctx, w.d.ID, redoubt.Actor{Kind: "user"}, r.ID); err != nil {
+	if _, err := w.n.Test(ctx, w.d.ID, model.Actor{Kind: "user"}, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	if log := w.log(r.ID); len(log) != 1 || !log[0].Message.Test {
@@ -85,10 +85,10 @@ func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
 func TestRulesCanAlwaysBePaused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.post()
-	r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com"))
+	r, _ := w.ask(byMail(model.DigestNone, "alice@example.com"))
 	w.mail.Host = "" // the server sends no mail any more
 	w.start()
-	change := func(how func(r *redoubt.NotificationRule)) (err error) {
+	change := func(how func(r *model.NotificationRule)) (err error) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			now, failed := tx.NotificationRule(ctx, r.ID)
 			if failed != nil {
@@ -100,13 +100,13 @@ func TestRulesCanAlwaysBePaused(t *testing.T) {
 		})
 		return err
 	}
-	if err := change(func(r *redoubt.NotificationRule) { r.Paused, r.Name = true, "another" }); err == nil || !strings.Contains(err.Error(), "mail") {
+	if err := change(func(r *model.NotificationRule) { r.Paused, r.Name = true, "another" }); err == nil || !strings.Contains(err.Error(), "mail") {
 		t.Errorf("a change of the name: %v", err)
 	}
-	if err := change(func(r *redoubt.NotificationRule) { r.Paused = true }); err != nil {
+	if err := change(func(r *model.NotificationRule) { r.Paused = true }); err != nil {
 		t.Errorf("pausing: %v", err)
 	}
-	if err := change(func(r *redoubt.NotificationRule) { r.Paused = false }); err == nil {
+	if err := change(func(r *model.NotificationRule) { r.Paused = false }); err == nil {
 		t.Error("it goes on")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -27,8 +27,8 @@ func (w *world) jobs(kind string) (n int) {
 }
 
 // states counts the messages of rules by their states.
-func (w *world) states(rules ...int64) map[redoubt.NotificationState]int {
-	out := map[redoubt.NotificationState]int{}
+func (w *world) states(rules ...int64) map[model.NotificationState]int {
+	out := map[model.NotificationState]int{}
 	for _, id := range rules {
 		for _, n := range w.log(id) {
 			out[n.State]++
@@ -74,35 +74,35 @@ func TestBlackHoleHoldsNobodyUp(t *testing.T) {
 		other.askAt(w.receiver.URL+"/other", nil)
 		var holes []int64
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			var list []redoubt.Notification
+			var list []model.Notification
 			for i := range deliveries {
 				name, address := fmt.Sprint("hole ", i), hole.URL
 				if i == deliveries-1 {
 					name, address = "healthy", strings.Replace(w.receiver.URL, "127.0.0.1", "localhost", 1)+"/healthy"
 				}
-				made, _, err := w.n.Add(ctx, tx, w.newRule(func(r *redoubt.NotificationRule) { r.Name = name }), address)
+				made, _, err := w.n.Add(ctx, tx, w.newRule(func(r *model.NotificationRule) { r.Name = name }), address)
 				if err != nil {
 					return err
 				}
 				if name != "healthy" {
 					holes = append(holes, made.ID)
 				}
-				list = append(list, redoubt.Notification{RuleID: made.ID, Receiver: made.Receivers()[0], Key: "first", DueAt: tx.Now()})
+				list = append(list, model.Notification{RuleID: made.ID, Receiver: made.Receivers()[0], Key: "first", DueAt: tx.Now()})
 			}
 			return tx.AddNotifications(ctx, list)
 		})
-		other.found(added{n: 1, severity: redoubt.SeverityHigh})
+		other.found(added{n: 1, severity: model.SeverityHigh})
 		stop := w.work()
 		defer stop()
 		told := map[string]bool{<-healthy: true, <-healthy: true}
 		if !told["/healthy"] || !told["/other"] {
 			t.Errorf("told are %v", told)
 		}
-		if got := w.states(holes...); got[redoubt.NotificationQueued] != deliveries-1 || hung.Load() > 4 {
+		if got := w.states(holes...); got[model.NotificationQueued] != deliveries-1 || hung.Load() > 4 {
 			t.Errorf("of the hole's messages there are %v, and %d hang", got, hung.Load())
 		}
 		release()
-		for deadline := time.Now().Add(time.Minute); w.states(holes...)[redoubt.NotificationDelivered] != deliveries-1; {
+		for deadline := time.Now().Add(time.Minute); w.states(holes...)[model.NotificationDelivered] != deliveries-1; {
 			if time.Now().After(deadline) {
 				t.Fatalf("once the hole answers there are %v", w.states(holes...))
 			}
@@ -121,10 +121,10 @@ func TestTurnEnds(t *testing.T) {
 		w.clock.Advance(6 * time.Second) // each answer takes a turn
 	})
 	for _, path := range []string{"/a", "/b"} {
-		w.askAt(w.receiver.URL+path, func(r *redoubt.NotificationRule) { r.Name = path })
+		w.askAt(w.receiver.URL+path, func(r *model.NotificationRule) { r.Name = path })
 	}
 	for range 3 {
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
 	}
 	for w.step(store.NotifyJob) {
 	}
@@ -140,10 +140,10 @@ func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 	each(t, func(w *world) {
 		w.receiver.takes(http.StatusServiceUnavailable)
 		for i := range 20 {
-			w.ask(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint(i) })
+			w.ask(func(r *model.NotificationRule) { r.Name = fmt.Sprint(i) })
 		}
 		for range 10 {
-			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.found(added{n: 1, severity: model.SeverityHigh})
 			w.settle()
 			w.clock.Advance(time.Minute)
 			w.settle()
@@ -156,7 +156,7 @@ func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 
 // TestWhoIsOutOfTheRuleIsToldNothingMore, of what was queued before either.
 func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
-	change := func(w *world, r redoubt.NotificationRule, how func(r *redoubt.NotificationRule)) {
+	change := func(w *world, r model.NotificationRule, how func(r *model.NotificationRule)) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			how(&r)
 			_, err := w.n.Change(ctx, tx, r, "")
@@ -165,25 +165,25 @@ func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		do   func(w *world, r redoubt.NotificationRule)
+		do   func(w *world, r model.NotificationRule)
 		told string // addresses
 		says string
 	}{
-		{"nothing", func(*world, redoubt.NotificationRule) {}, "alice@example.com bob@example.com", ""},
-		{"an address", func(w *world, r redoubt.NotificationRule) {
-			change(w, r, func(r *redoubt.NotificationRule) { r.To = []string{"bob@example.com"} })
+		{"nothing", func(*world, model.NotificationRule) {}, "alice@example.com bob@example.com", ""},
+		{"an address", func(w *world, r model.NotificationRule) {
+			change(w, r, func(r *model.NotificationRule) { r.To = []string{"bob@example.com"} })
 		}, "bob@example.com", "taken out"},
-		{"another digest", func(w *world, r redoubt.NotificationRule) {
-			change(w, r, func(r *redoubt.NotificationRule) { r.To, r.Digest = []string{"alice@example.com"}, redoubt.DigestNone })
+		{"another digest", func(w *world, r model.NotificationRule) {
+			change(w, r, func(r *model.NotificationRule) { r.To, r.Digest = []string{"alice@example.com"}, model.DigestNone })
 		}, "alice@example.com", "taken out"},
-		{"paused", func(w *world, r redoubt.NotificationRule) {
-			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = true })
+		{"paused", func(w *world, r model.NotificationRule) {
+			change(w, r, func(r *model.NotificationRule) { r.Paused = true })
 		}, "", "paused"},
-		{"paused for a moment", func(w *world, r redoubt.NotificationRule) {
-			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = true })
-			change(w, r, func(r *redoubt.NotificationRule) { r.Paused = false })
+		{"paused for a moment", func(w *world, r model.NotificationRule) {
+			change(w, r, func(r *model.NotificationRule) { r.Paused = true })
+			change(w, r, func(r *model.NotificationRule) { r.Paused = false })
 		}, "", "paused"},
-		{"removed", func(w *world, r redoubt.NotificationRule) {
+		{"removed", func(w *world, r model.NotificationRule) {
 			w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, r.ID) })
 		}, "", ""},
 	} {
@@ -191,8 +191,8 @@ func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
 			t.Run(c.name+" "+engine, func(t *testing.T) {
 				w := newWorld(t, engine)
 				p := w.post()
-				r, _ := w.ask(byMail(redoubt.DigestDay, "alice@example.com", "bob@example.com"))
-				w.found(added{n: 1, severity: redoubt.SeverityHigh})
+				r, _ := w.ask(byMail(model.DigestDay, "alice@example.com", "bob@example.com"))
+				w.found(added{n: 1, severity: model.SeverityHigh})
 				w.settle()
 				c.do(w, r)
 				w.clock.Advance(25 * time.Hour)
@@ -206,7 +206,7 @@ func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
 					t.Errorf("told are %q, want %q", got, c.told)
 				}
 				for _, n := range w.log(r.ID) {
-					if in := strings.Contains(c.told, n.Receiver.Address); in != (n.State == redoubt.NotificationDelivered) || !in && !strings.Contains(n.Problem, c.says) {
+					if in := strings.Contains(c.told, n.Receiver.Address); in != (n.State == model.NotificationDelivered) || !in && !strings.Contains(n.Problem, c.says) {
 						t.Errorf("the log has %+v", n)
 					}
 				}
@@ -230,14 +230,14 @@ func TestWhatEndedMeanwhileStays(t *testing.T) {
 				return err
 			})
 		})
-		w.found(added{n: 1, severity: redoubt.SeverityHigh})
-		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.found(added{n: 1, severity: model.SeverityHigh})
+		w.found(added{n: 2, severity: model.SeverityHigh})
 		w.settle()
 		if n := times.Load(); n != 1 {
 			t.Errorf("%d attempts, one of them after the rule was paused", n)
 		}
 		for _, n := range w.log(r.ID) {
-			if n.State != redoubt.NotificationFailed || n.Problem != "The rule was paused." {
+			if n.State != model.NotificationFailed || n.Problem != "The rule was paused." {
 				t.Errorf("the log has %+v", n)
 			}
 		}

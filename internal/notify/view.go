@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -14,7 +14,7 @@ import (
 const viewWord = "view"
 
 // savedViewOf is the saved view that a filter names; 0 for none. One that says more beside
-// it, or names no number, is a *redoubt.InvalidError.
+// it, or names no number, is a *model.InvalidError.
 func savedViewOf(filter string) (int64, error) {
 	q, broken := url.ParseQuery(filter)
 	if !q.Has(viewWord) {
@@ -22,29 +22,29 @@ func savedViewOf(filter string) (int64, error) {
 	}
 	id, err := strconv.ParseInt(q.Get(viewWord), 10, 64)
 	if broken != nil || err != nil || id < 1 || len(q) > 1 || len(q[viewWord]) > 1 {
-		return 0, redoubt.Invalid("filter", "a filter that is a saved view is view and its number alone, as view=12")
+		return 0, model.Invalid("filter", "a filter that is a saved view is view and its number alone, as view=12")
 	}
 	return id, nil
 }
 
 // viewed is a rule with what its saved view filters by now in the place of the view. A
 // rule that names none stays as it is. A view that is gone or one person's, or is of none of
-// the rule's products, is a *redoubt.InvalidError: such a rule matches nothing.
-func viewed(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule) (redoubt.NotificationRule, error) {
+// the rule's products, is a *model.InvalidError: such a rule matches nothing.
+func viewed(ctx context.Context, tx *store.Tx, r model.NotificationRule) (model.NotificationRule, error) {
 	id, err := savedViewOf(r.Filter)
 	if err != nil || id == 0 {
 		return r, err
 	}
 	v, err := tx.SavedView(ctx, 0, id) // those of the deployment
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return r, redoubt.Invalid("filter", "the saved view %d is gone, or is not shared", id)
+	case errors.Is(err, model.ErrNotFound):
+		return r, model.Invalid("filter", "the saved view %d is gone, or is not shared", id)
 	case err != nil:
 		return r, err
 	case r.Products != 0 && !r.Products.Has(v.IssueType):
-		return r, redoubt.Invalid("filter", "the saved view %d is of %s, and the rule is not", id, v.IssueType)
+		return r, model.Invalid("filter", "the saved view %d is of %s, and the rule is not", id, v.IssueType)
 	}
-	r.Filter, r.Products = v.Query, redoubt.Products(0).With(v.IssueType)
+	r.Filter, r.Products = v.Query, model.Products(0).With(v.IssueType)
 	return r, nil
 }
 
@@ -56,7 +56,7 @@ type fault struct {
 
 // unfit says what is wrong with a rule's filter. One that is a saved view pauses the rule:
 // whoever changed the view may not know of it.
-func unfit(r redoubt.NotificationRule, err *redoubt.InvalidError) fault {
+func unfit(r model.NotificationRule, err *model.InvalidError) fault {
 	if id, bad := savedViewOf(r.Filter); id != 0 || bad != nil {
 		return fault{"The rule is paused, as its filter will not do any more: " + err.Error() + ". Give it another filter.", r.Filter, true}
 	}
@@ -72,7 +72,7 @@ func (m *matcher) openViews(ctx context.Context, tx *store.Tx) error {
 		if err == nil && with.Filter != r.Filter {
 			err = m.read(with)
 		}
-		invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+		invalid, ok := errors.AsType[*model.InvalidError](err)
 		switch {
 		case ok && !r.Paused:
 			m.broken[r.ID] = unfit(r, invalid)
@@ -88,7 +88,7 @@ func (m *matcher) openViews(ctx context.Context, tx *store.Tx) error {
 }
 
 // read says what is wrong with the filter of a rule, for each of its products.
-func (n *Notifier) read(r redoubt.NotificationRule) error {
+func (n *Notifier) read(r model.NotificationRule) error {
 	selects := false
 	for _, t := range productsOf(r) {
 		_, of, err := n.Filter(t, r.Filter, n.Clock())
@@ -98,7 +98,7 @@ func (n *Notifier) read(r redoubt.NotificationRule) error {
 		selects = selects || of
 	}
 	if !selects {
-		return redoubt.Invalid("filter", "the filter asks for what findings of those products do not have")
+		return model.Invalid("filter", "the filter asks for what findings of those products do not have")
 	}
 	return nil
 }

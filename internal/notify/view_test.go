@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // TestRulesBySavedView are told what the view filters by now, and nothing once it is gone.
 func TestRulesBySavedView(t *testing.T) {
 	each(t, func(w *world) {
-		var shared, own redoubt.SavedView
+		var shared, own model.SavedView
 		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			u, err := tx.CreateUser(ctx, redoubt.User{Name: "ann"}, redoubt.RoleViewer)
+			u, err := tx.CreateUser(ctx, model.User{Name: "ann"}, model.RoleViewer)
 			if err != nil {
 				return err
 			}
-			if own, err = tx.AddSavedView(ctx, redoubt.SavedView{Name: "own", OwnerID: u.ID, IssueType: redoubt.SAST}); err != nil {
+			if own, err = tx.AddSavedView(ctx, model.SavedView{Name: "own", OwnerID: u.ID, IssueType: model.SAST}); err != nil {
 				return err
 			}
-			shared, err = tx.AddSavedView(ctx, redoubt.SavedView{Name: "shared", IssueType: redoubt.SAST, Query: "severities=high&sort=due"})
+			shared, err = tx.AddSavedView(ctx, model.SavedView{Name: "shared", IssueType: model.SAST, Query: "severities=high&sort=due"})
 			return err
 		})
 		set := func(query string) {
@@ -31,8 +31,8 @@ func TestRulesBySavedView(t *testing.T) {
 				return tx.UpdateSavedView(ctx, shared, after)
 			})
 		}
-		by := func(filter string, change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, err error) {
-			err = w.s.Update(w.Context(), w.d.ID, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
+		by := func(filter string, change func(r *model.NotificationRule)) (made model.NotificationRule, err error) {
+			err = w.s.Update(w.Context(), w.d.ID, model.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 				r := w.newRule(change)
 				r.Filter = filter
 				made, _, err = w.n.Add(ctx, tx, r, w.receiver.URL)
@@ -46,7 +46,7 @@ func TestRulesBySavedView(t *testing.T) {
 				t.Errorf("%s is taken", bad)
 			}
 		}
-		if _, err := by(view, func(r *redoubt.NotificationRule) { r.Products = redoubt.Products(0).With(redoubt.SCA) }); err == nil {
+		if _, err := by(view, func(r *model.NotificationRule) { r.Products = model.Products(0).With(model.SCA) }); err == nil {
 			t.Error("a view of another product is taken")
 		}
 		rule, err := by(view, nil)
@@ -54,8 +54,8 @@ func TestRulesBySavedView(t *testing.T) {
 			t.Fatal(err)
 		}
 		both := func() (titles []string) {
-			w.found(added{n: 1, severity: redoubt.SeverityHigh})
-			w.found(added{n: 1, severity: redoubt.SeverityLow})
+			w.found(added{n: 1, severity: model.SeverityHigh})
+			w.found(added{n: 1, severity: model.SeverityLow})
 			w.settle()
 			for _, e := range w.receiver.events(w.T) {
 				titles = append(titles, e.Data.Title)
@@ -69,7 +69,7 @@ func TestRulesBySavedView(t *testing.T) {
 		if got := both(); len(got) != 1 || got[0] != "1 new finding (1 low) in acme/api" {
 			t.Errorf("by the view as it is now: %q", got)
 		}
-		now := func() (r redoubt.NotificationRule) {
+		now := func() (r model.NotificationRule) {
 			w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				r, err = tx.NotificationRule(ctx, rule.ID)
 				return err
@@ -79,7 +79,7 @@ func TestRulesBySavedView(t *testing.T) {
 		resume := func() error {
 			r := now()
 			r.Paused = false
-			return w.s.Update(w.Context(), w.d.ID, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
+			return w.s.Update(w.Context(), w.d.ID, model.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
 				_, err := w.n.Change(ctx, tx, r, "")
 				return err
 			})

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // secretPrefix begins the secrets of Standard Webhooks.
@@ -43,26 +43,26 @@ type cloudEvent struct {
 
 // redoubtEvent is the data of an event, with links.
 type redoubtEvent struct {
-	Rule       string                    `json:"rule"`
-	Title      string                    `json:"title"`
-	Reason     string                    `json:"reason,omitempty"`
-	Count      int                       `json:"count"`
-	Severities map[string]int            `json:"severities,omitempty"`
-	Findings   []linkedFinding           `json:"findings"`
-	Projects   []redoubt.NotifiedProject `json:"projects,omitempty"`
-	ScanID     int64                     `json:"scan_id,omitempty"`
-	RunID      int64                     `json:"run_id,omitempty"`
-	Assignee   string                    `json:"assignee,omitempty"`
-	RequestID  int64                     `json:"request_id,omitempty"`
-	Asker      string                    `json:"asker,omitempty"`
-	CommentID  int64                     `json:"comment_id,omitempty"`
-	Author     string                    `json:"author,omitempty"`
-	URL        string                    `json:"url"`
-	Test       bool                      `json:"test,omitempty"`
+	Rule       string                  `json:"rule"`
+	Title      string                  `json:"title"`
+	Reason     string                  `json:"reason,omitempty"`
+	Count      int                     `json:"count"`
+	Severities map[string]int          `json:"severities,omitempty"`
+	Findings   []linkedFinding         `json:"findings"`
+	Projects   []model.NotifiedProject `json:"projects,omitempty"`
+	ScanID     int64                   `json:"scan_id,omitempty"`
+	RunID      int64                   `json:"run_id,omitempty"`
+	Assignee   string                  `json:"assignee,omitempty"`
+	RequestID  int64                   `json:"request_id,omitempty"`
+	Asker      string                  `json:"asker,omitempty"`
+	CommentID  int64                   `json:"comment_id,omitempty"`
+	Author     string                  `json:"author,omitempty"`
+	URL        string                  `json:"url"`
+	Test       bool                    `json:"test,omitempty"`
 }
 
 type linkedFinding struct {
-	redoubt.NotifiedFinding
+	model.NotifiedFinding
 	URL string `json:"url"`
 }
 
@@ -70,7 +70,7 @@ type linkedFinding struct {
 const eventType = "redoubt."
 
 // webhook is the request of a message.
-func (s sending) webhook(target redoubt.NotificationTarget, now time.Time) (http.Header, []byte, error) {
+func (s sending) webhook(target model.NotificationTarget, now time.Time) (http.Header, []byte, error) {
 	m := s.message
 	data := redoubtEvent{
 		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count, Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -118,11 +118,11 @@ type world struct {
 	*testing.T
 	s        *store.Store
 	clock    *storetest.Clock
-	d        redoubt.Deployment
+	d        model.Deployment
 	n        *notify.Notifier
 	receiver *receiver
 	rule     int64 // of findings
-	project  redoubt.Project
+	project  model.Project
 	reach    scm.Reach
 	mail     notify.Mail
 }
@@ -150,10 +150,10 @@ func newWorld(t *testing.T, engine string) *world {
 func (w *world) furnish() {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		if w.project, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/api", Tags: []string{"team"}}); err != nil {
+		if w.project, err = tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/api", Tags: []string{"team"}}); err != nil {
 			return err
 		}
-		ids, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: "sqli", IssueType: redoubt.SAST, Message: "concatenated"}})
+		ids, err := tx.PutRules(ctx, []*model.Rule{{Name: "sqli", IssueType: model.SAST, Message: "concatenated"}})
 		if err == nil {
 			w.rule = ids[0]
 		}
@@ -189,8 +189,8 @@ func (w *world) view(fn func(ctx context.Context, tx *store.Tx) error) {
 }
 
 // newRule is a rule about new findings, with changes.
-func (w *world) newRule(change func(r *redoubt.NotificationRule)) redoubt.NotificationRule {
-	r := redoubt.NotificationRule{Name: "on call", Events: redoubt.NotificationEvents(0).With(redoubt.EventNewFinding), Channel: redoubt.ChannelWebhook, Digest: redoubt.DigestNone}
+func (w *world) newRule(change func(r *model.NotificationRule)) model.NotificationRule {
+	r := model.NotificationRule{Name: "on call", Events: model.NotificationEvents(0).With(model.EventNewFinding), Channel: model.ChannelWebhook, Digest: model.DigestNone}
 	if change != nil {
 		change(&r)
 	}
@@ -198,16 +198,16 @@ func (w *world) newRule(change func(r *redoubt.NotificationRule)) redoubt.Notifi
 }
 
 // ask makes a rule about new findings, with changes, and returns it with its secret.
-func (w *world) ask(change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
+func (w *world) ask(change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
 	return w.askAt(w.receiver.URL+"/hook", change)
 }
 
 // askAt is ask of a rule that leads to an address, unless it is one of mail.
-func (w *world) askAt(address string, change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
+func (w *world) askAt(address string, change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
 	r := w.newRule(change)
-	if r.Channel == redoubt.ChannelEmail {
+	if r.Channel == model.ChannelEmail {
 		address = ""
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -232,18 +232,18 @@ func (w *world) another() *world {
 // added are findings that a test makes.
 type added struct {
 	n        int
-	severity redoubt.Severity
+	severity model.Severity
 	ref      string
-	of       []redoubt.Lineage // that are known already; none: new ones
+	of       []model.Lineage // that are known already; none: new ones
 	rule     string
 	scan     int64
-	kind     redoubt.IssueType
+	kind     model.IssueType
 	// unscanned is of what news of the advisories made.
 	unscanned bool
 }
 
 // add writes findings as an upload does, within a transaction.
-func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]redoubt.Lineage, error) {
+func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]model.Lineage, error) {
 	if a.ref == "" {
 		a.ref = "refs/heads/main"
 	}
@@ -251,7 +251,7 @@ func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]redoubt.Linea
 		a.rule = "sqli"
 	}
 	if a.kind == 0 {
-		a.kind = redoubt.SAST
+		a.kind = model.SAST
 	}
 	ids, err := tx.NewFindingIDs(ctx, a.n)
 	if err != nil {
@@ -264,26 +264,26 @@ func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]redoubt.Linea
 			return nil, err
 		}
 		for _, id := range news {
-			lineages = append(lineages, redoubt.Lineage{ID: id, ProjectID: w.project.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+			lineages = append(lineages, model.Lineage{ID: id, ProjectID: w.project.ID, Triage: model.Triage{State: model.TriageUntriaged}})
 		}
 		if err := tx.AddLineages(ctx, lineages); err != nil {
 			return nil, err
 		}
 	}
-	list := make([]redoubt.FindingWrite, a.n)
+	list := make([]model.FindingWrite, a.n)
 	for i, id := range ids {
-		var hash redoubt.Digest
+		var hash model.Digest
 		copy(hash[:], fmt.Sprint(id, a.ref))
-		list[i] = redoubt.FindingWrite{Body: []byte(`"rule_message":"x"`), Unscanned: a.unscanned, Finding: redoubt.Finding{
-			ID: id, IssueType: a.kind, ProjectID: w.project.ID, Ref: a.ref, Source: "semgrep", Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: hash},
-			LineageID: lineages[i].ID, RuleID: w.rule, RuleName: a.rule, Path: "src/a.go", Line: i + 1, State: redoubt.Unresolved, Severity: a.severity,
-			Confidence: redoubt.ConfidenceHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), StateUpdatedAt: tx.Now(), FirstScanID: a.scan,
+		list[i] = model.FindingWrite{Body: []byte(`"rule_message":"x"`), Unscanned: a.unscanned, Finding: model.Finding{
+			ID: id, IssueType: a.kind, ProjectID: w.project.ID, Ref: a.ref, Source: "semgrep", Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: hash},
+			LineageID: lineages[i].ID, RuleID: w.rule, RuleName: a.rule, Path: "src/a.go", Line: i + 1, State: model.Unresolved, Severity: a.severity,
+			Confidence: model.ConfidenceHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), StateUpdatedAt: tx.Now(), FirstScanID: a.scan,
 		}}
 	}
 	return lineages, tx.AddFindings(ctx, list)
 }
 
-func (w *world) found(a added) (lineages []redoubt.Lineage) {
+func (w *world) found(a added) (lineages []model.Lineage) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		lineages, err = w.add(ctx, tx, a)
@@ -325,7 +325,7 @@ func (w *world) step(kinds ...string) bool {
 }
 
 // log lists what a rule told, oldest first.
-func (w *world) log(id int64) (list []redoubt.Notification) {
+func (w *world) log(id int64) (list []model.Notification) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, _, err = tx.Notifications(ctx, store.NotificationQuery{RuleID: id, Limit: 1000})

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -42,11 +42,11 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	code := s.Keys.NewDeviceCode(s.Clock().Add(redoubt.LoginFor))
+	code := s.Keys.NewDeviceCode(s.Clock().Add(model.LoginFor))
 	userCode := auth.LoginCode(s.Keys()[0], code)
-	kept, err := s.Store.AddLogin(r.Context(), redoubt.LoginRequest{
-		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address, Agent: redoubt.CutBytes(redoubt.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
-		Program: redoubt.LoginProgram{ClientHash: core.Hash(wish.Client.ID), Name: wish.Client.Name, Resource: wish.Resource, Write: wish.Write},
+	kept, err := s.Store.AddLogin(r.Context(), model.LoginRequest{
+		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address, Agent: model.CutBytes(model.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
+		Program: model.LoginProgram{ClientHash: core.Hash(wish.Client.ID), Name: wish.Client.Name, Resource: wish.Resource, Write: wish.Write},
 	})
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	page := origin.Base + DevicePath
 	return reply(w, http.StatusOK, map[string]any{
 		"device_code": code, "user_code": userCode, "verification_uri": page, "verification_uri_complete": page + "?code=" + url.QueryEscape(userCode),
-		"expires_in": int64(redoubt.LoginFor.Seconds()), "interval": int64(pollEvery.Seconds()),
+		"expires_in": int64(model.LoginFor.Seconds()), "interval": int64(pollEvery.Seconds()),
 	})
 }
 
@@ -82,7 +82,7 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 	}
 	waiting, err := s.Store.LoginByKey(r.Context(), core.Hash(code))
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return nil, errExpired
 	case err != nil:
 		return nil, err
@@ -96,20 +96,20 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 		return nil, errPending
 	}
 	out, err := s.handDevice(r, waiting, clientID)
-	if errors.Is(err, redoubt.ErrNotFound) { // two asked at once
+	if errors.Is(err, model.ErrNotFound) { // two asked at once
 		err = errExpired
 	}
 	return out, err
 }
 
 // handDevice makes the token of a program that was let in, for the first who asks.
-func (s *Server) handDevice(r *http.Request, waiting redoubt.LoginRequest, clientID string) (out *issued, err error) {
+func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
 	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
 		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
 		if err != nil {
 			return err
 		}
-		g := redoubt.OAuthGrant{CodeHash: taken.KeyHash, ClientHash: taken.Program.ClientHash, Resource: taken.Program.Resource, Token: taken.Token}
+		g := model.OAuthGrant{CodeHash: taken.KeyHash, ClientHash: taken.Program.ClientHash, Resource: taken.Program.Resource, Token: taken.Token}
 		if err := tx.AddDeviceGrant(ctx, g); err != nil {
 			return err
 		}
@@ -120,8 +120,8 @@ func (s *Server) handDevice(r *http.Request, waiting redoubt.LoginRequest, clien
 }
 
 // first makes the first token of a grant.
-func (s *Server) first(ctx context.Context, tx *store.Tx, r *http.Request, g redoubt.OAuthGrant, clientID string) (*issued, error) {
-	g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = tx.Deployment().ID, auth.NewPublicID(), s.Clock().Add(redoubt.OAuthAccessFor)
+func (s *Server) first(ctx context.Context, tx *store.Tx, r *http.Request, g model.OAuthGrant, clientID string) (*issued, error) {
+	g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = tx.Deployment().ID, auth.NewPublicID(), s.Clock().Add(model.OAuthAccessFor)
 	access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -163,7 +163,7 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 			if last != "slow_down" {
 				t.Errorf("asked too often: %s", last)
 			}
-			w.clock.Advance(redoubt.LoginFor)
+			w.clock.Advance(model.LoginFor)
 			if s := w.poll(client, two.get("device_code")); s.get("error") != "expired_token" {
 				t.Errorf("too late: %s", s.text)
 			}
@@ -208,11 +208,11 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	client := w.registerDevice()
 	for name, c := range map[string]struct {
 		scope, access string
-		role          redoubt.Role
+		role          model.Role
 	}{
-		"the program did not ask": {"read", "write", redoubt.RoleTriager},
-		"the person did not mean": {"read write", "read", redoubt.RoleTriager},
-		"who looks did not mean":  {"read write", "read", redoubt.RoleViewer},
+		"the program did not ask": {"read", "write", model.RoleTriager},
+		"the person did not mean": {"read write", "read", model.RoleTriager},
+		"who looks did not mean":  {"read write", "read", model.RoleViewer},
 	} {
 		w.role = c.role
 		codes := w.begin(client, c.scope)
@@ -226,7 +226,7 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 // TestWhoMayOnlyLookLetsAProgramAsk for exceptions: the role bounds what else it changes.
 func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	w.role = redoubt.RoleViewer
+	w.role = model.RoleViewer
 	client := w.registerDevice()
 	codes := w.begin(client, "read write")
 	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "read, comment, and ask for exceptions") || strings.Contains(text, "settings</label>") {
@@ -274,7 +274,7 @@ func TestCodesOfScannersAndProgramsAreToldApart(t *testing.T) {
 	if s := w.poll(client, codes.get("device_code")); s.get("error") != "authorization_pending" {
 		t.Errorf("%s", s.text)
 	}
-	if _, err := w.store.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {
+	if _, err := w.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.fetch("/orgs/acme/device?code=abcd2345"); s.header.Get("Location") != "/orgs/acme/approve/ABCD-2345" {

@@ -13,7 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -27,7 +27,7 @@ func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 			w := newWorld(t, engine)
 			client := w.register(here)
 			s := w.login(client, "read")
-			w.clock.Advance(redoubt.OAuthAccessFor + time.Minute)
+			w.clock.Advance(model.OAuthAccessFor + time.Minute)
 			page := w.fetch("/orgs/acme/settings/tokens")
 			form := revokeForm.FindString(page.text)
 			if w.works(s.get("access_token")) || form == "" || !strings.Contains(page.text, "renewed by its program until") || strings.Contains(page.text, "expired</span>") {
@@ -50,7 +50,7 @@ func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 func TestAGrantThatIsOverIsShownSo(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.login(w.register(here), "read")
-	w.clock.Advance(redoubt.OAuthRefreshFor + time.Minute)
+	w.clock.Advance(model.OAuthRefreshFor + time.Minute)
 	if page := w.fetch("/orgs/acme/settings/tokens"); revokeForm.MatchString(page.text) || !strings.Contains(page.text, "expired</span>") {
 		t.Errorf("%s", page.text)
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -58,9 +58,9 @@ func New(c Config) *Server {
 func (s *Server) Routes() []edge.Mounted {
 	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) edge.Mounted {
 		return edge.Mounted{
-			Route: edge.Row(method, pattern, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Unbound),
+			Route: edge.Row(method, pattern, edge.Anyone, model.RoleNone, edge.Reads, edge.Unbound),
 			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-				if g := s.limiter.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+				if g := s.limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
 					return edge.Busy(g, "This address asks too often.")
 				}
 				return handle(w, r)
@@ -77,7 +77,7 @@ func (s *Server) Routes() []edge.Mounted {
 		anyone(http.MethodPost, below+"/device_authorization", s.authorizeDevice),
 		anyone(http.MethodPost, below+"/token", s.token),
 		anyone(http.MethodPost, below+"/revoke", s.revoke),
-		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, redoubt.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
+		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, model.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if len(in.Responses) > 0 && !slices.Contains(in.Responses, "code") {
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "response_types must have code"})
 	}
-	c, err := s.Keys.Register(redoubt.Line(in.Name), in.Redirects, device, s.Clock())
+	c, err := s.Keys.Register(model.Line(in.Name), in.Redirects, device, s.Clock())
 	var redirect *core.RedirectError
 	switch {
 	case errors.As(err, &redirect):

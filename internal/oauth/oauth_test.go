@@ -14,10 +14,10 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -157,11 +157,11 @@ func TestReadingIsAllThatIsGiven(t *testing.T) {
 	for name, c := range map[string]struct {
 		wish   url.Values
 		access string
-		role   redoubt.Role
+		role   model.Role
 	}{
-		"the client did not ask":  {reading, "write", redoubt.RoleTriager},
-		"the person did not mean": {wish(client), "read", redoubt.RoleTriager},
-		"who looks did not mean":  {wish(client), "read", redoubt.RoleViewer},
+		"the client did not ask":  {reading, "write", model.RoleTriager},
+		"the person did not mean": {wish(client), "read", model.RoleTriager},
+		"who looks did not mean":  {wish(client), "read", model.RoleViewer},
 	} {
 		w.role = c.role
 		s := w.exchange(client, w.allow("acme", c.access, c.wish).Get("code"), nil)
@@ -220,7 +220,7 @@ func TestACodeIsForOneClientOnce(t *testing.T) {
 		t.Error("what a code gave that came twice still works")
 	}
 	late := w.allow("acme", "write", wish(client)).Get("code")
-	w.clock.Advance(redoubt.OAuthCodeFor + time.Second)
+	w.clock.Advance(model.OAuthCodeFor + time.Second)
 	if s := w.exchange(client, late, nil); s.get("error") != "invalid_grant" {
 		t.Errorf("late: %s", s.text)
 	}
@@ -257,7 +257,7 @@ func TestTokensEnd(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	s := w.login(client, "read")
-	w.clock.Advance(redoubt.OAuthAccessFor)
+	w.clock.Advance(model.OAuthAccessFor)
 	if w.works(s.get("access_token")) {
 		t.Error("the access token has no end")
 	}
@@ -276,7 +276,7 @@ func TestTokensEnd(t *testing.T) {
 		t.Errorf("a revoked token is renewed: %s", again.text)
 	}
 	s = w.login(client, "read")
-	w.clock.Advance(redoubt.OAuthRefreshFor + time.Second)
+	w.clock.Advance(model.OAuthRefreshFor + time.Second)
 	if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
 		t.Errorf("the refresh token has no end: %s", again.text)
 	}

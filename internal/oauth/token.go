@@ -6,10 +6,10 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -49,7 +49,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code, refresh_token or " + core.DeviceGrant}
 	}
 	var refused *core.Error
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	switch {
 	case errors.As(err, &refused):
 		return refuse(w, refused)
@@ -84,9 +84,9 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 	if !ok {
 		return nil, errGrant
 	}
-	return s.change(r.Context(), deployment, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+	return s.change(r.Context(), deployment, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 		return tx.OAuthGrantByCode(ctx, core.Hash(code))
-	}, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+	}, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
 		right := g.TokenID == 0 && bytes.Equal(g.ClientHash, core.Hash(clientID)) && g.RedirectURI == r.PostForm.Get("redirect_uri") &&
 			core.Verified(g.Challenge, r.PostForm.Get("code_verifier")) && sameResource(r, g)
 		if !right {
@@ -97,7 +97,7 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 }
 
 // sameResource reports whether the resource that a client names, if any, is the approved one.
-func sameResource(r *http.Request, g redoubt.OAuthGrant) bool {
+func sameResource(r *http.Request, g model.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
 	resource, err := core.Resource(named, edge.OriginOf(r).Base)
 	return named == "" || err == nil && resource == g.Resource
@@ -111,9 +111,9 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 	if !ok {
 		return nil, errGrant
 	}
-	return s.change(r.Context(), named.DeploymentID, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+	return s.change(r.Context(), named.DeploymentID, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 		return tx.OAuthGrantByToken(ctx, named.TokenID)
-	}, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+	}, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
 		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) || !sameResource(r, g) {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
@@ -124,7 +124,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 		if err != nil {
 			return nil, err
 		}
-		before.ExpiresAt = s.Clock().Add(redoubt.OAuthAccessFor)
+		before.ExpiresAt = s.Clock().Add(model.OAuthAccessFor)
 		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
 		if err != nil {
 			return nil, err
@@ -141,10 +141,10 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 // grant, and work that gives nothing, is errGrant; what the work has written
 // stays all the same.
 func (s *Server) change(
-	ctx context.Context, deployment int64, find func(context.Context, *store.Tx) (redoubt.OAuthGrant, error),
-	work func(context.Context, *store.Tx, redoubt.OAuthGrant) (*issued, error),
+	ctx context.Context, deployment int64, find func(context.Context, *store.Tx) (model.OAuthGrant, error),
+	work func(context.Context, *store.Tx, model.OAuthGrant) (*issued, error),
 ) (out *issued, err error) {
-	var found redoubt.OAuthGrant
+	var found model.OAuthGrant
 	err = s.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
 		found, err = find(ctx, tx)
 		return err
@@ -158,21 +158,21 @@ func (s *Server) change(
 			return err
 		})
 	}
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && out == nil {
+	if errors.Is(err, model.ErrNotFound) || err == nil && out == nil {
 		return nil, errGrant
 	}
 	return out, err
 }
 
 // issue notes the refresh token that goes with a token.
-func (s *Server) issue(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant, made redoubt.Token, access string) (*issued, error) {
-	g.TokenID, g.Generation, g.ExpiresAt = made.ID, g.Generation+1, s.Clock().Add(redoubt.OAuthRefreshFor)
+func (s *Server) issue(ctx context.Context, tx *store.Tx, g model.OAuthGrant, made model.Token, access string) (*issued, error) {
+	g.TokenID, g.Generation, g.ExpiresAt = made.ID, g.Generation+1, s.Clock().Add(model.OAuthRefreshFor)
 	refresh := s.Keys.NewRefresh(core.Refresh{DeploymentID: made.DeploymentID, TokenID: made.ID, Generation: g.Generation})
 	g.RefreshHash = core.Hash(refresh)
 	if err := tx.RenewOAuthGrant(ctx, g); err != nil {
 		return nil, err
 	}
-	return &issued{access, "Bearer", int64(redoubt.OAuthAccessFor.Seconds()), refresh, core.ScopeOf(made)}, nil
+	return &issued{access, "Bearer", int64(model.OAuthAccessFor.Seconds()), refresh, core.ScopeOf(made)}, nil
 }
 
 // revoke ends what a token belongs to, an access token's or a refresh token's. Who
@@ -186,7 +186,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	if find == nil {
 		return reply(w, http.StatusOK, struct{}{})
 	}
-	_, err := s.change(r.Context(), deployment, find, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+	_, err := s.change(r.Context(), deployment, find, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
 		return nil, tx.DropOAuthGrant(ctx, g)
 	})
 	if !errors.Is(err, errGrant) {
@@ -197,12 +197,12 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 
 // grantOf tells how to find the grant of a token; nil for what is no token in
 // force.
-func (s *Server) grantOf(ctx context.Context, text string) (int64, func(context.Context, *store.Tx) (redoubt.OAuthGrant, error)) {
+func (s *Server) grantOf(ctx context.Context, text string) (int64, func(context.Context, *store.Tx) (model.OAuthGrant, error)) {
 	if named, ok := s.Keys.Refresh(text); ok {
-		return named.DeploymentID, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+		return named.DeploymentID, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 			g, err := tx.OAuthGrantByToken(ctx, named.TokenID)
 			if err == nil && !bytes.Equal(g.RefreshHash, core.Hash(text)) {
-				err = redoubt.ErrNotFound
+				err = model.ErrNotFound
 			}
 			return g, err
 		}
@@ -215,7 +215,7 @@ func (s *Server) grantOf(ctx context.Context, text string) (int64, func(context.
 	if err != nil {
 		return 0, nil
 	}
-	return deployment, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+	return deployment, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 		return tx.OAuthGrantByToken(ctx, t.ID)
 	}
 }
@@ -232,7 +232,7 @@ func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.
 	}
 	t, err := s.Store.TokenByHash(r.Context(), deployment, sum)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound), err == nil && !t.Active(s.Clock()):
+	case errors.Is(err, model.ErrNotFound), err == nil && !t.Active(s.Clock()):
 		return reply(w, http.StatusOK, map[string]bool{"active": false})
 	case err != nil:
 		return err

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -34,9 +34,9 @@ type world struct {
 	store *store.Store
 	clock *storetest.Clock
 	url   string
-	role  redoubt.Role // of the person
-	ours  redoubt.Deployment
-	other redoubt.Deployment
+	role  model.Role // of the person
+	ours  model.Deployment
+	other model.Deployment
 }
 
 // Viewer says who looks at a page: ada, in the deployment that the address names.
@@ -47,7 +47,7 @@ func (w *world) Viewer(r *http.Request) (web.Viewer, error) {
 
 func newWorld(t *testing.T, engine string) *world {
 	t.Helper()
-	w := &world{T: t, clock: storetest.NewClock(), role: redoubt.RoleTriager}
+	w := &world{T: t, clock: storetest.NewClock(), role: model.RoleTriager}
 	w.store = storetest.Open(t, storetest.Database(t, engine, w.clock))
 	keys := edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now})
@@ -71,18 +71,18 @@ func newWorld(t *testing.T, engine string) *world {
 	w.url = site.URL
 	w.ours, w.other = w.deployment("acme"), w.deployment("other")
 	w.update(w.ours, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleTriager)
+		_, err := tx.CreateUser(ctx, model.User{Name: "ada"}, model.RoleTriager)
 		return err
 	})
 	ada, err := w.store.User(t.Context(), "ada")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.update(w.other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleTriager) })
+	w.update(w.other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleTriager) })
 	return w
 }
 
-func (w *world) deployment(slug string) redoubt.Deployment {
+func (w *world) deployment(slug string) model.Deployment {
 	w.Helper()
 	d, err := w.store.CreateDeployment(w.Context(), slug, slug, storetest.Actor)
 	if err != nil {
@@ -91,7 +91,7 @@ func (w *world) deployment(slug string) redoubt.Deployment {
 	return d
 }
 
-func (w *world) update(d redoubt.Deployment, fn func(context.Context, *store.Tx) error) {
+func (w *world) update(d model.Deployment, fn func(context.Context, *store.Tx) error) {
 	w.Helper()
 	if err := w.store.Update(w.Context(), d.ID, storetest.Actor, fn); err != nil {
 		w.Fatal(err)

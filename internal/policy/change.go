@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Source is that of what scanners report that are served policies (semantics
@@ -18,23 +18,23 @@ const Source = "semgrep"
 // Storage is what a change of a policy reads and writes.
 type Storage interface {
 	Now() time.Time
-	CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Policy, error)
-	UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error)
+	CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, error)
+	UpdatePolicy(ctx context.Context, p model.Policy) (before model.Policy, err error)
 	// LivePlaces lists where the unresolved and muted findings of a product and
 	// source are.
-	LivePlaces(ctx context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error)
-	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
-	FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding, error)
-	UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error
-	AddEvents(ctx context.Context, events []redoubt.FindingEvent) error
+	LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error)
+	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
+	FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error)
+	UpdateFindings(ctx context.Context, findings []model.FindingWrite) error
+	AddEvents(ctx context.Context, events []model.FindingEvent) error
 }
 
 // Save makes a policy, or changes the one of the id. In the same transaction it
 // removes the findings on paths that the policy now leaves out (semantics §10),
 // on every ref of the projects that it is for, and returns how many there were:
 // a scan that follows does not look there, and would take them for fixed.
-func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, removed int, err error) {
-	var before redoubt.Policy
+func Save(ctx context.Context, tx Storage, p model.Policy) (_ model.Policy, removed int, err error) {
+	var before model.Policy
 	if p.ID == 0 {
 		p, err = tx.CreatePolicy(ctx, p)
 	} else {
@@ -52,8 +52,8 @@ func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, 
 }
 
 // AddCondition adds a condition to a policy, as it is stored, and returns it with its id,
-// which no other condition of the policy had. Invalid members are a *redoubt.InvalidError.
-func AddCondition(ctx context.Context, tx Storage, p redoubt.Policy, c redoubt.PolicyCondition) (redoubt.PolicyCondition, error) {
+// which no other condition of the policy had. Invalid members are a *model.InvalidError.
+func AddCondition(ctx context.Context, tx Storage, p model.Policy, c model.PolicyCondition) (model.PolicyCondition, error) {
 	if err := c.Check(p.Product); err != nil {
 		return c, err
 	}
@@ -64,11 +64,11 @@ func AddCondition(ctx context.Context, tx Storage, p redoubt.Policy, c redoubt.P
 }
 
 // RemoveCondition takes a condition from a policy, as it is stored, and returns
-// it. One that the policy does not have is redoubt.ErrNotFound.
-func RemoveCondition(ctx context.Context, tx Storage, p redoubt.Policy, id int64) (redoubt.PolicyCondition, error) {
-	at := slices.IndexFunc(p.Conditions, func(c redoubt.PolicyCondition) bool { return c.ID == id })
+// it. One that the policy does not have is model.ErrNotFound.
+func RemoveCondition(ctx context.Context, tx Storage, p model.Policy, id int64) (model.PolicyCondition, error) {
+	at := slices.IndexFunc(p.Conditions, func(c model.PolicyCondition) bool { return c.ID == id })
 	if at < 0 {
-		return redoubt.PolicyCondition{}, fmt.Errorf("condition %d of %s: %w", id, p.Slug, redoubt.ErrNotFound)
+		return model.PolicyCondition{}, fmt.Errorf("condition %d of %s: %w", id, p.Slug, model.ErrNotFound)
 	}
 	c := p.Conditions[at]
 	p.Conditions = slices.Delete(slices.Clone(p.Conditions), at, at+1)
@@ -76,12 +76,12 @@ func RemoveCondition(ctx context.Context, tx Storage, p redoubt.Policy, id int64
 	return c, err
 }
 
-func leavesOutTheSame(a, b redoubt.Policy) bool {
+func leavesOutTheSame(a, b model.Policy) bool {
 	return slices.Equal(a.Excludes, b.Excludes) && slices.Equal(a.Scope.Projects, b.Scope.Projects) && slices.Equal(a.Scope.Tags, b.Scope.Tags)
 }
 
 // leftOut finds the live findings that a policy leaves out.
-func leftOut(ctx context.Context, tx Storage, p redoubt.Policy) (ids []int64, err error) {
+func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err error) {
 	places, err := tx.LivePlaces(ctx, p.Product, Source)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ type exclusion struct {
 	Policy string `json:"excluded_by"`
 }
 
-func remove(ctx context.Context, tx Storage, ids []int64, p redoubt.Policy) error {
+func remove(ctx context.Context, tx Storage, ids []int64, p model.Policy) error {
 	findings, err := tx.FindingsByID(ctx, ids)
 	if err != nil {
 		return err
@@ -116,12 +116,12 @@ func remove(ctx context.Context, tx Storage, ids []int64, p redoubt.Policy) erro
 	if err != nil {
 		return err
 	}
-	writes := make([]redoubt.FindingWrite, len(findings))
-	events := make([]redoubt.FindingEvent, len(findings))
+	writes := make([]model.FindingWrite, len(findings))
+	events := make([]model.FindingEvent, len(findings))
 	for i, f := range findings {
-		f.State, f.StateUpdatedAt = redoubt.StateRemoved, tx.Now()
-		writes[i] = redoubt.FindingWrite{Finding: f}
-		events[i] = redoubt.FindingEvent{FindingID: f.ID, Kind: redoubt.EventRemoved, Detail: string(detail)}
+		f.State, f.StateUpdatedAt = model.StateRemoved, tx.Now()
+		writes[i] = model.FindingWrite{Finding: f}
+		events[i] = model.FindingEvent{FindingID: f.ID, Kind: model.EventRemoved, Detail: string(detail)}
 	}
 	if err := tx.UpdateFindings(ctx, writes); err != nil {
 		return err

@@ -11,17 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
 // ledger notes what a change of a policy reads and writes, and may fail at one of it.
 type ledger struct {
-	before redoubt.Policy
-	places []redoubt.Place
+	before model.Policy
+	places []model.Place
 	broken string
 	calls  []string
-	saved  redoubt.Policy
+	saved  model.Policy
 }
 
 func (l *ledger) call(name string, args ...any) error {
@@ -34,67 +34,67 @@ func (l *ledger) call(name string, args ...any) error {
 
 func (*ledger) Now() time.Time { return time.Unix(1, 0) }
 
-func (l *ledger) CreatePolicy(_ context.Context, p redoubt.Policy) (redoubt.Policy, error) {
+func (l *ledger) CreatePolicy(_ context.Context, p model.Policy) (model.Policy, error) {
 	p.ID, p.Slug = 7, "made"
 	return p, l.call("create")
 }
 
-func (l *ledger) UpdatePolicy(_ context.Context, p redoubt.Policy) (redoubt.Policy, error) {
+func (l *ledger) UpdatePolicy(_ context.Context, p model.Policy) (model.Policy, error) {
 	l.saved = p
 	return l.before, l.call("update")
 }
 
-func (l *ledger) LivePlaces(_ context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error) {
+func (l *ledger) LivePlaces(_ context.Context, product model.IssueType, source string) ([]model.Place, error) {
 	return slices.Clone(l.places), l.call("places", product, source)
 }
 
-func (l *ledger) VisibleProjects(context.Context, redoubt.ProjectGlobs) (list []redoubt.Project, err error) {
+func (l *ledger) VisibleProjects(context.Context, model.ProjectGlobs) (list []model.Project, err error) {
 	for _, id := range []int64{1, 2, 5} {
-		list = append(list, redoubt.Project{ID: id, Name: "acme/x"})
+		list = append(list, model.Project{ID: id, Name: "acme/x"})
 	}
 	return list, l.call("projects")
 }
 
-func (l *ledger) FindingsByID(_ context.Context, ids []int64) (list []redoubt.Finding, err error) {
+func (l *ledger) FindingsByID(_ context.Context, ids []int64) (list []model.Finding, err error) {
 	for _, id := range ids {
-		list = append(list, redoubt.Finding{ID: id})
+		list = append(list, model.Finding{ID: id})
 	}
 	return list, l.call("findings", ids)
 }
 
-func (l *ledger) UpdateFindings(_ context.Context, list []redoubt.FindingWrite) error {
+func (l *ledger) UpdateFindings(_ context.Context, list []model.FindingWrite) error {
 	return l.call("remove", len(list))
 }
 
-func (l *ledger) AddEvents(_ context.Context, list []redoubt.FindingEvent) error {
+func (l *ledger) AddEvents(_ context.Context, list []model.FindingEvent) error {
 	return l.call("tell", len(list))
 }
 
 // TestSavingAPolicyTouchesWhatItLeavesOut, once, and nothing where it leaves out what it
 // did before.
 func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
-	was := redoubt.Policy{ID: 3, Slug: "was", Product: redoubt.SCA, Default: true, Excludes: redoubt.PathGlobs{"old/"}}
+	was := model.Policy{ID: 3, Slug: "was", Product: model.SCA, Default: true, Excludes: model.PathGlobs{"old/"}}
 	removal := []string{"places sca semgrep", "projects", "findings 11 12 13", "remove 3", "tell 3"}
 	for name, c := range map[string]struct {
-		saved   redoubt.Policy
+		saved   model.Policy
 		change  func(*ledger)
 		calls   []string
 		removed int
 	}{
-		"a new one that leaves nothing out": {redoubt.Policy{Product: redoubt.SCA}, nil, []string{"create"}, 0},
-		"a new one":                         {redoubt.Policy{Product: redoubt.SCA, Excludes: redoubt.PathGlobs{"vendor/"}}, nil, slices.Concat([]string{"create"}, removal), 3},
-		"one that leaves out more":          {redoubt.Policy{ID: 3, Product: redoubt.SAST, Excludes: redoubt.PathGlobs{"vendor/"}}, nil, slices.Concat([]string{"update"}, removal), 3},
-		"one that leaves out the same":      {redoubt.Policy{ID: 3, Excludes: redoubt.PathGlobs{"old/"}, BlockAll: true}, nil, []string{"update"}, 0},
-		"one for other projects":            {redoubt.Policy{ID: 3, Excludes: redoubt.PathGlobs{"old/"}, Scope: redoubt.PolicyScope{Tags: []string{"x"}}}, nil, []string{"update", "places sca semgrep", "projects"}, 0},
-		"one that leaves out nothing more":  {redoubt.Policy{ID: 3}, nil, []string{"update"}, 0},
+		"a new one that leaves nothing out": {model.Policy{Product: model.SCA}, nil, []string{"create"}, 0},
+		"a new one":                         {model.Policy{Product: model.SCA, Excludes: model.PathGlobs{"vendor/"}}, nil, slices.Concat([]string{"create"}, removal), 3},
+		"one that leaves out more":          {model.Policy{ID: 3, Product: model.SAST, Excludes: model.PathGlobs{"vendor/"}}, nil, slices.Concat([]string{"update"}, removal), 3},
+		"one that leaves out the same":      {model.Policy{ID: 3, Excludes: model.PathGlobs{"old/"}, BlockAll: true}, nil, []string{"update"}, 0},
+		"one for other projects":            {model.Policy{ID: 3, Excludes: model.PathGlobs{"old/"}, Scope: model.PolicyScope{Tags: []string{"x"}}}, nil, []string{"update", "places sca semgrep", "projects"}, 0},
+		"one that leaves out nothing more":  {model.Policy{ID: 3}, nil, []string{"update"}, 0},
 		"where there is nothing": {
-			redoubt.Policy{ID: 3, Excludes: redoubt.PathGlobs{"vendor/"}},
+			model.Policy{ID: 3, Excludes: model.PathGlobs{"vendor/"}},
 			func(l *ledger) { l.places = nil },
 			[]string{"update", "places sca semgrep", "projects"},
 			0,
 		},
 	} {
-		l := &ledger{before: was, places: []redoubt.Place{
+		l := &ledger{before: was, places: []model.Place{
 			{FindingID: 11, ProjectID: 2, Path: "vendor/a"}, {FindingID: 12, ProjectID: 1, Path: "vendor/b"}, {FindingID: 13, ProjectID: 2, Path: "vendor/c"}, {FindingID: 14, ProjectID: 5, Path: "src/a"},
 		}}
 		if c.change != nil {
@@ -104,7 +104,7 @@ func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 		if diff := cmp.Diff(c.calls, l.calls); err != nil || removed != c.removed || diff != "" {
 			t.Errorf("%s: %d removed, %v (-want +got):\n%s", name, removed, err, diff)
 		}
-		if c.saved.ID != 0 && (p.Slug != "was" || p.Product != redoubt.SCA || !p.Default) {
+		if c.saved.ID != 0 && (p.Slug != "was" || p.Product != model.SCA || !p.Default) {
 			t.Errorf("%s: it becomes %+v", name, p)
 		}
 		for at := range c.calls {
@@ -118,24 +118,24 @@ func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 }
 
 func TestAConditionThatIsRemovedIsGone(t *testing.T) {
-	l := &ledger{before: redoubt.Policy{ID: 3}}
-	p := redoubt.Policy{ID: 3, Conditions: []redoubt.PolicyCondition{{ID: 1}, {ID: 2}, {ID: 3}}}
+	l := &ledger{before: model.Policy{ID: 3}}
+	p := model.Policy{ID: 3, Conditions: []model.PolicyCondition{{ID: 1}, {ID: 2}, {ID: 3}}}
 	c, err := policy.RemoveCondition(t.Context(), l, p, 2)
 	if err != nil || c.ID != 2 || len(l.saved.Conditions) != 2 || l.saved.Conditions[0].ID != 1 || l.saved.Conditions[1].ID != 3 || len(p.Conditions) != 3 {
 		t.Errorf("left are %+v of %+v, %v", l.saved.Conditions, p.Conditions, err)
 	}
-	if _, err := policy.RemoveCondition(t.Context(), l, p, 4); !errors.Is(err, redoubt.ErrNotFound) {
+	if _, err := policy.RemoveCondition(t.Context(), l, p, 4); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
 }
 
 // TestWhatIsForAProject: which policies there are, and what scanners leave out by them.
 func TestWhatIsForAProject(t *testing.T) {
-	e := policy.For(redoubt.Project{Name: "acme/a"}, []redoubt.Policy{
-		{ID: 4, Product: redoubt.Secrets, Excludes: redoubt.PathGlobs{"b/", "a/"}},
-		{ID: 2, Product: redoubt.Secrets, Excludes: redoubt.PathGlobs{"a/"}},
-		{ID: 3, Product: redoubt.SAST},
-		{ID: 9, Product: redoubt.SCA, Excludes: redoubt.PathGlobs{"x/"}, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"other/*"}}},
+	e := policy.For(model.Project{Name: "acme/a"}, []model.Policy{
+		{ID: 4, Product: model.Secrets, Excludes: model.PathGlobs{"b/", "a/"}},
+		{ID: 2, Product: model.Secrets, Excludes: model.PathGlobs{"a/"}},
+		{ID: 3, Product: model.SAST},
+		{ID: 9, Product: model.SCA, Excludes: model.PathGlobs{"x/"}, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"other/*"}}},
 	}, nil)
 	if ids := e.PolicyIDs(); !slices.Equal(ids, []int64{4, 2, 3}) {
 		t.Errorf("the policies are %v", ids)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 // findingAt adds a finding of a project, as a scan would.
-func findingAt(ctx context.Context, tx *store.Tx, projectID int64, n byte, change func(*redoubt.Finding)) (int64, error) {
+func findingAt(ctx context.Context, tx *store.Tx, projectID int64, n byte, change func(*model.Finding)) (int64, error) {
 	ids, err := tx.NewFindingIDs(ctx, 1)
 	if err != nil {
 		return 0, err
@@ -27,21 +27,21 @@ func findingAt(ctx context.Context, tx *store.Tx, projectID int64, n byte, chang
 	if err != nil {
 		return 0, err
 	}
-	f := redoubt.Finding{
-		ID: ids[0], IssueType: redoubt.SAST, ProjectID: projectID, Ref: "refs/heads/main", Source: policy.Source,
-		Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{n}}, LineageID: lineages[0], RuleName: "r", Path: "vendor/a.go",
-		State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), FirstScanID: 1,
+	f := model.Finding{
+		ID: ids[0], IssueType: model.SAST, ProjectID: projectID, Ref: "refs/heads/main", Source: policy.Source,
+		Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, LineageID: lineages[0], RuleName: "r", Path: "vendor/a.go",
+		State: model.Unresolved, Severity: model.SeverityHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), FirstScanID: 1,
 	}
 	change(&f)
-	rules, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: "r", IssueType: f.IssueType}})
+	rules, err := tx.PutRules(ctx, []*model.Rule{{Name: "r", IssueType: f.IssueType}})
 	if err != nil {
 		return 0, err
 	}
 	f.RuleID = rules[0]
-	if err := tx.AddLineages(ctx, []redoubt.Lineage{{ID: f.LineageID, ProjectID: projectID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}}); err != nil {
+	if err := tx.AddLineages(ctx, []model.Lineage{{ID: f.LineageID, ProjectID: projectID, Triage: model.Triage{State: model.TriageUntriaged}}}); err != nil {
 		return 0, err
 	}
-	return f.ID, tx.AddFindings(ctx, []redoubt.FindingWrite{{Finding: f, Body: []byte(`"x":1`)}})
+	return f.ID, tx.AddFindings(ctx, []model.FindingWrite{{Finding: f, Body: []byte(`"x":1`)}})
 }
 
 // TestFindingsOnExcludedPathsAreRemoved saves a policy with excludes, and looks
@@ -55,29 +55,29 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := map[int64]redoubt.State{}
+		want := map[int64]model.State{}
 		update(func(ctx context.Context, tx *store.Tx) error {
-			shop, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/shop", Tags: []string{"pci"}})
+			shop, err := tx.CreateProject(ctx, model.Project{Name: "acme/shop", Tags: []string{"pci"}})
 			if err != nil {
 				return err
 			}
-			web, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/web"})
+			web, err := tx.CreateProject(ctx, model.Project{Name: "acme/web"})
 			if err != nil {
 				return err
 			}
 			for n, c := range []struct {
 				project int64
-				change  func(*redoubt.Finding)
-				state   redoubt.State
+				change  func(*model.Finding)
+				state   model.State
 			}{
-				{shop.ID, func(*redoubt.Finding) {}, redoubt.StateRemoved},
-				{shop.ID, func(f *redoubt.Finding) { f.Ref = "refs/pull/1/merge" }, redoubt.StateRemoved},
-				{shop.ID, func(f *redoubt.Finding) { f.State = redoubt.Muted }, redoubt.StateRemoved},
-				{shop.ID, func(f *redoubt.Finding) { f.State = redoubt.Fixed }, redoubt.Fixed},
-				{shop.ID, func(f *redoubt.Finding) { f.Path = "src/a.go" }, redoubt.Unresolved},
-				{shop.ID, func(f *redoubt.Finding) { f.IssueType = redoubt.Secrets }, redoubt.Unresolved},
-				{shop.ID, func(f *redoubt.Finding) { f.Source = "codeql" }, redoubt.Unresolved},
-				{web.ID, func(*redoubt.Finding) {}, redoubt.Unresolved},
+				{shop.ID, func(*model.Finding) {}, model.StateRemoved},
+				{shop.ID, func(f *model.Finding) { f.Ref = "refs/pull/1/merge" }, model.StateRemoved},
+				{shop.ID, func(f *model.Finding) { f.State = model.Muted }, model.StateRemoved},
+				{shop.ID, func(f *model.Finding) { f.State = model.Fixed }, model.Fixed},
+				{shop.ID, func(f *model.Finding) { f.Path = "src/a.go" }, model.Unresolved},
+				{shop.ID, func(f *model.Finding) { f.IssueType = model.Secrets }, model.Unresolved},
+				{shop.ID, func(f *model.Finding) { f.Source = "codeql" }, model.Unresolved},
+				{web.ID, func(*model.Finding) {}, model.Unresolved},
 			} {
 				id, err := findingAt(ctx, tx, c.project, byte(n+1), c.change)
 				if err != nil {
@@ -87,7 +87,7 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 			}
 			return nil
 		})
-		var p redoubt.Policy
+		var p model.Policy
 		save := func(times int) {
 			t.Helper()
 			update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -98,9 +98,9 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 				return err
 			})
 		}
-		p = redoubt.Policy{Name: "Shop", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Tags: []string{"pci"}}}
+		p = model.Policy{Name: "Shop", Product: model.SAST, Scope: model.PolicyScope{Tags: []string{"pci"}}}
 		save(0)
-		p.Excludes = redoubt.PathGlobs{"vendor/"}
+		p.Excludes = model.PathGlobs{"vendor/"}
 		save(3)
 		p.BlockAll = true
 		save(0)
@@ -116,10 +116,10 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 					told = append(told, fmt.Sprint(h.Kind, h.ScanID, h.Detail))
 				}
 				var events []string
-				if want[f.ID] == redoubt.StateRemoved {
+				if want[f.ID] == model.StateRemoved {
 					events = []string{`removed0{"excluded_by":"shop"}`}
 				}
-				if diff := cmp.Diff(events, told); diff != "" || f.State != want[f.ID] || (f.State == redoubt.StateRemoved) == f.StateUpdatedAt.IsZero() {
+				if diff := cmp.Diff(events, told); diff != "" || f.State != want[f.ID] || (f.State == model.StateRemoved) == f.StateUpdatedAt.IsZero() {
 					t.Errorf("%s %s is %s, want %s (-want +got):\n%s", f.Path, f.Ref, f.State, want[f.ID], diff)
 				}
 			}
@@ -138,7 +138,7 @@ func TestIDsOfConditionsNeverComeBack(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var id int64
-		step := func(fn func(context.Context, *store.Tx, redoubt.Policy) error) {
+		step := func(fn func(context.Context, *store.Tx, model.Policy) error) {
 			t.Helper()
 			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				p, err := tx.Policy(ctx, id)
@@ -153,8 +153,8 @@ func TestIDsOfConditionsNeverComeBack(t *testing.T) {
 		}
 		add := func(want int64) {
 			t.Helper()
-			step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
-				made, err := policy.AddCondition(ctx, tx, p, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh})
+			step(func(ctx context.Context, tx *store.Tx, p model.Policy) error {
+				made, err := policy.AddCondition(ctx, tx, p, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh})
 				if made.ID != want {
 					t.Errorf("a further condition is %d, want %d", made.ID, want)
 				}
@@ -163,13 +163,13 @@ func TestIDsOfConditionsNeverComeBack(t *testing.T) {
 		}
 		remove := func(condition int64) {
 			t.Helper()
-			step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
+			step(func(ctx context.Context, tx *store.Tx, p model.Policy) error {
 				_, err := policy.RemoveCondition(ctx, tx, p, condition)
 				return err
 			})
 		}
 		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.CreatePolicy(ctx, redoubt.Policy{Name: "Shop", Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{{ID: 3, Mode: redoubt.ModeBlock, Direct: true}}})
+			p, err := tx.CreatePolicy(ctx, model.Policy{Name: "Shop", Product: model.SCA, Conditions: []model.PolicyCondition{{ID: 3, Mode: model.ModeBlock, Direct: true}}})
 			id = p.ID
 			return err
 		})
@@ -181,7 +181,7 @@ func TestIDsOfConditionsNeverComeBack(t *testing.T) {
 		add(5)
 		remove(3)
 		remove(5)
-		step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
+		step(func(ctx context.Context, tx *store.Tx, p model.Policy) error {
 			p.Name = "Store"
 			_, _, err := policy.Save(ctx, tx, p)
 			return err

@@ -8,29 +8,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // conditional reports whether a policy of the product has a condition.
-func (e EffectivePolicy) conditional(product redoubt.IssueType) bool {
-	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return p.Product == product && len(p.Conditions) > 0 })
+func (e EffectivePolicy) conditional(product model.IssueType) bool {
+	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool { return p.Product == product && len(p.Conditions) > 0 })
 }
 
 // condition finds the strictest condition that a finding matches, of several the first
 // in the order of the policies, and stores it in the sighting. It returns 0 where no
 // condition matches. As for rules, what the primary branch has matches only with BlockAll.
-func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.PolicyMode) {
-	if s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
+func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode model.PolicyMode) {
+	if s.Finding.State != model.Unresolved || s.Triage == model.TriageIgnored {
 		return 0
 	}
 	for i := range e.Policies {
 		p := &e.Policies[i]
-		if p.Product != s.Finding.IssueType || !fresh && !p.BlockAll || !redoubt.CoversRef(p.Branches, e.ref) {
+		if p.Product != s.Finding.IssueType || !fresh && !p.BlockAll || !model.CoversRef(p.Branches, e.ref) {
 			continue
 		}
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > s.Mode && redoubt.CoversRef(c.Branches, e.ref) && Matches(c, &s.Finding, &s.Supply) {
+			if c.Mode > s.Mode && model.CoversRef(c.Branches, e.ref) && Matches(c, &s.Finding, &s.Supply) {
 				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
@@ -41,8 +41,8 @@ func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.Policy
 // Matches reports whether a finding of the condition's product meets all members of the
 // condition but for its projects and branches. A finding without severity or confidence
 // meets no threshold.
-func Matches(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.SupplyFacts) bool {
-	reachable := f.Reachability == redoubt.Reachable || f.Reachability == redoubt.AlwaysReachable
+func Matches(c *model.PolicyCondition, f *model.Finding, facts *model.SupplyFacts) bool {
+	reachable := f.Reachability == model.Reachable || f.Reachability == model.AlwaysReachable
 	switch {
 	case f.Severity < c.Severity,
 		f.Confidence < c.Confidence,
@@ -51,7 +51,7 @@ func Matches(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.Supp
 		c.Exploited && !facts.Exploited,
 		c.Malicious && !f.Malicious,
 		c.Fixable && len(facts.Fixes) == 0,
-		c.Direct && f.Transitivity != redoubt.Direct,
+		c.Direct && f.Transitivity != model.Direct,
 		facts.Age < time.Duration(c.GraceDays)*24*time.Hour:
 		return false
 	}
@@ -60,7 +60,7 @@ func Matches(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.Supp
 
 // supply reads what conditions compare of supply-chain findings.
 func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
-	if !slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.conditional(redoubt.SCA) }) {
+	if !slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.conditional(model.SCA) }) {
 		return nil
 	}
 	if err := j.exploited(ctx, judged); err != nil {
@@ -68,7 +68,7 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 	}
 	var ids []int64
 	for i := range judged {
-		if f := &judged[i].Finding; f.IssueType == redoubt.SCA && f.ID != 0 {
+		if f := &judged[i].Finding; f.IssueType == model.SCA && f.ID != 0 {
 			ids = append(ids, f.ID)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -13,21 +13,21 @@ import (
 func TestConditions(t *testing.T) {
 	const day = 24 * time.Hour
 	type (
-		condition = redoubt.PolicyCondition
+		condition = model.PolicyCondition
 		sighting  = policy.Sighting
 	)
-	shop := redoubt.Project{Name: "acme/shop", Tags: []string{"pci"}}
+	shop := model.Project{Name: "acme/shop", Tags: []string{"pci"}}
 	for what, c := range map[string]struct {
 		condition condition
 		change    func(*sighting)
 		first     bool
 		blocks    bool
 	}{
-		"as severe":                   {condition{Severity: redoubt.SeverityHigh}, nil, false, true},
-		"less severe":                 {condition{Severity: redoubt.SeverityCritical}, nil, false, false},
+		"as severe":                   {condition{Severity: model.SeverityHigh}, nil, false, true},
+		"less severe":                 {condition{Severity: model.SeverityCritical}, nil, false, false},
 		"of unknown reachability":     {condition{Reachable: true}, nil, false, false},
-		"reachable":                   {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = redoubt.Reachable }, false, true},
-		"always reachable":            {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = redoubt.AlwaysReachable }, false, true},
+		"reachable":                   {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = model.Reachable }, false, true},
+		"always reachable":            {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = model.AlwaysReachable }, false, true},
 		"with the score":              {condition{EPSS: 0.5}, nil, false, true},
 		"with a lower score":          {condition{EPSS: 0.51}, nil, false, false},
 		"without a score":             {condition{EPSS: 0.1}, func(s *sighting) { s.Supply.EPSS = nil }, false, false},
@@ -38,37 +38,37 @@ func TestConditions(t *testing.T) {
 		"with a fix":                  {condition{Fixable: true}, nil, false, true},
 		"without a fix":               {condition{Fixable: true}, func(s *sighting) { s.Supply.Fixes = nil }, false, false},
 		"direct":                      {condition{Direct: true}, nil, false, true},
-		"transitive":                  {condition{Direct: true}, func(s *sighting) { s.Finding.Transitivity = redoubt.Transitive }, false, false},
+		"transitive":                  {condition{Direct: true}, func(s *sighting) { s.Finding.Transitivity = model.Transitive }, false, false},
 		"as old":                      {condition{GraceDays: 3}, nil, false, true},
 		"younger":                     {condition{GraceDays: 4}, nil, false, false},
-		"all but one":                 {condition{Severity: redoubt.SeverityHigh, Fixable: true, Exploited: true}, nil, false, false},
-		"known to the primary branch": {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Known = true }, false, false},
-		"on the first scan":           {condition{Severity: redoubt.SeverityLow}, nil, true, false},
-		"ignored":                     {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Triage = redoubt.TriageIgnored }, false, false},
-		"muted":                       {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.State = redoubt.Muted }, false, false},
-		"of another product":          {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.IssueType = redoubt.SAST }, false, false},
-		"as confident":                {condition{Confidence: redoubt.ConfidenceMedium}, func(s *sighting) { s.Finding.Confidence = redoubt.ConfidenceMedium }, false, true},
-		"less confident":              {condition{Confidence: redoubt.ConfidenceHigh}, func(s *sighting) { s.Finding.Confidence = redoubt.ConfidenceMedium }, false, false},
-		"without confidence":          {condition{Confidence: redoubt.ConfidenceLow}, nil, false, false},
-		"without severity":            {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.Severity = 0 }, false, false},
-		"monitored":                   {condition{Severity: redoubt.SeverityLow, Mode: redoubt.ModeMonitor}, nil, false, false},
-		"commented on":                {condition{Severity: redoubt.SeverityLow, Mode: redoubt.ModeComment}, nil, false, false},
-		"in the project":              {condition{Direct: true, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"x/*", "Acme/*"}}}, nil, false, true},
-		"in another project":          {condition{Direct: true, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"x/*"}}}, nil, false, false},
-		"tagged":                      {condition{Direct: true, Scope: redoubt.PolicyScope{Tags: []string{"PCI"}}}, nil, false, true},
-		"without the tag":             {condition{Direct: true, Scope: redoubt.PolicyScope{Tags: []string{"lab"}}}, nil, false, false},
-		"on the branch":               {condition{Direct: true, Branches: redoubt.ProjectGlobs{"main", "release/*"}}, nil, false, true},
-		"on the ref in full":          {condition{Direct: true, Branches: redoubt.ProjectGlobs{"refs/heads/**"}}, nil, false, true},
-		"on another branch":           {condition{Direct: true, Branches: redoubt.ProjectGlobs{"main", "refs/pull/**"}}, nil, false, false},
+		"all but one":                 {condition{Severity: model.SeverityHigh, Fixable: true, Exploited: true}, nil, false, false},
+		"known to the primary branch": {condition{Severity: model.SeverityLow}, func(s *sighting) { s.Known = true }, false, false},
+		"on the first scan":           {condition{Severity: model.SeverityLow}, nil, true, false},
+		"ignored":                     {condition{Severity: model.SeverityLow}, func(s *sighting) { s.Triage = model.TriageIgnored }, false, false},
+		"muted":                       {condition{Severity: model.SeverityLow}, func(s *sighting) { s.Finding.State = model.Muted }, false, false},
+		"of another product":          {condition{Severity: model.SeverityLow}, func(s *sighting) { s.Finding.IssueType = model.SAST }, false, false},
+		"as confident":                {condition{Confidence: model.ConfidenceMedium}, func(s *sighting) { s.Finding.Confidence = model.ConfidenceMedium }, false, true},
+		"less confident":              {condition{Confidence: model.ConfidenceHigh}, func(s *sighting) { s.Finding.Confidence = model.ConfidenceMedium }, false, false},
+		"without confidence":          {condition{Confidence: model.ConfidenceLow}, nil, false, false},
+		"without severity":            {condition{Severity: model.SeverityLow}, func(s *sighting) { s.Finding.Severity = 0 }, false, false},
+		"monitored":                   {condition{Severity: model.SeverityLow, Mode: model.ModeMonitor}, nil, false, false},
+		"commented on":                {condition{Severity: model.SeverityLow, Mode: model.ModeComment}, nil, false, false},
+		"in the project":              {condition{Direct: true, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"x/*", "Acme/*"}}}, nil, false, true},
+		"in another project":          {condition{Direct: true, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"x/*"}}}, nil, false, false},
+		"tagged":                      {condition{Direct: true, Scope: model.PolicyScope{Tags: []string{"PCI"}}}, nil, false, true},
+		"without the tag":             {condition{Direct: true, Scope: model.PolicyScope{Tags: []string{"lab"}}}, nil, false, false},
+		"on the branch":               {condition{Direct: true, Branches: model.ProjectGlobs{"main", "release/*"}}, nil, false, true},
+		"on the ref in full":          {condition{Direct: true, Branches: model.ProjectGlobs{"refs/heads/**"}}, nil, false, true},
+		"on another branch":           {condition{Direct: true, Branches: model.ProjectGlobs{"main", "refs/pull/**"}}, nil, false, false},
 	} {
 		s := sighting{
-			Finding: redoubt.Finding{
-				RuleName: "CVE-2026-1", Path: "go.sum", Line: 7, IssueType: redoubt.SCA, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh,
-				Reachability: redoubt.ReachabilityUnknown, Transitivity: redoubt.Direct,
+			Finding: model.Finding{
+				RuleName: "CVE-2026-1", Path: "go.sum", Line: 7, IssueType: model.SCA, State: model.Unresolved, Severity: model.SeverityHigh,
+				Reachability: model.ReachabilityUnknown, Transitivity: model.Direct,
 			},
-			Supply: redoubt.SupplyFacts{
-				Package: "lib", Version: "1.0", Vulnerability: "CVE-2026-1", Fixes: []redoubt.Fix{{Package: "lib", Version: "1.1"}},
-				EPSS: &redoubt.EPSS{Score: 0.5}, Age: 3 * day,
+			Supply: model.SupplyFacts{
+				Package: "lib", Version: "1.0", Vulnerability: "CVE-2026-1", Fixes: []model.Fix{{Package: "lib", Version: "1.1"}},
+				EPSS: &model.EPSS{Score: 0.5}, Age: 3 * day,
 			},
 		}
 		if c.change != nil {
@@ -76,11 +76,11 @@ func TestConditions(t *testing.T) {
 		}
 		c.condition.ID = 4
 		if c.condition.Mode == 0 {
-			c.condition.Mode = redoubt.ModeBlock
+			c.condition.Mode = model.ModeBlock
 		}
-		chain := redoubt.Policy{ID: 1, Slug: "chain", Product: redoubt.SCA, Conditions: []condition{c.condition}}
+		chain := model.Policy{ID: 1, Slug: "chain", Product: model.SCA, Conditions: []condition{c.condition}}
 		const release = "refs/heads/release/1"
-		given := func() policy.EffectivePolicy { return policy.For(shop, []redoubt.Policy{chain}, nil) }
+		given := func() policy.EffectivePolicy { return policy.For(shop, []model.Policy{chain}, nil) }
 		v := policy.Evaluate(policy.Findings{Ref: release, First: c.first, List: []sighting{s}}, given())
 		if blocks := len(v.Blocking) == 1; blocks != c.blocks {
 			t.Errorf("a finding %s blocks: %v, want %v", what, blocks, c.blocks)
@@ -91,11 +91,11 @@ func TestConditions(t *testing.T) {
 				t.Errorf("%s: %q, want %q", what, v.Reason, want)
 			}
 		}
-		chain.Scope.Projects = redoubt.ProjectGlobs{"other/*"}
+		chain.Scope.Projects = model.ProjectGlobs{"other/*"}
 		if v := policy.Evaluate(policy.Findings{Ref: release, List: []sighting{s}}, given()); v.Reason != "" {
 			t.Errorf("%s: a policy for other projects blocks", what)
 		}
-		chain.Scope, chain.BlockAll = redoubt.PolicyScope{}, true
+		chain.Scope, chain.BlockAll = model.PolicyScope{}, true
 		s.Known = true
 		v = policy.Evaluate(policy.Findings{Ref: release, First: true, List: []sighting{s}}, given())
 		if c.blocks && v.Reason == "" {
@@ -107,36 +107,36 @@ func TestConditions(t *testing.T) {
 // TestConditionModes holds two conditions against one finding: the stricter of
 // those that hold counts, and only block fails the build.
 func TestConditionModes(t *testing.T) {
-	const none, monitor, comment, block = redoubt.PolicyMode(0), redoubt.ModeMonitor, redoubt.ModeComment, redoubt.ModeBlock
+	const none, monitor, comment, block = model.PolicyMode(0), model.ModeMonitor, model.ModeComment, model.ModeBlock
 	for _, c := range []struct {
-		modes   [2]redoubt.PolicyMode // of two conditions that hold; the second is of another policy
+		modes   [2]model.PolicyMode // of two conditions that hold; the second is of another policy
 		ignored bool
-		want    redoubt.PolicyMode
+		want    model.PolicyMode
 		id      string
 	}{
-		{[2]redoubt.PolicyMode{monitor, none}, false, monitor, "condition 1 of a"},
-		{[2]redoubt.PolicyMode{comment, none}, false, comment, "condition 1 of a"},
-		{[2]redoubt.PolicyMode{block, none}, false, block, "condition 1 of a"},
-		{[2]redoubt.PolicyMode{monitor, comment}, false, comment, "condition 1 of b"},
-		{[2]redoubt.PolicyMode{comment, block}, false, block, "condition 1 of b"},
-		{[2]redoubt.PolicyMode{block, comment}, false, block, "condition 1 of a"},
-		{[2]redoubt.PolicyMode{comment, comment}, false, comment, "condition 1 of a"},
-		{[2]redoubt.PolicyMode{comment, monitor}, true, none, ""},
+		{[2]model.PolicyMode{monitor, none}, false, monitor, "condition 1 of a"},
+		{[2]model.PolicyMode{comment, none}, false, comment, "condition 1 of a"},
+		{[2]model.PolicyMode{block, none}, false, block, "condition 1 of a"},
+		{[2]model.PolicyMode{monitor, comment}, false, comment, "condition 1 of b"},
+		{[2]model.PolicyMode{comment, block}, false, block, "condition 1 of b"},
+		{[2]model.PolicyMode{block, comment}, false, block, "condition 1 of a"},
+		{[2]model.PolicyMode{comment, comment}, false, comment, "condition 1 of a"},
+		{[2]model.PolicyMode{comment, monitor}, true, none, ""},
 	} {
-		var policies []redoubt.Policy
+		var policies []model.Policy
 		for i, mode := range c.modes {
 			if mode != none {
-				policies = append(policies, redoubt.Policy{
-					ID: int64(i + 1), Slug: string(rune('a' + i)), Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{{ID: 1, Mode: mode, Severity: redoubt.SeverityLow}},
+				policies = append(policies, model.Policy{
+					ID: int64(i + 1), Slug: string(rune('a' + i)), Product: model.SCA, Conditions: []model.PolicyCondition{{ID: 1, Mode: mode, Severity: model.SeverityLow}},
 				})
 			}
 		}
-		s := policy.Sighting{Finding: redoubt.Finding{IssueType: redoubt.SCA, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh}}
+		s := policy.Sighting{Finding: model.Finding{IssueType: model.SCA, State: model.Unresolved, Severity: model.SeverityHigh}}
 		s.Supply.Package, s.Supply.Vulnerability = "lib", "CVE-2026-1"
 		if c.ignored {
-			s.Triage = redoubt.TriageIgnored
+			s.Triage = model.TriageIgnored
 		}
-		v := policy.Evaluate(policy.Findings{List: []policy.Sighting{s}}, policy.For(redoubt.Project{}, policies, nil))
+		v := policy.Evaluate(policy.Findings{List: []policy.Sighting{s}}, policy.For(model.Project{}, policies, nil))
 		got := append(v.Blocking, v.Noted...)
 		switch {
 		case c.want == none:

@@ -4,42 +4,42 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // EffectivePolicy is what holds for a project: the policies that are for it, and
 // their rules (semantics §10).
 type EffectivePolicy struct {
-	Policies []redoubt.Policy
+	Policies []model.Policy
 	// Rules has each rule once, as the strictest of its policies has it, in the
 	// order of first mention.
-	Rules    []redoubt.ServedRule
-	products map[string]redoubt.IssueType // of the served rules
-	wants    map[string][]want            // by rule
-	ref      string                       // that is judged; empty for all
+	Rules    []model.ServedRule
+	products map[string]model.IssueType // of the served rules
+	wants    map[string][]want          // by rule
+	ref      string                     // that is judged; empty for all
 }
 
 // want is the mode that a policy has for a rule, on the refs that it is for.
 type want struct {
-	of   *redoubt.Policy
-	mode redoubt.PolicyMode
+	of   *model.Policy
+	mode model.PolicyMode
 }
 
 // Set is all policies of a deployment with their rules.
 type Set struct {
-	Policies []redoubt.Policy
-	Served   []redoubt.ServedRule
-	Blocking []redoubt.PolicyRule // rules in mode block, served or known from imports
+	Policies []model.Policy
+	Served   []model.ServedRule
+	Blocking []model.PolicyRule // rules in mode block, served or known from imports
 }
 
 // SetStorage reads a Set.
 type SetStorage interface {
-	Policies(ctx context.Context) ([]redoubt.Policy, error)
-	ServedRules(ctx context.Context) ([]redoubt.ServedRule, error)
+	Policies(ctx context.Context) ([]model.Policy, error)
+	ServedRules(ctx context.Context) ([]model.ServedRule, error)
 	// BlockingRules lists the rules that a policy has in mode block, served or
 	// known from imports.
-	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
+	BlockingRules(ctx context.Context) ([]model.PolicyRule, error)
 }
 
 // LoadSet reads the policies as they are now.
@@ -55,7 +55,7 @@ func LoadSet(ctx context.Context, s SetStorage) (set Set, err error) {
 }
 
 // LoadEffectivePolicy reads what holds for a project by the policies as they are now.
-func LoadEffectivePolicy(ctx context.Context, s SetStorage, project redoubt.Project) (EffectivePolicy, error) {
+func LoadEffectivePolicy(ctx context.Context, s SetStorage, project model.Project) (EffectivePolicy, error) {
 	set, err := LoadSet(ctx, s)
 	if err != nil {
 		return EffectivePolicy{}, err
@@ -64,7 +64,7 @@ func LoadEffectivePolicy(ctx context.Context, s SetStorage, project redoubt.Proj
 }
 
 // For is what holds for a project, with the blocking rules that are not served (semantics §10).
-func (s Set) For(p redoubt.Project) EffectivePolicy {
+func (s Set) For(p model.Project) EffectivePolicy {
 	e := For(p, s.Policies, s.Served)
 	for _, r := range s.Blocking {
 		if at := policyAt(e.Policies, r.PolicyID); at >= 0 {
@@ -74,20 +74,20 @@ func (s Set) For(p redoubt.Project) EffectivePolicy {
 	return e
 }
 
-func policyAt(policies []redoubt.Policy, id int64) int {
-	return slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.ID == id })
+func policyAt(policies []model.Policy, id int64) int {
+	return slices.IndexFunc(policies, func(p model.Policy) bool { return p.ID == id })
 }
 
 // For is what holds for a project of all policies and of what they serve.
-func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRule) EffectivePolicy {
-	e := EffectivePolicy{wants: map[string][]want{}, products: map[string]redoubt.IssueType{}}
+func For(p model.Project, policies []model.Policy, rules []model.ServedRule) EffectivePolicy {
+	e := EffectivePolicy{wants: map[string][]want{}, products: map[string]model.IssueType{}}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
-			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c redoubt.PolicyCondition) bool { return !c.Scope.Covers(p) })
+			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c model.PolicyCondition) bool { return !c.Scope.Covers(p) })
 			e.Policies = append(e.Policies, one)
 		}
 	}
-	byID := make(map[int64]*redoubt.Policy, len(e.Policies))
+	byID := make(map[int64]*model.Policy, len(e.Policies))
 	for i := range e.Policies {
 		byID[e.Policies[i].ID] = &e.Policies[i]
 	}
@@ -121,26 +121,26 @@ func (e EffectivePolicy) On(ref string) EffectivePolicy {
 
 // Stance returns that of the strictest policy. It is zero for a rule that the policies do
 // not have.
-func (e EffectivePolicy) Stance(rule string) (best redoubt.Stance) {
+func (e EffectivePolicy) Stance(rule string) (best model.Stance) {
 	for _, w := range e.wants[rule] {
-		if e.ref != "" && !redoubt.CoversRef(w.of.Branches, e.ref) {
-			w.mode = redoubt.ModeMonitor
+		if e.ref != "" && !model.CoversRef(w.of.Branches, e.ref) {
+			w.mode = model.ModeMonitor
 		}
-		best = redoubt.StanceOf(*w.of, w.mode).Stricter(best)
+		best = model.StanceOf(*w.of, w.mode).Stricter(best)
 	}
 	return best
 }
 
 // Judged lists what may fail a build on a ref, or be noted: findings of rules in mode block,
 // and all of products that conditions are about.
-func (e EffectivePolicy) Judged(ref string) (rules []string, products []redoubt.IssueType) {
+func (e EffectivePolicy) Judged(ref string) (rules []string, products []model.IssueType) {
 	on := e.On(ref)
 	for name := range e.wants {
-		if on.Stance(name).Mode == redoubt.ModeBlock {
+		if on.Stance(name).Mode == model.ModeBlock {
 			rules = append(rules, name)
 		}
 	}
-	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if e.conditional(product) {
 			products = append(products, product)
 		}
@@ -150,13 +150,13 @@ func (e EffectivePolicy) Judged(ref string) (rules []string, products []redoubt.
 
 // PolicyIDs lists the policies.
 func (e EffectivePolicy) PolicyIDs() []int64 {
-	return redoubt.Map(e.Policies, func(p redoubt.Policy) int64 { return p.ID })
+	return model.Map(e.Policies, func(p model.Policy) int64 { return p.ID })
 }
 
 // Excludes are the globs of a product that any of the policies has: scanners can
 // leave paths out for a product, not for a rule. They are sorted, each once.
-func (e EffectivePolicy) Excludes(product redoubt.IssueType) redoubt.PathGlobs {
-	var globs redoubt.PathGlobs
+func (e EffectivePolicy) Excludes(product model.IssueType) model.PathGlobs {
+	var globs model.PathGlobs
 	for _, p := range e.Policies {
 		if p.Product == product {
 			globs = append(globs, p.Excludes...)
@@ -168,8 +168,8 @@ func (e EffectivePolicy) Excludes(product redoubt.IssueType) redoubt.PathGlobs {
 
 // Excluded reports whether the policies leave out a finding of a product at a
 // path.
-func (e EffectivePolicy) Excluded(product redoubt.IssueType, path string) bool {
-	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return p.Product == product && glob.Match(p.Excludes, path) })
+func (e EffectivePolicy) Excluded(product model.IssueType, path string) bool {
+	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool { return p.Product == product && glob.Match(p.Excludes, path) })
 }
 
 // ExcludedFor reports whether the policies leave out a path for a rule that they

@@ -3,7 +3,7 @@ package policy
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Findings are what a scan reported, with the facts that policies compare.
@@ -11,7 +11,7 @@ type Findings struct {
 	Ref     string // in full
 	Primary bool   // the ref is the primary branch
 	First   bool   // the scan is the first full one of the primary branch
-	Outcome redoubt.ScanOutcome
+	Outcome model.ScanOutcome
 	List    []Sighting
 }
 
@@ -53,9 +53,9 @@ func Evaluate(f Findings, p EffectivePolicy) Outcome {
 			continue
 		}
 		switch p.modeOf(&s, !s.Known && !f.First) {
-		case redoubt.ModeBlock:
+		case model.ModeBlock:
 			out.Blocking = append(out.Blocking, s)
-		case redoubt.ModeComment, redoubt.ModeMonitor:
+		case model.ModeComment, model.ModeMonitor:
 			out.Noted = append(out.Noted, s)
 		}
 	}
@@ -71,37 +71,37 @@ func Evaluate(f Findings, p EffectivePolicy) Outcome {
 
 // modeOf returns the mode that a finding has at the gate, and stores its policy and
 // condition in the sighting. It is 0 where neither rule nor condition apply.
-func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) redoubt.PolicyMode {
+func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) model.PolicyMode {
 	stance := e.Stance(s.Finding.RuleName)
-	if stance.Mode == redoubt.ModeBlock && counts(s) && (fresh || stance.BlockAll) {
+	if stance.Mode == model.ModeBlock && counts(s) && (fresh || stance.BlockAll) {
 		s.PolicyID = stance.PolicyID
-		return redoubt.ModeBlock
+		return model.ModeBlock
 	}
 	return e.condition(s, fresh)
 }
 
 // Recorded says to people why a scan was recorded only; it is empty for one that
 // counts.
-func Recorded(outcome redoubt.ScanOutcome) string {
+func Recorded(outcome model.ScanOutcome) string {
 	switch outcome {
-	case redoubt.ScanLate:
+	case model.ScanLate:
 		return "A scan of this branch that started later counts already, so this one is recorded and changes no finding."
-	case redoubt.ScanSuperseded:
+	case model.ScanSuperseded:
 		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is recorded and changes no finding."
 	}
 	return ""
 }
 
 // Record is the verdict as it is kept with its scan; nil where nothing blocks.
-func (v Verdict) Record() *redoubt.ScanGate {
+func (v Verdict) Record() *model.ScanGate {
 	if len(v.Blocking) == 0 {
 		return nil
 	}
-	gate := &redoubt.ScanGate{Reason: v.Reason}
+	gate := &model.ScanGate{Reason: v.Reason}
 	for i := range v.Blocking {
 		s := &v.Blocking[i]
 		f := &s.Finding
-		gate.Blocking = append(gate.Blocking, redoubt.Blocked{
+		gate.Blocking = append(gate.Blocking, model.Blocked{
 			FindingID: f.ID, IssueType: f.IssueType, Severity: f.Severity, Rule: f.RuleName, Path: f.Path, Line: f.Line,
 			PolicyID: s.PolicyID, Condition: s.Condition, Known: s.Known,
 		})
@@ -110,8 +110,8 @@ func (v Verdict) Record() *redoubt.ScanGate {
 }
 
 // Reevaluate evaluates the policies of now, as if a stored scan ran again and found the same.
-func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
-	reported []redoubt.Finding,
+func Reevaluate(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
+	reported []model.Finding,
 ) (Outcome, error) {
 	effective, err := LoadEffectivePolicy(ctx, s, project)
 	if err != nil {
@@ -127,14 +127,14 @@ func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, sca
 // StoredFindings reads the facts about the findings of a stored scan, as if it ran again
 // and found the same. The policies are those that are to be evaluated. Of a scan that is
 // recorded only, what the advisories said of its lockfiles is among what it reported.
-func StoredFindings(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
-	reported []redoubt.Finding, policies ...EffectivePolicy,
+func StoredFindings(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
+	reported []model.Finding, policies ...EffectivePolicy,
 ) (Findings, error) {
 	var own, advised []Sighting
 	for _, f := range reported {
-		f.State = redoubt.Unresolved // as the scan saw it, and would again
+		f.State = model.Unresolved // as the scan saw it, and would again
 		one := Sighting{Finding: f, again: true}
-		if f.Source == redoubt.SourceAdvisories {
+		if f.Source == model.SourceAdvisories {
 			advised = append(advised, one)
 		} else {
 			own = append(own, one)

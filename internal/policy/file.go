@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // File is a file of rules that somebody hands in.
@@ -22,21 +22,21 @@ type File struct {
 const MaxGathered = 300
 
 // Gather reads the rules of files for one product. All faults come back at once as a
-// *redoubt.InvalidError, each with its file in front. The same rule twice is one; two
+// *model.InvalidError, each with its file in front. The same rule twice is one; two
 // different ones of one id are a fault, and so are more than MaxGathered.
-func Gather(product redoubt.IssueType, files ...File) ([]Rule, error) {
+func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 	var rules []Rule
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	from, at := map[string]string{}, map[string]int{}
 	for _, file := range files {
 		fault := func(location, format string, args ...any) {
 			if len(bad.Fields) > maxFaults {
 				return
 			}
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: file.Name + ": " + location, Message: fmt.Sprintf(format, args...)})
+			bad.Fields = append(bad.Fields, model.FieldError{Location: file.Name + ": " + location, Message: fmt.Sprintf(format, args...)})
 		}
 		parsed, err := ParseValid(file.Text)
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		switch {
 		case errors.As(err, &invalid):
 			for _, f := range invalid.Fields {
@@ -59,7 +59,7 @@ func Gather(product redoubt.IssueType, files ...File) ([]Rule, error) {
 		}
 	}
 	if len(rules) > MaxGathered {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered)})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered)})
 	}
 	if len(bad.Fields) > 0 {
 		return nil, &bad

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -32,12 +32,12 @@ func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
 		for i, text := range c.files {
 			files = append(files, policy.File{Name: fmt.Sprintf("%d.yaml", i), Text: []byte("rules:\n" + text)})
 		}
-		rules, err := policy.Gather(redoubt.SAST, files...)
+		rules, err := policy.Gather(model.SAST, files...)
 		var got []string
 		for _, r := range rules {
 			got = append(got, r.ID)
 		}
-		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+		if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 			for _, f := range invalid.Fields {
 				got = append(got, f.Location)
 			}
@@ -47,7 +47,7 @@ func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
 		}
 	}
 	text, err := policy.YAML([]byte(`{"id":"a","message":"m\nn","severity":"ERROR","languages":["go"],"pattern":"$X"}`))
-	if back, failed := policy.Gather(redoubt.SAST, policy.File{Text: text}); err != nil || failed != nil || len(back) != 1 || !strings.HasPrefix(string(text), "rules:\n  - id: a\n") {
+	if back, failed := policy.Gather(model.SAST, policy.File{Text: text}); err != nil || failed != nil || len(back) != 1 || !strings.HasPrefix(string(text), "rules:\n  - id: a\n") {
 		t.Errorf("%s, %v, %v", text, err, failed)
 	}
 }

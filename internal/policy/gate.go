@@ -5,27 +5,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Sighting is a finding that a scan reports, as the gate sees it.
 type Sighting struct {
-	Finding      redoubt.Finding
+	Finding      model.Finding
 	MatchBasedID string // the scanner's own; empty for secrets
-	Triage       redoubt.TriageState
+	Triage       model.TriageState
 	Known        bool // the primary branch had it before the scan
 	Unrated      bool // by the scanner, for which the advisories may rate it
-	Supply       redoubt.SupplyFacts
-	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
-	Mode         redoubt.PolicyMode // of the condition
-	PolicyID     int64              // that has the rule in mode block, or the condition
+	Supply       model.SupplyFacts
+	Condition    string           // of a policy, that holds for it; empty where a rule fails the build on it
+	Mode         model.PolicyMode // of the condition
+	PolicyID     int64            // that has the rule in mode block, or the condition
 	// Proposed says that it is muted, if it is, by what was known of it and not by
 	// this report (semantics §12): a scan that counts tells.
 	Proposed bool
-	Advised  bool             // it is the advisories', and no scanner's
-	told     redoubt.Identity // by the scan, where it is stored under another one
-	copied   bool             // it is a copy of what its lineage is about
-	again    bool             // of a stored scan: a new one would not report it on an excluded path
+	Advised  bool           // it is the advisories', and no scanner's
+	told     model.Identity // by the scan, where it is stored under another one
+	copied   bool           // it is a copy of what its lineage is about
+	again    bool           // of a stored scan: a new one would not report it on an excluded path
 }
 
 // maxNamed is how many findings a reason names.
@@ -35,7 +35,7 @@ const maxNamed = 5
 // dependencies, only those that code reaches do, and not what only something
 // deep down should upgrade.
 func counts(s *Sighting) bool {
-	return s.Finding.State == redoubt.Unresolved && s.Triage != redoubt.TriageIgnored && reached(&s.Finding)
+	return s.Finding.State == model.Unresolved && s.Triage != model.TriageIgnored && reached(&s.Finding)
 }
 
 // reason names the worst first, which it sorts to the front.
@@ -67,18 +67,18 @@ func tally(blocking []Sighting) string {
 	return fmt.Sprintf("%d of %s, %d of them known, in a policy that blocks all", len(blocking), why, old)
 }
 
-func reached(f *redoubt.Finding) bool {
-	if f.IssueType != redoubt.SCA {
+func reached(f *model.Finding) bool {
+	if f.IssueType != model.SCA {
 		return true
 	}
-	deep := f.Reachability == redoubt.AlwaysReachable && f.Transitivity == redoubt.Transitive && !f.Malicious
-	return !deep && (f.Reachability == redoubt.Reachable || f.Reachability == redoubt.AlwaysReachable)
+	deep := f.Reachability == model.AlwaysReachable && f.Transitivity == model.Transitive && !f.Malicious
+	return !deep && (f.Reachability == model.Reachable || f.Reachability == model.AlwaysReachable)
 }
 
 // PrimaryAfter is the primary branch as it is once the scan is applied: the
 // first branch fully scanned, by a run that counts and did not fail, becomes it (semantics §7).
-func PrimaryAfter(p redoubt.Project, scan redoubt.Scan) string {
-	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != redoubt.ScanError && !scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {
+func PrimaryAfter(p model.Project, scan model.Scan) string {
+	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != model.ScanError && !scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {
 		return scan.Ref
 	}
 	return p.Primary()

@@ -8,22 +8,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-func served(name string, product redoubt.IssueType, policyID int64, mode redoubt.PolicyMode, text string) redoubt.ServedRule {
-	return redoubt.ServedRule{
-		PolicyRule: redoubt.PolicyRule{PolicyID: policyID, Mode: mode, Rule: redoubt.Rule{Name: name, IssueType: product}}, Version: 3, Text: []byte(text),
+func served(name string, product model.IssueType, policyID int64, mode model.PolicyMode, text string) model.ServedRule {
+	return model.ServedRule{
+		PolicyRule: model.PolicyRule{PolicyID: policyID, Mode: mode, Rule: model.Rule{Name: name, IssueType: product}}, Version: 3, Text: []byte(text),
 	}
 }
 
 func TestDocument(t *testing.T) {
-	rules := []redoubt.ServedRule{
-		served("a", redoubt.SAST, 1, redoubt.ModeBlock, `{"id":"a","metadata":{"dev.semgrep.actions":["block"],"dev.semgrep.validation_state.actions":{"valid":"block"},"cwe":"x"}}`),
-		served("b", redoubt.SCA, 2, redoubt.ModeMonitor, `{"id":"b"}`),
+	rules := []model.ServedRule{
+		served("a", model.SAST, 1, model.ModeBlock, `{"id":"a","metadata":{"dev.semgrep.actions":["block"],"dev.semgrep.validation_state.actions":{"valid":"block"},"cwe":"x"}}`),
+		served("b", model.SCA, 2, model.ModeMonitor, `{"id":"b"}`),
 	}
-	policies := []redoubt.Policy{{ID: 1, Name: "Code", Slug: "code"}, {ID: 2, Name: "Chain", Slug: "chain"}}
+	policies := []model.Policy{{ID: 1, Name: "Code", Slug: "code"}, {ID: 2, Name: "Chain", Slug: "chain"}}
 	const (
 		a = `{"id":"a","metadata":{"cwe":"x","dev.semgrep.actions":[],"redoubt":{"rule_version":3},"semgrep.policy":{"id":1,"name":"Code","slug":"code"}}}`
 		b = `{"id":"b","metadata":{"dev.semgrep.actions":[],"redoubt":{"rule_version":3},"semgrep.policy":{"id":2,"name":"Chain","slug":"chain"}}}`
@@ -66,23 +66,23 @@ func TestDocument(t *testing.T) {
 }
 
 func TestAProjectIsGivenTheStrictest(t *testing.T) {
-	policies := []redoubt.Policy{
-		{ID: 1, Slug: "code", Product: redoubt.SAST, Default: true, Excludes: redoubt.PathGlobs{"vendor"}},
-		{ID: 2, Slug: "pay", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"Acme/pay*"}}, Excludes: redoubt.PathGlobs{"gen", "vendor"}},
-		{ID: 3, Slug: "pci", Product: redoubt.SAST, BlockAll: true, Scope: redoubt.PolicyScope{Tags: []string{"PCI"}}},
+	policies := []model.Policy{
+		{ID: 1, Slug: "code", Product: model.SAST, Default: true, Excludes: model.PathGlobs{"vendor"}},
+		{ID: 2, Slug: "pay", Product: model.SAST, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"Acme/pay*"}}, Excludes: model.PathGlobs{"gen", "vendor"}},
+		{ID: 3, Slug: "pci", Product: model.SAST, BlockAll: true, Scope: model.PolicyScope{Tags: []string{"PCI"}}},
 	}
-	rules := []redoubt.ServedRule{
-		served("a", redoubt.SAST, 1, redoubt.ModeComment, "{}"), served("a", redoubt.SAST, 2, redoubt.ModeBlock, "{}"), served("a", redoubt.SAST, 3, redoubt.ModeMonitor, "{}"),
-		served("b", redoubt.SAST, 2, redoubt.ModeBlock, "{}"), served("b", redoubt.SAST, 3, redoubt.ModeBlock, "{}"), served("c", redoubt.SAST, 3, redoubt.ModeComment, "{}"),
+	rules := []model.ServedRule{
+		served("a", model.SAST, 1, model.ModeComment, "{}"), served("a", model.SAST, 2, model.ModeBlock, "{}"), served("a", model.SAST, 3, model.ModeMonitor, "{}"),
+		served("b", model.SAST, 2, model.ModeBlock, "{}"), served("b", model.SAST, 3, model.ModeBlock, "{}"), served("c", model.SAST, 3, model.ModeComment, "{}"),
 	}
 	for _, c := range []struct {
-		project  redoubt.Project
+		project  model.Project
 		want     string
-		excludes redoubt.PathGlobs
+		excludes model.PathGlobs
 	}{
-		{redoubt.Project{Name: "acme/web"}, "a comment of 1", redoubt.PathGlobs{"vendor"}},
-		{redoubt.Project{Name: "acme/PAYMENTS"}, "a block of 2, b block of 2", redoubt.PathGlobs{"gen", "vendor"}},
-		{redoubt.Project{Name: "acme/payments", Tags: []string{"x", "pci"}}, "a block of 2, b block of 3 (all), c comment of 3", redoubt.PathGlobs{"gen", "vendor"}},
+		{model.Project{Name: "acme/web"}, "a comment of 1", model.PathGlobs{"vendor"}},
+		{model.Project{Name: "acme/PAYMENTS"}, "a block of 2, b block of 2", model.PathGlobs{"gen", "vendor"}},
+		{model.Project{Name: "acme/payments", Tags: []string{"x", "pci"}}, "a block of 2, b block of 3 (all), c comment of 3", model.PathGlobs{"gen", "vendor"}},
 	} {
 		g := policy.For(c.project, policies, rules)
 		var list []string
@@ -100,7 +100,7 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 		if got := strings.Join(list, ", "); got != c.want {
 			t.Errorf("%v is given %s; want %s", c.project, got, c.want)
 		}
-		if diff := cmp.Diff(c.excludes, g.Excludes(redoubt.SAST)); diff != "" || len(g.Excludes(redoubt.SCA)) > 0 {
+		if diff := cmp.Diff(c.excludes, g.Excludes(model.SAST)); diff != "" || len(g.Excludes(model.SCA)) > 0 {
 			t.Errorf("%v leaves out (-want +got):\n%s", c.project, diff)
 		}
 		if g.ExcludedFor("a", "src/a.go") || !g.ExcludedFor("a", "x/vendor/a.go") || g.ExcludedFor("unknown", "vendor/a.go") {
@@ -112,30 +112,30 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 // TestPolicyOfSomeBranches: on other refs than its own a policy is as if it only monitored,
 // its conditions too, and the other policies of the project hold as ever.
 func TestPolicyOfSomeBranches(t *testing.T) {
-	severe := redoubt.PolicyCondition{ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh}
+	severe := model.PolicyCondition{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityHigh}
 	for _, c := range []struct {
-		branches redoubt.ProjectGlobs
+		branches model.ProjectGlobs
 		ref      string
 		want     string // the stance of rule a, which policy 1 has in mode comment for all branches
 		blocks   int    // of a finding of a, one of b, and a dependency that the condition holds for
 	}{
 		{nil, "refs/heads/topic", "block of 2", 3},
-		{redoubt.ProjectGlobs{"main"}, "refs/heads/main", "block of 2", 3},
-		{redoubt.ProjectGlobs{"main"}, "refs/heads/topic", "comment of 1", 0},
-		{redoubt.ProjectGlobs{"main"}, "refs/tags/main", "comment of 1", 0},
-		{redoubt.ProjectGlobs{"main", "release/*"}, "refs/heads/release/1.3", "block of 2", 3},
-		{redoubt.ProjectGlobs{"release/*"}, "refs/heads/release/1/3", "comment of 1", 0},
-		{redoubt.ProjectGlobs{"refs/heads/**"}, "refs/heads/release/1/3", "block of 2", 3},
-		{redoubt.ProjectGlobs{"main"}, "refs/pull/7/merge", "comment of 1", 0},
-		{redoubt.ProjectGlobs{"main", "refs/pull/**"}, "refs/pull/7/merge", "block of 2", 3},
-		{redoubt.ProjectGlobs{"refs/merge-requests/**"}, "refs/merge-requests/7/head", "block of 2", 3},
-		{redoubt.ProjectGlobs{"**"}, "HEAD", "block of 2", 3},
-		{redoubt.ProjectGlobs{"MAIN"}, "refs/heads/main", "comment of 1", 0}, // git tells them apart
+		{model.ProjectGlobs{"main"}, "refs/heads/main", "block of 2", 3},
+		{model.ProjectGlobs{"main"}, "refs/heads/topic", "comment of 1", 0},
+		{model.ProjectGlobs{"main"}, "refs/tags/main", "comment of 1", 0},
+		{model.ProjectGlobs{"main", "release/*"}, "refs/heads/release/1.3", "block of 2", 3},
+		{model.ProjectGlobs{"release/*"}, "refs/heads/release/1/3", "comment of 1", 0},
+		{model.ProjectGlobs{"refs/heads/**"}, "refs/heads/release/1/3", "block of 2", 3},
+		{model.ProjectGlobs{"main"}, "refs/pull/7/merge", "comment of 1", 0},
+		{model.ProjectGlobs{"main", "refs/pull/**"}, "refs/pull/7/merge", "block of 2", 3},
+		{model.ProjectGlobs{"refs/merge-requests/**"}, "refs/merge-requests/7/head", "block of 2", 3},
+		{model.ProjectGlobs{"**"}, "HEAD", "block of 2", 3},
+		{model.ProjectGlobs{"MAIN"}, "refs/heads/main", "comment of 1", 0}, // git tells them apart
 	} {
-		all := policy.For(redoubt.Project{Name: "acme/web"}, []redoubt.Policy{
-			{ID: 1, Product: redoubt.SAST}, {ID: 2, Product: redoubt.SAST, Branches: c.branches}, {ID: 3, Slug: "chain", Product: redoubt.SCA, Branches: c.branches, Conditions: []redoubt.PolicyCondition{severe}},
-		}, []redoubt.ServedRule{
-			served("a", redoubt.SAST, 1, redoubt.ModeComment, ""), served("a", redoubt.SAST, 2, redoubt.ModeBlock, ""), served("b", redoubt.SAST, 2, redoubt.ModeBlock, ""),
+		all := policy.For(model.Project{Name: "acme/web"}, []model.Policy{
+			{ID: 1, Product: model.SAST}, {ID: 2, Product: model.SAST, Branches: c.branches}, {ID: 3, Slug: "chain", Product: model.SCA, Branches: c.branches, Conditions: []model.PolicyCondition{severe}},
+		}, []model.ServedRule{
+			served("a", model.SAST, 1, model.ModeComment, ""), served("a", model.SAST, 2, model.ModeBlock, ""), served("b", model.SAST, 2, model.ModeBlock, ""),
 		})
 		on := all.On("refs/heads/elsewhere").On(c.ref)
 		stance := on.Stance("a")
@@ -145,13 +145,13 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		if on.Stance("b").Mode == 0 || len(on.Rules) != 2 {
 			t.Errorf("%v: on %s what is served changes", c.branches, c.ref)
 		}
-		if stance := all.Stance("a"); stance.Mode != redoubt.ModeBlock || stance.PolicyID != 2 {
+		if stance := all.Stance("a"); stance.Mode != model.ModeBlock || stance.PolicyID != 2 {
 			t.Errorf("%v: asking for %s changed what holds everywhere: %+v", c.branches, c.ref, stance)
 		}
-		found := func(rule string, product redoubt.IssueType) policy.Sighting {
-			return policy.Sighting{Finding: redoubt.Finding{RuleName: rule, Path: "a", State: redoubt.Unresolved, IssueType: product, Severity: redoubt.SeverityHigh}}
+		found := func(rule string, product model.IssueType) policy.Sighting {
+			return policy.Sighting{Finding: model.Finding{RuleName: rule, Path: "a", State: model.Unresolved, IssueType: product, Severity: model.SeverityHigh}}
 		}
-		list := []policy.Sighting{found("a", redoubt.SAST), found("b", redoubt.SAST), found("CVE-1", redoubt.SCA)}
+		list := []policy.Sighting{found("a", model.SAST), found("b", model.SAST), found("CVE-1", model.SCA)}
 		v := policy.Evaluate(policy.Findings{Ref: c.ref, List: list}, all)
 		if len(v.Blocking) != c.blocks {
 			t.Errorf("%v: on %s %d block, want %d", c.branches, c.ref, len(v.Blocking), c.blocks)
@@ -160,20 +160,20 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
-	given := policy.For(redoubt.Project{Name: "acme/web"}, []redoubt.Policy{{ID: 1}, {ID: 2, BlockAll: true}}, []redoubt.ServedRule{
-		served("block", redoubt.SAST, 1, redoubt.ModeBlock, ""), served("comment", redoubt.SAST, 1, redoubt.ModeComment, ""),
-		served("monitor", redoubt.SAST, 2, redoubt.ModeMonitor, ""), served("all", redoubt.SAST, 2, redoubt.ModeBlock, ""),
+	given := policy.For(model.Project{Name: "acme/web"}, []model.Policy{{ID: 1}, {ID: 2, BlockAll: true}}, []model.ServedRule{
+		served("block", model.SAST, 1, model.ModeBlock, ""), served("comment", model.SAST, 1, model.ModeComment, ""),
+		served("monitor", model.SAST, 2, model.ModeMonitor, ""), served("all", model.SAST, 2, model.ModeBlock, ""),
 	})
 	with := func(change func(*policy.Sighting)) policy.Sighting {
-		s := policy.Sighting{MatchBasedID: "id", Finding: redoubt.Finding{
-			RuleName: "block", Path: "a.go", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh,
+		s := policy.Sighting{MatchBasedID: "id", Finding: model.Finding{
+			RuleName: "block", Path: "a.go", Line: 3, State: model.Unresolved, IssueType: model.SAST, Severity: model.SeverityHigh,
 		}}
 		change(&s)
 		return s
 	}
-	chain := func(r redoubt.Reachability, transitivity redoubt.Transitivity, malicious bool) policy.Sighting {
+	chain := func(r model.Reachability, transitivity model.Transitivity, malicious bool) policy.Sighting {
 		return with(func(s *policy.Sighting) {
-			s.Finding.IssueType, s.Finding.Reachability, s.Finding.Transitivity, s.Finding.Malicious = redoubt.SCA, r, transitivity, malicious
+			s.Finding.IssueType, s.Finding.Reachability, s.Finding.Transitivity, s.Finding.Malicious = model.SCA, r, transitivity, malicious
 		})
 	}
 	for _, c := range []struct {
@@ -185,21 +185,21 @@ func TestGate(t *testing.T) {
 		{"new", with(func(*policy.Sighting) {}), false, true},
 		{"on the first scan of the primary branch", with(func(*policy.Sighting) {}), true, false},
 		{"known", with(func(s *policy.Sighting) { s.Known = true }), false, false},
-		{"ignored", with(func(s *policy.Sighting) { s.Triage = redoubt.TriageIgnored }), false, false},
-		{"reviewed", with(func(s *policy.Sighting) { s.Triage = redoubt.TriageReviewing }), false, true},
-		{"muted", with(func(s *policy.Sighting) { s.Finding.State = redoubt.Muted }), false, false},
+		{"ignored", with(func(s *policy.Sighting) { s.Triage = model.TriageIgnored }), false, false},
+		{"reviewed", with(func(s *policy.Sighting) { s.Triage = model.TriageReviewing }), false, true},
+		{"muted", with(func(s *policy.Sighting) { s.Finding.State = model.Muted }), false, false},
 		{"of a commenting rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "comment" }), false, false},
 		{"of a monitoring rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "monitor" }), false, false},
 		{"known, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName, s.Known = "all", true }), false, true},
 		{"on the first scan, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName = "all" }), true, true},
-		{"ignored, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName, s.Triage = "all", redoubt.TriageIgnored }), false, false},
+		{"ignored, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName, s.Triage = "all", model.TriageIgnored }), false, false},
 		{"of no rule of ours", with(func(s *policy.Sighting) { s.Finding.RuleName = "other" }), false, false},
-		{"a reachable dependency", chain(redoubt.Reachable, redoubt.Transitive, false), false, true},
-		{"an unreachable dependency", chain(redoubt.Unreachable, redoubt.Direct, false), false, false},
-		{"an unknown dependency", chain(redoubt.ReachabilityUnknown, redoubt.Direct, false), false, false},
-		{"one to upgrade", chain(redoubt.AlwaysReachable, redoubt.Direct, false), false, true},
-		{"one deep down to upgrade", chain(redoubt.AlwaysReachable, redoubt.Transitive, false), false, false},
-		{"a malicious one deep down", chain(redoubt.AlwaysReachable, redoubt.Transitive, true), false, true},
+		{"a reachable dependency", chain(model.Reachable, model.Transitive, false), false, true},
+		{"an unreachable dependency", chain(model.Unreachable, model.Direct, false), false, false},
+		{"an unknown dependency", chain(model.ReachabilityUnknown, model.Direct, false), false, false},
+		{"one to upgrade", chain(model.AlwaysReachable, model.Direct, false), false, true},
+		{"one deep down to upgrade", chain(model.AlwaysReachable, model.Transitive, false), false, false},
+		{"a malicious one deep down", chain(model.AlwaysReachable, model.Transitive, true), false, true},
 	} {
 		v := policy.Evaluate(policy.Findings{First: c.first, List: []policy.Sighting{c.sighting}}, given)
 		if blocks := v.Reason != ""; blocks != c.blocks || len(v.Blocking) > 0 != blocks {
@@ -210,10 +210,10 @@ func TestGate(t *testing.T) {
 
 func TestReasonNamesTheWorstFirst(t *testing.T) {
 	var list []policy.Sighting
-	for i, severity := range []redoubt.Severity{1, 2, 3, 4, 1, 1, 1} {
-		list = append(list, policy.Sighting{Finding: redoubt.Finding{RuleName: "r", Path: "p", Line: i, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: severity}})
+	for i, severity := range []model.Severity{1, 2, 3, 4, 1, 1, 1} {
+		list = append(list, policy.Sighting{Finding: model.Finding{RuleName: "r", Path: "p", Line: i, State: model.Unresolved, IssueType: model.SAST, Severity: severity}})
 	}
-	given := policy.For(redoubt.Project{}, []redoubt.Policy{{ID: 1, BlockAll: true}}, []redoubt.ServedRule{served("r", redoubt.SAST, 1, redoubt.ModeBlock, "")})
+	given := policy.For(model.Project{}, []model.Policy{{ID: 1, BlockAll: true}}, []model.ServedRule{served("r", model.SAST, 1, model.ModeBlock, "")})
 	v := policy.Evaluate(policy.Findings{List: list}, given)
 	if want := "7 new of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
@@ -226,19 +226,19 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 }
 
 func TestPrimaryAfter(t *testing.T) {
-	full := redoubt.Scan{Ref: "refs/heads/trunk", Full: true}
+	full := model.Scan{Ref: "refs/heads/trunk", Full: true}
 	for _, c := range []struct {
-		project redoubt.Project
-		scan    redoubt.Scan
+		project model.Project
+		scan    model.Scan
 		want    string
 	}{
-		{redoubt.Project{}, full, "refs/heads/trunk"},
-		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk"}, "refs/heads/main"},
-		{redoubt.Project{}, redoubt.Scan{Ref: "refs/pull/1/merge", Full: true}, "refs/heads/main"},
-		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk", Full: true, Status: redoubt.ScanError}, "refs/heads/main"},
-		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk", Full: true, Outcome: redoubt.ScanLate}, "refs/heads/main"},
-		{redoubt.Project{DefaultBranch: "refs/heads/main"}, full, "refs/heads/main"},
-		{redoubt.Project{PrimaryBranch: "refs/heads/dev"}, full, "refs/heads/dev"},
+		{model.Project{}, full, "refs/heads/trunk"},
+		{model.Project{}, model.Scan{Ref: "refs/heads/trunk"}, "refs/heads/main"},
+		{model.Project{}, model.Scan{Ref: "refs/pull/1/merge", Full: true}, "refs/heads/main"},
+		{model.Project{}, model.Scan{Ref: "refs/heads/trunk", Full: true, Status: model.ScanError}, "refs/heads/main"},
+		{model.Project{}, model.Scan{Ref: "refs/heads/trunk", Full: true, Outcome: model.ScanLate}, "refs/heads/main"},
+		{model.Project{DefaultBranch: "refs/heads/main"}, full, "refs/heads/main"},
+		{model.Project{PrimaryBranch: "refs/heads/dev"}, full, "refs/heads/dev"},
 	} {
 		if got := policy.PrimaryAfter(c.project, c.scan); got != c.want {
 			t.Errorf("%+v after %+v: %s, want %s", c.project, c.scan, got, c.want)

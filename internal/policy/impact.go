@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Impact is the difference between the outcomes of two sets of policies, as if the newest
@@ -26,9 +26,9 @@ type Impact struct {
 
 	Projects int // that the policy would be for
 	Before   int // projects that it is for
-	Joined   []redoubt.Project
-	Left     []redoubt.Project // projects that it would be for no more
-	Removed  int               // findings on the paths that it would leave out
+	Joined   []model.Project
+	Left     []model.Project // projects that it would be for no more
+	Removed  int             // findings on the paths that it would leave out
 	// Unserved are rules that a project would be given no more, each once, sorted: the
 	// next full scan there removes their findings.
 	Unserved []string
@@ -36,7 +36,7 @@ type Impact struct {
 
 // ChangedBuild is a branch on which a change of a policy would block more or less.
 type ChangedBuild struct {
-	Project       redoubt.Project
+	Project       model.Project
 	Ref           string
 	Before, After int // findings that fail its build
 }
@@ -54,12 +54,12 @@ func (Impact) Most() int { return previewScans }
 
 // Proposal is a change of a policy that is not stored.
 type Proposal struct {
-	Policy  redoubt.Policy // id 0 is a new one
+	Policy  model.Policy // id 0 is a new one
 	Deleted bool
 	// Served are rules that a new policy would serve. Rules are in their new mode: those of
 	// the policy that change, or that a new policy would list and not serve.
-	Served []redoubt.ServedRule
-	Rules  []redoubt.PolicyRule
+	Served []model.ServedRule
+	Rules  []model.PolicyRule
 	Room   int // findings that are read at most; 0 is 100,000
 }
 
@@ -69,12 +69,12 @@ type ImpactStorage interface {
 	Storage
 	// StandingScans lists the newest applied scan of each (project, ref, source), of those
 	// that started since then, and whether there are more than limit. Nil projects are all.
-	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
+	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
 }
 
 // Preview compares what the policies do now with what they would do after a change. An
-// unknown policy is redoubt.ErrNotFound.
+// unknown policy is model.ErrNotFound.
 func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact, err error) {
 	now, err := LoadSet(ctx, s)
 	if err != nil {
@@ -82,9 +82,9 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 	}
 	at := policyAt(now.Policies, change.Policy.ID)
 	if at < 0 && change.Policy.ID != 0 {
-		return out, fmt.Errorf("policy %d: %w", change.Policy.ID, redoubt.ErrNotFound)
+		return out, fmt.Errorf("policy %d: %w", change.Policy.ID, model.ErrNotFound)
 	}
-	var stored *redoubt.Policy
+	var stored *model.Policy
 	if at >= 0 {
 		stored = &now.Policies[at]
 	}
@@ -130,11 +130,11 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 // with returns the policies after a change.
 func (s Set) with(change Proposal) Set {
 	p := change.Policy
-	s.Policies = slices.DeleteFunc(slices.Clone(s.Policies), func(one redoubt.Policy) bool { return one.ID == p.ID })
+	s.Policies = slices.DeleteFunc(slices.Clone(s.Policies), func(one model.Policy) bool { return one.ID == p.ID })
 	if !change.Deleted {
 		s.Policies = append(s.Policies, p)
 	}
-	modes := map[int64]redoubt.PolicyMode{}
+	modes := map[int64]model.PolicyMode{}
 	for _, r := range change.Rules {
 		modes[r.ID] = r.Mode
 	}
@@ -145,11 +145,11 @@ func (s Set) with(change Proposal) Set {
 		}
 	}
 	s.Served = append(s.Served, change.Served...)
-	s.Blocking = slices.DeleteFunc(s.Blocking, func(r redoubt.PolicyRule) bool {
+	s.Blocking = slices.DeleteFunc(s.Blocking, func(r model.PolicyRule) bool {
 		return r.PolicyID == p.ID && modes[r.ID] != 0
 	})
 	for _, r := range change.Rules {
-		if r.Mode == redoubt.ModeBlock {
+		if r.Mode == model.ModeBlock {
 			s.Blocking = append(s.Blocking, r)
 		}
 	}
@@ -157,8 +157,8 @@ func (s Set) with(change Proposal) Set {
 }
 
 // cover counts the projects of the policy, and returns those of before and after by id.
-func (out *Impact) cover(all []redoubt.Project, stored *redoubt.Policy, change Proposal) map[int64]redoubt.Project {
-	projects := map[int64]redoubt.Project{}
+func (out *Impact) cover(all []model.Project, stored *model.Policy, change Proposal) map[int64]model.Project {
+	projects := map[int64]model.Project{}
 	for _, one := range all {
 		was, is := stored != nil && stored.Scope.Covers(one), !change.Deleted && change.Policy.Scope.Covers(one)
 		switch {
@@ -181,7 +181,7 @@ func (out *Impact) cover(all []redoubt.Project, stored *redoubt.Policy, change P
 }
 
 // unserved returns the rules that some of the projects are served now and not then.
-func unserved(now, then Set, projects []redoubt.Project) (names []string) {
+func unserved(now, then Set, projects []model.Project) (names []string) {
 	done := map[string]bool{}
 	for _, one := range projects {
 		var covering []int64
@@ -209,7 +209,7 @@ func unserved(now, then Set, projects []redoubt.Project) (names []string) {
 // comparison evaluates the policies of now and then on one branch after the other.
 type comparison struct {
 	now, then Set
-	product   redoubt.IssueType
+	product   model.IssueType
 	rules     map[string]bool // that the change is about; empty for all
 	reads     *boundedReads
 	counted   map[int64]bool // findings, by id
@@ -217,7 +217,7 @@ type comparison struct {
 }
 
 // compare evaluates the policies on the newest scans of projects; in lists those, nil is all.
-func (c *comparison) compare(ctx context.Context, projects map[int64]redoubt.Project, in []int64) error {
+func (c *comparison) compare(ctx context.Context, projects map[int64]model.Project, in []int64) error {
 	type branch struct {
 		project int64
 		ref     string
@@ -229,7 +229,7 @@ func (c *comparison) compare(ctx context.Context, projects map[int64]redoubt.Pro
 	builds, large := map[branch]*ChangedBuild{}, map[branch]bool{}
 	var order []*ChangedBuild
 	// What a project has is read once, so that its branches are judged together.
-	slices.SortStableFunc(scans, func(a, b redoubt.Scan) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
+	slices.SortStableFunc(scans, func(a, b model.Scan) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
 	for _, scan := range scans {
 		on := branch{scan.ProjectID, scan.Ref}
 		before, after, err := c.blocking(ctx, projects[scan.ProjectID], scan)
@@ -269,14 +269,14 @@ func (out *Impact) count(b *ChangedBuild) {
 
 // blocking counts the open findings of a scan that fail its build now and then, without those
 // that another scan has counted.
-func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan redoubt.Scan) (is, would int, _ error) {
+func (c *comparison) blocking(ctx context.Context, project model.Project, scan model.Scan) (is, would int, _ error) {
 	own, err := c.open(ctx, scan, scan.Source)
 	if err != nil {
 		return 0, 0, err
 	}
-	var advised []redoubt.Finding // StoredFindings adds these by itself
-	if scan.Products.Has(redoubt.SCA) {
-		if advised, err = c.open(ctx, scan, redoubt.SourceAdvisories); err != nil {
+	var advised []model.Finding // StoredFindings adds these by itself
+	if scan.Products.Has(model.SCA) {
+		if advised, err = c.open(ctx, scan, model.SourceAdvisories); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -309,7 +309,7 @@ func (c *comparison) blocking(ctx context.Context, project redoubt.Project, scan
 }
 
 // open lists the findings of a branch and source that the change is about.
-func (c *comparison) open(ctx context.Context, scan redoubt.Scan, source string) (list []redoubt.Finding, err error) {
+func (c *comparison) open(ctx context.Context, scan model.Scan, source string) (list []model.Finding, err error) {
 	all, err := c.reads.OpenFindings(ctx, scan.ProjectID, scan.Ref, source)
 	for i := range all {
 		if all[i].IssueType == c.product && (len(c.rules) == 0 || c.rules[all[i].RuleName]) {
@@ -328,28 +328,28 @@ type boundedReads struct {
 	ImpactStorage
 	room    int
 	project int64
-	known   map[branchRead][]redoubt.Finding
+	known   map[branchRead][]model.Finding
 }
 
 type branchRead struct{ method, ref, source string }
 
 // OpenFindings implements GateStorage.
-func (r *boundedReads) OpenFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
+func (r *boundedReads) OpenFindings(ctx context.Context, project int64, ref, source string) ([]model.Finding, error) {
 	return r.once(ctx, branchRead{"open", ref, source}, project, r.ImpactStorage.OpenFindings)
 }
 
 // UnresolvedFindings implements GateStorage.
 func (r *boundedReads) UnresolvedFindings(
 	ctx context.Context, project int64, ref, source string,
-) ([]redoubt.Finding, error) {
+) ([]model.Finding, error) {
 	return r.once(ctx, branchRead{"unresolved", ref, source}, project, r.ImpactStorage.UnresolvedFindings)
 }
 
 func (r *boundedReads) once(ctx context.Context, of branchRead, project int64,
-	read func(context.Context, int64, string, string) ([]redoubt.Finding, error),
-) ([]redoubt.Finding, error) {
+	read func(context.Context, int64, string, string) ([]model.Finding, error),
+) ([]model.Finding, error) {
 	if r.known == nil || r.project != project {
-		r.project, r.known = project, map[branchRead][]redoubt.Finding{}
+		r.project, r.known = project, map[branchRead][]model.Finding{}
 	}
 	if list, read := r.known[of]; read {
 		return list, nil

@@ -7,35 +7,35 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // GateStorage is what the gate reads, in the transaction that applies the scan.
 type GateStorage interface {
 	SetStorage
-	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
+	Stream(ctx context.Context, projectID int64, ref, source, commit string) (model.ScanStream, error)
 	// UnresolvedFindings lists the unresolved findings of a ref: id, identity,
 	// lineage, path and the hash of the code. What is muted in the code there is not among
 	// them: where the comment is taken away, the finding is new to those who look.
-	UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
 	// OpenFindings reads the unresolved findings of a ref, with no more of them
 	// than the gate asks for.
-	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
 	// Occurrences finds what a ref has of some identities, in whatever state: ids,
 	// lineages, states, and since when they are relevant.
-	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error)
+	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (map[model.Identity]model.Finding, error)
 	// ParsedInPart tells which scans could not parse all of a language.
 	ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error)
 	// FixedFindings finds the fixed findings of a ref that have some identities: identity,
 	// path, line and the hash of the code, by the scan that fixed them last.
-	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[int64][]redoubt.Finding, error)
+	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (map[int64][]model.Finding, error)
 	// LineagesOfFindings reads in which lineages findings are by now.
 	LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error)
-	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
-	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
+	LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error)
+	Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error)
 	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
 	// for their lineages' scores and their age.
-	SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error)
+	SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.SupplyFacts, error)
 	// ExploitedNamed tells which vulnerabilities, by names in upper case, are known to be
 	// exploited under any of their names.
 	ExploitedNamed(ctx context.Context, names []string) (map[string]bool, error)
@@ -48,30 +48,30 @@ type Judge struct {
 	s         GateStorage
 	policies  []EffectivePolicy // that the facts are for
 	project   int64
-	scan      redoubt.Scan
-	primary   string            // the project's primary branch
-	first     bool              // the scan is the first full one of the primary branch
-	before    []redoubt.Finding // what the primary branch had unresolved
-	unseen    map[seenAt]bool   // what it has fixed though it may be there: see unseenBefore
-	sightings []Sighting        // that a policy may fail a build on
-	advised   bool              // a rule of the advisories blocks, maybe
-	own       []Sighting        // what the advisories say of the lockfiles of a scan that is recorded only
+	scan      model.Scan
+	primary   string          // the project's primary branch
+	first     bool            // the scan is the first full one of the primary branch
+	before    []model.Finding // what the primary branch had unresolved
+	unseen    map[seenAt]bool // what it has fixed though it may be there: see unseenBefore
+	sightings []Sighting      // that a policy may fail a build on
+	advised   bool            // a rule of the advisories blocks, maybe
+	own       []Sighting      // what the advisories say of the lockfiles of a scan that is recorded only
 }
 
 // Judge reads the state before a scan is applied, for what the policy may fail a build on.
-func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
+func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project model.Project, scan model.Scan, reported []Sighting) (*Judge, error) {
 	return newJudge(ctx, s, project, scan, reported, e)
 }
 
 // newJudge is Judge for several policies, each of which may be evaluated with the facts.
-func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan,
+func newJudge(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
 	reported []Sighting, policies ...EffectivePolicy,
 ) (*Judge, error) {
 	j := &Judge{s: s, project: project.ID, scan: scan, primary: PrimaryAfter(project, scan)}
 	for _, e := range policies {
 		e = e.On(scan.Ref)
 		j.policies = append(j.policies, e)
-		j.advised = j.advised || scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional(redoubt.SCA))
+		j.advised = j.advised || scan.Products.Has(model.SCA) && (e.blocksUnserved() || e.conditional(model.SCA))
 	}
 	for i := range reported {
 		f := &reported[i].Finding
@@ -99,15 +99,15 @@ func newJudge(ctx context.Context, s GateStorage, project redoubt.Project, scan 
 }
 
 // mayBlock reports whether a finding may fail a build, or be noted.
-func (e EffectivePolicy) mayBlock(f *redoubt.Finding) bool {
-	return e.Stance(f.RuleName).Mode == redoubt.ModeBlock || e.conditional(f.IssueType)
+func (e EffectivePolicy) mayBlock(f *model.Finding) bool {
+	return e.Stance(f.RuleName).Mode == model.ModeBlock || e.conditional(f.IssueType)
 }
 
 // blocksUnserved reports whether a rule blocks that is not served, as those of
 // the advisories are.
 func (e EffectivePolicy) blocksUnserved() bool {
 	for name := range e.wants {
-		if _, served := e.products[name]; !served && e.Stance(name).Mode == redoubt.ModeBlock {
+		if _, served := e.products[name]; !served && e.Stance(name).Mode == model.ModeBlock {
 			return true
 		}
 	}
@@ -117,13 +117,13 @@ func (e EffectivePolicy) blocksUnserved() bool {
 // sources are those whose findings the scan brings.
 func (j *Judge) sources() []string {
 	if j.advised {
-		return []string{j.scan.Source, redoubt.SourceAdvisories}
+		return []string{j.scan.Source, model.SourceAdvisories}
 	}
 	return []string{j.scan.Source}
 }
 
 // Outcome evaluates the policy once the scan is applied, or recorded.
-func (j *Judge) Outcome(ctx context.Context, outcome redoubt.ScanOutcome) (Outcome, error) {
+func (j *Judge) Outcome(ctx context.Context, outcome model.ScanOutcome) (Outcome, error) {
 	f, err := j.findings(ctx, outcome)
 	if err != nil {
 		return Outcome{}, err
@@ -133,7 +133,7 @@ func (j *Judge) Outcome(ctx context.Context, outcome redoubt.ScanOutcome) (Outco
 
 // Rename has findings judged as what they are stored as: the scan may name them otherwise,
 // and under its names nothing is known of them.
-func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {
+func (j *Judge) Rename(became map[model.Identity]model.KnownAs) {
 	for i := range j.sightings {
 		s := &j.sightings[i]
 		if is, otherwise := became[s.Finding.Identity]; otherwise {
@@ -143,8 +143,8 @@ func (j *Judge) Rename(became map[redoubt.Identity]redoubt.KnownAs) {
 }
 
 // Part has findings judged as copies, which are of no lineage yet.
-func (j *Judge) Part(copies []redoubt.Identity) {
-	parted := make(map[redoubt.Identity]bool, len(copies))
+func (j *Judge) Part(copies []model.Identity) {
+	parted := make(map[model.Identity]bool, len(copies))
 	for _, id := range copies {
 		parted[id] = true
 	}
@@ -158,7 +158,7 @@ func (j *Judge) Part(copies []redoubt.Identity) {
 func (j *Judge) Advise(own []Sighting) { j.own = own }
 
 // findings returns the findings to evaluate, once every one has its lineage and its id.
-func (j *Judge) findings(ctx context.Context, outcome redoubt.ScanOutcome) (Findings, error) {
+func (j *Judge) findings(ctx context.Context, outcome model.ScanOutcome) (Findings, error) {
 	f := Findings{
 		Ref: j.scan.Ref, Primary: j.scan.Ref == j.primary, First: j.first, Outcome: outcome, List: slices.Clone(j.sightings),
 	}
@@ -166,7 +166,7 @@ func (j *Judge) findings(ctx context.Context, outcome redoubt.ScanOutcome) (Find
 	case j.advised && outcome.Recorded():
 		f.List = append(f.List, j.own...)
 	case j.advised:
-		open, err := j.s.OpenFindings(ctx, j.project, j.scan.Ref, redoubt.SourceAdvisories)
+		open, err := j.s.OpenFindings(ctx, j.project, j.scan.Ref, model.SourceAdvisories)
 		if err != nil {
 			return f, err
 		}
@@ -184,8 +184,8 @@ func (j *Judge) findings(ctx context.Context, outcome redoubt.ScanOutcome) (Find
 }
 
 // fill adds to findings all that policies compare.
-func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome redoubt.ScanOutcome) error {
-	ids := make([]redoubt.Identity, len(judged))
+func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome model.ScanOutcome) error {
+	ids := make([]model.Identity, len(judged))
 	for i := range judged {
 		ids[i] = judged[i].Finding.Identity
 	}
@@ -201,14 +201,14 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome redoubt.Sca
 		s := &judged[i]
 		lineage, row := lineages[s.Finding.Identity], rows[s.Finding.Identity]
 		if s.copied {
-			lineage = redoubt.Lineage{}
+			lineage = model.Lineage{}
 		}
 		s.Triage = lineage.Triage.State
 		s.Finding.ID, s.Finding.LineageID = row.ID, lineage.ID
 		if s.Proposed && row.State != 0 && !outcome.Recorded() {
 			s.Finding.State = row.State
 		}
-		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
+		if s.Finding.Reachability == 0 || s.Finding.Reachability == model.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
 		}
 		s.Supply.EPSS = cmp.Or(lineage.Annotations.EPSS, s.Supply.EPSS)
@@ -224,8 +224,8 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome redoubt.Sca
 
 // lineages finds those of identities: where the scan's ref has a finding of one,
 // that finding's, else the one that holds the identity.
-func (j *Judge) lineages(ctx context.Context, ids []redoubt.Identity, rows map[redoubt.Identity]redoubt.Finding) (map[redoubt.Identity]redoubt.Lineage, error) {
-	var without []redoubt.Identity
+func (j *Judge) lineages(ctx context.Context, ids []model.Identity, rows map[model.Identity]model.Finding) (map[model.Identity]model.Lineage, error) {
+	var without []model.Identity
 	var of []int64
 	for _, id := range ids {
 		if row, there := rows[id]; there {
@@ -250,8 +250,8 @@ func (j *Judge) lineages(ctx context.Context, ids []redoubt.Identity, rows map[r
 
 // occurrences finds what the scan's ref has of identities by now, of any of the
 // sources.
-func (j *Judge) occurrences(ctx context.Context, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error) {
-	found := make(map[redoubt.Identity]redoubt.Finding, len(ids))
+func (j *Judge) occurrences(ctx context.Context, ids []model.Identity) (map[model.Identity]model.Finding, error) {
+	found := make(map[model.Identity]model.Finding, len(ids))
 	for _, source := range j.sources() {
 		rows, err := j.s.Occurrences(ctx, j.project, j.scan.Ref, source, ids)
 		if err != nil {

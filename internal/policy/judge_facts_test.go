@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -19,42 +19,42 @@ const (
 // judging is a scan of one finding, whose rule blocks, and what stands before it.
 type judging struct {
 	*bench
-	scan     redoubt.Scan
+	scan     model.Scan
 	reported []policy.Sighting
-	outcome  redoubt.ScanOutcome
+	outcome  model.ScanOutcome
 	own      []policy.Sighting // what the advisories say of the scan's own lockfiles
 }
 
-func identity(n byte) redoubt.Identity { return redoubt.Identity{Hash: redoubt.Digest{n}} }
+func identity(n byte) model.Identity { return model.Identity{Hash: model.Digest{n}} }
 
 // codeFinding is one of code, stored and reported as one is by default.
-func codeFinding(n byte, rule string) redoubt.Finding {
-	return redoubt.Finding{ID: int64(n) + 100, Identity: identity(n), LineageID: int64(n), RuleName: rule, Path: "p", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+func codeFinding(n byte, rule string) model.Finding {
+	return model.Finding{ID: int64(n) + 100, Identity: identity(n), LineageID: int64(n), RuleName: rule, Path: "p", Line: 3, State: model.Unresolved, IssueType: model.SAST, Severity: model.SeverityHigh}
 }
 
-func dependencyFinding(n byte) redoubt.Finding {
+func dependencyFinding(n byte) model.Finding {
 	f := codeFinding(n, "CVE-2026-1")
-	f.IssueType, f.Reachability = redoubt.SCA, redoubt.ReachabilityUnknown
+	f.IssueType, f.Reachability = model.SCA, model.ReachabilityUnknown
 	return f
 }
 
 func newJudging() *judging {
-	blocking := redoubt.PolicyRule{PolicyID: 1, Mode: redoubt.ModeBlock, Rule: redoubt.Rule{Name: "r", IssueType: redoubt.SAST}}
+	blocking := model.PolicyRule{PolicyID: 1, Mode: model.ModeBlock, Rule: model.Rule{Name: "r", IssueType: model.SAST}}
 	c := &judging{
 		bench: &bench{
-			policies: []redoubt.Policy{{ID: 1, Slug: "a"}}, served: []redoubt.ServedRule{{PolicyRule: blocking}}, started: time.Unix(1, 0),
-			triage: map[redoubt.Identity]redoubt.TriageState{}, notes: map[int64]redoubt.Annotations{},
-			findings: map[string][]redoubt.Finding{topicRef + " gosec": {codeFinding(1, "r")}},
+			policies: []model.Policy{{ID: 1, Slug: "a"}}, served: []model.ServedRule{{PolicyRule: blocking}}, started: time.Unix(1, 0),
+			triage: map[model.Identity]model.TriageState{}, notes: map[int64]model.Annotations{},
+			findings: map[string][]model.Finding{topicRef + " gosec": {codeFinding(1, "r")}},
 		},
-		scan:    redoubt.Scan{Ref: topicRef, Source: "gosec", Full: true, Products: redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA)},
-		outcome: redoubt.ScanApplied,
+		scan:    model.Scan{Ref: topicRef, Source: "gosec", Full: true, Products: model.Products(0).With(model.SAST).With(model.SCA)},
+		outcome: model.ScanApplied,
 	}
 	c.report(codeFinding(1, "r"))
 	return c
 }
 
 // report has the scan report these alone.
-func (c *judging) report(findings ...redoubt.Finding) {
+func (c *judging) report(findings ...model.Finding) {
 	c.reported = nil
 	for _, f := range findings {
 		f.ID, f.LineageID = 0, 0
@@ -64,20 +64,20 @@ func (c *judging) report(findings ...redoubt.Finding) {
 
 // conditional has another policy fail builds by a condition too, and the scan find a
 // dependency beside the code.
-func (c *judging) conditional(condition redoubt.PolicyCondition) {
-	condition.ID, condition.Mode = 1, redoubt.ModeBlock
-	c.policies = append(c.policies, redoubt.Policy{ID: 99, Slug: "chain", Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{condition}})
+func (c *judging) conditional(condition model.PolicyCondition) {
+	condition.ID, condition.Mode = 1, model.ModeBlock
+	c.policies = append(c.policies, model.Policy{ID: 99, Slug: "chain", Product: model.SCA, Conditions: []model.PolicyCondition{condition}})
 	c.findings[topicRef+" gosec"] = append(c.findings[topicRef+" gosec"], dependencyFinding(2))
 	c.report(codeFinding(1, "r"), dependencyFinding(2))
 }
 
 // advise has the advisories have a finding of the branch.
 func (c *judging) advise(n byte) {
-	c.findings[topicRef+" "+redoubt.SourceAdvisories] = []redoubt.Finding{dependencyFinding(n)}
+	c.findings[topicRef+" "+model.SourceAdvisories] = []model.Finding{dependencyFinding(n)}
 }
 
-func (c *judging) project() redoubt.Project {
-	return redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: mainRef}
+func (c *judging) project() model.Project {
+	return model.Project{ID: 1, Name: "acme/app", DefaultBranch: mainRef}
 }
 
 func (c *judging) effective(t *testing.T) policy.EffectivePolicy {
@@ -111,7 +111,7 @@ const year = 365 * 24 * time.Hour
 // TestWhatAJudgeAsksOfFindings: what a verdict takes into account beside the report, one
 // by one.
 func TestWhatAJudgeAsksOfFindings(t *testing.T) {
-	both := redoubt.PolicyCondition{Severity: redoubt.SeverityLow}
+	both := model.PolicyCondition{Severity: model.SeverityLow}
 	for name, c := range map[string]struct {
 		change func(*judging)
 		want   []int64
@@ -119,25 +119,25 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 	}{
 		"as it is":                              {nil, []int64{101}, "1 new of blocking rules"},
 		"a branch, before main was ever looked": {func(c *judging) { c.started = time.Time{} }, []int64{101}, ""},
-		"late, on a branch":                     {func(c *judging) { c.outcome = redoubt.ScanLate }, []int64{101}, policy.Recorded(redoubt.ScanLate) + " "},
-		"of an old commit, on a branch":         {func(c *judging) { c.outcome = redoubt.ScanSuperseded }, []int64{101}, policy.Recorded(redoubt.ScanSuperseded) + " "},
+		"late, on a branch":                     {func(c *judging) { c.outcome = model.ScanLate }, []int64{101}, policy.Recorded(model.ScanLate) + " "},
+		"of an old commit, on a branch":         {func(c *judging) { c.outcome = model.ScanSuperseded }, []int64{101}, policy.Recorded(model.ScanSuperseded) + " "},
 		"late, and nothing found": {func(c *judging) {
-			c.outcome, c.reported[0].Triage = redoubt.ScanLate, 0
-			c.triage[identity(1)] = redoubt.TriageIgnored
+			c.outcome, c.reported[0].Triage = model.ScanLate, 0
+			c.triage[identity(1)] = model.TriageIgnored
 		}, nil, ""},
 		"late, on main": {func(c *judging) {
-			c.scan.Ref, c.outcome, c.findings[mainRef+" gosec"] = mainRef, redoubt.ScanLate, nil
+			c.scan.Ref, c.outcome, c.findings[mainRef+" gosec"] = mainRef, model.ScanLate, nil
 		}, nil, ""},
 		"late, and bad lockfiles came since": {func(c *judging) {
 			c.conditional(both)
 			c.advise(9)
 			c.report(codeFinding(1, "r"))
-			c.outcome = redoubt.ScanLate
+			c.outcome = model.ScanLate
 		}, []int64{101}, ""},
 		"late, and its own lockfiles are bad": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{Exploited: true})
-			c.exploited, c.outcome = []string{"CVE-2026-1"}, redoubt.ScanLate
-			c.own = []policy.Sighting{{Finding: dependencyFinding(8), Supply: redoubt.SupplyFacts{Package: "lib", Vulnerability: "cve-2026-1"}}}
+			c.conditional(model.PolicyCondition{Exploited: true})
+			c.exploited, c.outcome = []string{"CVE-2026-1"}, model.ScanLate
+			c.own = []policy.Sighting{{Finding: dependencyFinding(8), Supply: model.SupplyFacts{Package: "lib", Vulnerability: "cve-2026-1"}}}
 			c.own[0].Finding.ID = 0
 		}, []int64{101, 0}, "lib  has cve-2026-1"},
 		"in time, and its own lockfiles are in force": {func(c *judging) {
@@ -148,56 +148,56 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 		}, []int64{101, 109}, ""},
 		"on main": {func(c *judging) { c.scan.Ref = mainRef }, []int64{0}, ""},
 		"ignored, and not on the branch before": {func(c *judging) {
-			c.findings[topicRef+" gosec"], c.triage[identity(1)] = nil, redoubt.TriageIgnored
+			c.findings[topicRef+" gosec"], c.triage[identity(1)] = nil, model.TriageIgnored
 		}, nil, ""},
 		"muted by a proposal, and open by what is known": {func(c *judging) {
-			c.reported[0].Finding.State, c.reported[0].Proposed = redoubt.Muted, true
+			c.reported[0].Finding.State, c.reported[0].Proposed = model.Muted, true
 		}, []int64{101}, ""},
 		"muted by a proposal, of a scan that does not count": {func(c *judging) {
-			c.reported[0].Finding.State, c.reported[0].Proposed, c.outcome = redoubt.Muted, true, redoubt.ScanLate
+			c.reported[0].Finding.State, c.reported[0].Proposed, c.outcome = model.Muted, true, model.ScanLate
 		}, nil, ""},
 		"muted by a proposal, and of nothing known": {func(c *judging) {
-			c.reported[0].Finding.State, c.reported[0].Proposed, c.findings[topicRef+" gosec"] = redoubt.Muted, true, nil
+			c.reported[0].Finding.State, c.reported[0].Proposed, c.findings[topicRef+" gosec"] = model.Muted, true, nil
 		}, nil, ""},
-		"muted in the code": {func(c *judging) { c.reported[0].Finding.State = redoubt.Muted }, nil, ""},
+		"muted in the code": {func(c *judging) { c.reported[0].Finding.State = model.Muted }, nil, ""},
 
 		"a rule and a condition":     {func(c *judging) { c.conditional(both) }, []int64{101, 102}, "2 new of blocking rules and conditions"},
 		"a condition alone":          {func(c *judging) { c.conditional(both); c.report(dependencyFinding(2)) }, []int64{102}, "1 new of blocking conditions"},
 		"a condition, of other code": {func(c *judging) { c.conditional(both); c.report(codeFinding(3, "monitored")) }, nil, ""},
 		"reachable by a note": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{Reachable: true})
-			c.notes[2] = redoubt.Annotations{Reachability: redoubt.Reachable}
+			c.conditional(model.PolicyCondition{Reachable: true})
+			c.notes[2] = model.Annotations{Reachability: model.Reachable}
 		}, []int64{101, 102}, ""},
 		"reachable by a note, of no word of the scanner": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{Reachable: true})
-			c.reported[1].Finding.Reachability, c.notes[2] = 0, redoubt.Annotations{Reachability: redoubt.Reachable}
+			c.conditional(model.PolicyCondition{Reachable: true})
+			c.reported[1].Finding.Reachability, c.notes[2] = 0, model.Annotations{Reachability: model.Reachable}
 		}, []int64{101, 102}, ""},
 		"reachable by a note, against the scanner": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{Reachable: true})
-			c.reported[1].Finding.Reachability, c.notes[2] = redoubt.Unreachable, redoubt.Annotations{Reachability: redoubt.Reachable}
+			c.conditional(model.PolicyCondition{Reachable: true})
+			c.reported[1].Finding.Reachability, c.notes[2] = model.Unreachable, model.Annotations{Reachability: model.Reachable}
 		}, []int64{101}, ""},
-		"not noted as reachable": {func(c *judging) { c.conditional(redoubt.PolicyCondition{Reachable: true}) }, []int64{101}, ""},
+		"not noted as reachable": {func(c *judging) { c.conditional(model.PolicyCondition{Reachable: true}) }, []int64{101}, ""},
 		"likely enough": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{EPSS: 0.5})
-			c.notes[2] = redoubt.Annotations{EPSS: &redoubt.EPSS{Score: 0.5}}
-			c.facts = map[int64]redoubt.SupplyFacts{102: {Package: "lib"}}
+			c.conditional(model.PolicyCondition{EPSS: 0.5})
+			c.notes[2] = model.Annotations{EPSS: &model.EPSS{Score: 0.5}}
+			c.facts = map[int64]model.SupplyFacts{102: {Package: "lib"}}
 		}, []int64{101, 102}, ""},
-		"not scored": {func(c *judging) { c.conditional(redoubt.PolicyCondition{EPSS: 0.5}) }, []int64{101}, ""},
+		"not scored": {func(c *judging) { c.conditional(model.PolicyCondition{EPSS: 0.5}) }, []int64{101}, ""},
 		"exploited": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{Exploited: true})
-			c.facts = map[int64]redoubt.SupplyFacts{102: {Exploited: true}}
+			c.conditional(model.PolicyCondition{Exploited: true})
+			c.facts = map[int64]model.SupplyFacts{102: {Exploited: true}}
 		}, []int64{101, 102}, ""},
 		"old enough": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{GraceDays: 365})
+			c.conditional(model.PolicyCondition{GraceDays: 365})
 			c.findings[topicRef+" gosec"][1].RelevantSince = c.Now().Add(-year)
-			c.facts = map[int64]redoubt.SupplyFacts{102: {Package: "lib"}}
+			c.facts = map[int64]model.SupplyFacts{102: {Package: "lib"}}
 		}, []int64{101, 102}, ""},
 		"too young": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{GraceDays: 365})
+			c.conditional(model.PolicyCondition{GraceDays: 365})
 			c.findings[topicRef+" gosec"][1].RelevantSince = c.Now().Add(time.Hour - year)
 		}, []int64{101}, ""},
 		"of no age, as it is not stored": {func(c *judging) {
-			c.conditional(redoubt.PolicyCondition{GraceDays: 1})
+			c.conditional(model.PolicyCondition{GraceDays: 1})
 			c.findings[topicRef+" gosec"] = nil
 		}, []int64{0}, ""},
 	} {
@@ -217,7 +217,7 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 // TestAJudgeReadsNoMoreThanItNeeds, and says what it could not read.
 func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 	advised := func(c *judging) {
-		c.findings[topicRef+" "+redoubt.SourceAdvisories] = []redoubt.Finding{dependencyFinding(9)}
+		c.findings[topicRef+" "+model.SourceAdvisories] = []model.Finding{dependencyFinding(9)}
 	}
 	c := newJudging()
 	advised(c)
@@ -230,16 +230,16 @@ func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 	c = newJudging()
 	advised(c)
-	c.blocking = []redoubt.PolicyRule{{PolicyID: 1, Mode: redoubt.ModeMonitor, Rule: redoubt.Rule{Name: "CVE-2026-1"}}}
+	c.blocking = []model.PolicyRule{{PolicyID: 1, Mode: model.ModeMonitor, Rule: model.Rule{Name: "CVE-2026-1"}}}
 	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(9)) {
 		t.Errorf("of an advisory that blocks nothing it asks of %v, %v", c.asked, err)
 	}
-	c.blocking[0].Mode = redoubt.ModeBlock
+	c.blocking[0].Mode = model.ModeBlock
 	if _, err := c.judge(t); err != nil || !slices.Contains(c.asked, identity(9)) {
 		t.Errorf("of an advisory that blocks it asks of %v, %v", c.asked, err)
 	}
 	c = newJudging()
-	c.conditional(redoubt.PolicyCondition{Severity: redoubt.SeverityLow})
+	c.conditional(model.PolicyCondition{Severity: model.SeverityLow})
 	c.report(codeFinding(1, "r"), dependencyFinding(2), dependencyFinding(3))
 	if _, err := c.judge(t); err != nil || !slices.Equal(c.supplied, []int64{102}) {
 		t.Errorf("it asks for the facts of %v, %v", c.supplied, err)
@@ -268,10 +268,10 @@ func TestNamesOfConditions(t *testing.T) {
 		"CVE-2026-1 at p:3 (because)":                                  func(s *policy.Sighting) { s.Supply.Package = "" },
 		"lib 1.0 has CVE-2026-1 at p:3 (no version fixes it; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },
 		"lib 1.0 has GHSA-x at p:3 (no version fixes it; because)":     func(*policy.Sighting) {},
-		"lib 1.0 has GHSA-x at p:3 (fixed in 1.1; because)":            func(s *policy.Sighting) { s.Supply.Fixes = []redoubt.Fix{{Package: "lib", Version: "1.1"}} },
+		"lib 1.0 has GHSA-x at p:3 (fixed in 1.1; because)":            func(s *policy.Sighting) { s.Supply.Fixes = []model.Fix{{Package: "lib", Version: "1.1"}} },
 		"": func(s *policy.Sighting) { s.Condition = "" },
 	} {
-		s := policy.Sighting{Finding: dependencyFinding(2), Condition: "because", Supply: redoubt.SupplyFacts{Package: "lib", Version: "1.0", Vulnerability: "GHSA-x"}}
+		s := policy.Sighting{Finding: dependencyFinding(2), Condition: "because", Supply: model.SupplyFacts{Package: "lib", Version: "1.0", Vulnerability: "GHSA-x"}}
 		change(&s)
 		if got := s.Explained(); got != want {
 			t.Errorf("explained as %q, want %q", got, want)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lineageKey is a lineage as one kind of source tells of it: the advisories may
@@ -27,7 +27,7 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 	if err != nil {
 		return err
 	}
-	had := map[int64][]redoubt.Finding{}
+	had := map[int64][]model.Finding{}
 	for _, f := range j.before {
 		had[lineages[f.ID]] = append(had[lineages[f.ID]], f)
 	}
@@ -47,15 +47,15 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 }
 
 // count knows as many of a lineage's sightings as the primary branch had.
-func (j *Judge) count(group []*Sighting, had []redoubt.Finding) {
-	take := func(s *Sighting, is func(redoubt.Finding) bool) {
+func (j *Judge) count(group []*Sighting, had []model.Finding) {
+	take := func(s *Sighting, is func(model.Finding) bool) {
 		if at := slices.IndexFunc(had, is); at >= 0 && !s.Known {
 			s.Known = true
 			had = slices.Delete(had, at, at+1)
 		}
 	}
 	for _, s := range group {
-		take(s, func(f redoubt.Finding) bool { return f.ID == s.Finding.ID || f.Identity == s.Finding.Identity })
+		take(s, func(f model.Finding) bool { return f.ID == s.Finding.ID || f.Identity == s.Finding.Identity })
 	}
 	slices.SortStableFunc(group, func(a, b *Sighting) int {
 		rank := func(s *Sighting) int {
@@ -70,17 +70,17 @@ func (j *Judge) count(group []*Sighting, had []redoubt.Finding) {
 		return rank(a) - rank(b)
 	})
 	for _, s := range group {
-		take(s, func(f redoubt.Finding) bool { return j.mayBe(s, f) })
+		take(s, func(f model.Finding) bool { return j.mayBe(s, f) })
 	}
 	for _, s := range group { // another name of the vulnerability in the same lockfile
-		s.Known = s.Known || s.Finding.IssueType == redoubt.SCA && slices.ContainsFunc(group, func(other *Sighting) bool {
+		s.Known = s.Known || s.Finding.IssueType == model.SCA && slices.ContainsFunc(group, func(other *Sighting) bool {
 			return other.Known && other.Finding.Path == s.Finding.Path
 		})
 	}
 	decided := slices.ContainsFunc(group, func(s *Sighting) bool { return s.Known })
 	for _, s := range group {
 		if !s.Known && decided {
-			s.Triage = redoubt.TriageUntriaged
+			s.Triage = model.TriageUntriaged
 		}
 		decided = true
 	}
@@ -92,12 +92,12 @@ func (j *Judge) count(group []*Sighting, had []redoubt.Finding) {
 // code is new. What moved, or whose rule changed, has the same code. A diff scan
 // does not tell that anything moved. On the primary branch the finding is what this
 // scan made of it.
-func (j *Judge) mayBe(s *Sighting, f redoubt.Finding) bool {
+func (j *Judge) mayBe(s *Sighting, f model.Finding) bool {
 	of := &s.Finding
 	if !j.scan.Full && of.ID == 0 && of.Path != f.Path {
 		return false
 	}
-	told := of.IssueType == redoubt.SAST && of.Identity.Kind == redoubt.IdentityMatchBased && of.CodeHash != (redoubt.Digest{}) &&
-		f.Identity.Kind == redoubt.IdentityMatchBased && f.CodeHash != (redoubt.Digest{})
+	told := of.IssueType == model.SAST && of.Identity.Kind == model.IdentityMatchBased && of.CodeHash != (model.Digest{}) &&
+		f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{})
 	return j.scan.Ref == j.primary || !told || f.CodeHash == of.CodeHash
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Match is a stored finding that a condition matches.
@@ -19,8 +19,8 @@ type Match struct {
 // MatchStorage is what FindMatches reads.
 type MatchStorage interface {
 	GateStorage
-	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
-	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []redoubt.Scan, more bool, err error)
+	HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error)
+	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 }
 
 // maxStreams bounds the branches and sources of a project that are compared.
@@ -29,16 +29,16 @@ const maxStreams = 10_000
 // FindMatches returns the stored findings of a project that the conditions of a policy match, each
 // once, on every branch; those with lockfiles need no scan. A mode other than 0 replaces that
 // of the conditions.
-func FindMatches(ctx context.Context, s MatchStorage, project redoubt.Project, p redoubt.Policy, mode redoubt.PolicyMode) (list []Match, err error) {
-	var scans []redoubt.Scan
-	if p.Product == redoubt.SCA {
+func FindMatches(ctx context.Context, s MatchStorage, project model.Project, p model.Policy, mode model.PolicyMode) (list []Match, err error) {
+	var scans []model.Scan
+	if p.Product == model.SCA {
 		refs, err := s.HoldingRefs(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, at := range refs {
 			if at.ProjectID == project.ID {
-				scans = append(scans, redoubt.Scan{ProjectID: at.ProjectID, Ref: at.Ref, Source: Source})
+				scans = append(scans, model.Scan{ProjectID: at.ProjectID, Ref: at.Ref, Source: Source})
 			}
 		}
 	}
@@ -52,15 +52,15 @@ func FindMatches(ctx context.Context, s MatchStorage, project redoubt.Project, p
 		all.Conditions[i].Mode = cmp.Or(mode, all.Conditions[i].Mode)
 	}
 	all.BlockAll = true // known ones match too
-	given := For(project, []redoubt.Policy{all}, nil)
+	given := For(project, []model.Policy{all}, nil)
 	listed := map[int64]bool{}
 	for _, scan := range append(scans, standing...) {
-		scan.Products = redoubt.Products(0).With(p.Product)
+		scan.Products = model.Products(0).With(p.Product)
 		open, err := s.OpenFindings(ctx, project.ID, scan.Ref, scan.Source)
 		if err != nil {
 			return nil, err
 		}
-		open = slices.DeleteFunc(open, func(f redoubt.Finding) bool { return f.IssueType != p.Product })
+		open = slices.DeleteFunc(open, func(f model.Finding) bool { return f.IssueType != p.Product })
 		found, err := StoredFindings(ctx, s, project, scan, open, given)
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func FindMatches(ctx context.Context, s MatchStorage, project redoubt.Project, p
 		for _, match := range slices.Concat(outcome.Blocking, outcome.Noted) {
 			if !listed[match.Finding.ID] {
 				listed[match.Finding.ID] = true
-				fails := match.Mode == redoubt.ModeBlock && (!match.Known || p.BlockAll)
+				fails := match.Mode == model.ModeBlock && (!match.Known || p.BlockAll)
 				list = append(list, Match{match, scan.Ref, fails})
 			}
 		}

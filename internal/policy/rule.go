@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxFile bounds a file of rules, in bytes.
@@ -18,13 +18,13 @@ const maxFile = 16 << 20
 // Rule is a rule that a policy can take in.
 type Rule struct {
 	ID      string
-	Product redoubt.IssueType
+	Product model.IssueType
 	Text    []byte // JSON, without nulls, which scanners refuse
 }
 
 // Parse reads a file of Semgrep rules, YAML or JSON. It checks what the schema
 // asks for, not whether patterns parse: only the scanner knows that. All faults
-// come back at once as a *redoubt.InvalidError, placed as rules[3].message.
+// come back at once as a *model.InvalidError, placed as rules[3].message.
 func Parse(file []byte) ([]Rule, error) {
 	rules, err := ParseValid(file)
 	if err != nil {
@@ -37,16 +37,16 @@ func Parse(file []byte) ([]Rule, error) {
 // faults of the others.
 func ParseValid(file []byte) ([]Rule, error) {
 	if len(file) > maxFile {
-		return nil, fmt.Errorf("a file of rules has at most %d bytes: %w", maxFile, redoubt.ErrTooLarge)
+		return nil, fmt.Errorf("a file of rules has at most %d bytes: %w", maxFile, model.ErrTooLarge)
 	}
 	var document struct {
 		Rules []map[string]any `yaml:"rules"`
 	}
 	if err := yaml.Unmarshal(file, &document); err != nil {
-		return nil, redoubt.Invalid("rules", "the file is not a list of rules in YAML: %v", err)
+		return nil, model.Invalid("rules", "the file is not a list of rules in YAML: %v", err)
 	}
 	if len(document.Rules) == 0 {
-		return nil, redoubt.Invalid("rules", "the file holds no rules: it needs a list under the key rules")
+		return nil, model.Invalid("rules", "the file holds no rules: it needs a list under the key rules")
 	}
 	c := checker{seen: map[string]bool{}}
 	var out []Rule
@@ -105,8 +105,8 @@ const (
 // checker gathers the faults of a file.
 type checker struct {
 	at      string
-	faults  redoubt.InvalidError // maxFaults of them, and one that says that there are more
-	found   int                  // faults in all
+	faults  model.InvalidError // maxFaults of them, and one that says that there are more
+	found   int                // faults in all
 	seen    map[string]bool
 	written int // bytes of the rules so far, with their anchors written out
 }
@@ -119,7 +119,7 @@ func (c *checker) fault(member, format string, args ...any) {
 	case maxFaults:
 		member, format, args = "id", "there are more faults than these %d", []any{maxFaults}
 	}
-	c.faults.Fields = append(c.faults.Fields, redoubt.FieldError{Location: c.at + "." + member, Message: fmt.Sprintf(format, args...)})
+	c.faults.Fields = append(c.faults.Fields, model.FieldError{Location: c.at + "." + member, Message: fmt.Sprintf(format, args...)})
 }
 
 var (
@@ -198,15 +198,15 @@ func (c *checker) patterns(members map[string]any) {
 	}
 }
 
-func productOf(members map[string]any) redoubt.IssueType {
+func productOf(members map[string]any) model.IssueType {
 	if _, ok := members[dependsOn]; ok {
-		return redoubt.SCA
+		return model.SCA
 	}
 	metadata, _ := members["metadata"].(map[string]any)
 	if product, _ := metadata["product"].(string); strings.EqualFold(product, "secrets") {
-		return redoubt.Secrets
+		return model.Secrets
 	}
-	return redoubt.SAST
+	return model.SAST
 }
 
 // withoutNulls drops members and elements that are null.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestFaultsOfRulesAreBounded: what is said of a hostile file takes no more room than a page,
@@ -22,7 +22,7 @@ func TestFaultsOfRulesAreBounded(t *testing.T) {
 		"many that say little": strings.Repeat("- {}\n", 50_000),
 	} {
 		rules, err := ParseValid([]byte("rules:\n" + text + good))
-		invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+		invalid, ok := errors.AsType[*model.InvalidError](err)
 		if !ok {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -63,10 +63,10 @@ func TestRulesGatheredAtOnceAreBounded(t *testing.T) {
 		}
 		return File{Name: "many.yaml", Text: []byte(text)}
 	}
-	if rules, err := Gather(redoubt.SAST, file(MaxGathered)); err != nil || len(rules) != MaxGathered {
+	if rules, err := Gather(model.SAST, file(MaxGathered)); err != nil || len(rules) != MaxGathered {
 		t.Errorf("as many as may be: %d, %v", len(rules), err)
 	}
-	if _, err := Gather(redoubt.SAST, file(MaxGathered+1)); err == nil || !strings.Contains(err.Error(), "300") {
+	if _, err := Gather(model.SAST, file(MaxGathered+1)); err == nil || !strings.Contains(err.Error(), "300") {
 		t.Errorf("one more: %v", err)
 	}
 }

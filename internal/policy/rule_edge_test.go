@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -15,7 +15,7 @@ func TestRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	renamed, ok := rules[1].Renamed("chain.2")
-	if want := strings.Replace(string(rules[1].Text), `"id":"chain"`, `"id":"chain.2"`, 1); !ok || renamed.ID != "chain.2" || renamed.Product != redoubt.SCA || string(renamed.Text) != want {
+	if want := strings.Replace(string(rules[1].Text), `"id":"chain"`, `"id":"chain.2"`, 1); !ok || renamed.ID != "chain.2" || renamed.Product != model.SCA || string(renamed.Text) != want {
 		t.Errorf("renamed it is %+v %s", renamed, renamed.Text)
 	}
 	for _, id := range []string{"", "a b", policy.InertID, strings.Repeat("a", 513)} {
@@ -35,7 +35,7 @@ func TestRulesAreBounded(t *testing.T) {
 	if rules, err := policy.Parse([]byte(fits)); err != nil || len(rules) != 6 {
 		t.Errorf("as large as it may be: %d rules, %v", len(rules), err)
 	}
-	if _, err := policy.Parse([]byte(fits + "#")); !errors.Is(err, redoubt.ErrTooLarge) {
+	if _, err := policy.Parse([]byte(fits + "#")); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("larger: %v", err)
 	}
 	members := func(in string) string {
@@ -46,7 +46,7 @@ func TestRulesAreBounded(t *testing.T) {
 		"{" + numbered("k", 8) + "}": false, "{" + numbered("k", 10) + ", last: z}": true,
 	} {
 		_, err := policy.Parse([]byte(members(in)))
-		invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+		invalid, ok := errors.AsType[*model.InvalidError](err)
 		if ok != tooLarge || ok && (len(invalid.Fields) != 1 || invalid.Fields[0].Location != "rules[0].id" || !strings.Contains(invalid.Fields[0].Message, "too large")) {
 			t.Errorf("%.40s: %v", in, err)
 		}
@@ -78,7 +78,7 @@ func TestAFaultIsNamedOnce(t *testing.T) {
 			members += ", languages: [python]"
 		}
 		_, err := policy.Parse([]byte("rules:\n- {id: a, severity: ERROR, message: m, " + members + "}\n"))
-		invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+		invalid, ok := errors.AsType[*model.InvalidError](err)
 		if ok != (location != "") || ok && (len(invalid.Fields) != 1 || invalid.Fields[0].Location != location) {
 			t.Errorf("%s: %v", members, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -26,14 +26,14 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]redoubt.IssueType{}
+	got := map[string]model.IssueType{}
 	for _, r := range rules {
 		got[r.ID] = r.Product
 		if strings.Contains(string(r.Text), "null") {
 			t.Errorf("%s keeps a null: %s", r.ID, r.Text)
 		}
 	}
-	want := map[string]redoubt.IssueType{"code": redoubt.SAST, "chain": redoubt.SCA, "secret": redoubt.Secrets, "taint": redoubt.SAST, "focused": redoubt.SAST, "newer": redoubt.SAST}
+	want := map[string]model.IssueType{"code": model.SAST, "chain": model.SCA, "secret": model.Secrets, "taint": model.SAST, "focused": model.SAST, "newer": model.SAST}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("products (-want +got):\n%s", diff)
 	}
@@ -79,13 +79,13 @@ func TestParseNamesEveryFault(t *testing.T) {
 		{rule("id: a, " + rest + ", pattern: x, metadata: [x]"), "rules[0].metadata"},
 	} {
 		_, err := policy.Parse([]byte(c.file))
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		if !errors.As(err, &invalid) || invalid.Fields[0].Location != c.fault {
 			t.Errorf("%q: %v, want a fault at %s", c.file, err, c.fault)
 		}
 	}
 	_, err := policy.Parse([]byte(rule("severity: x")))
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Fields) != 5 {
 		t.Errorf("five faults are told as %v", err)
 	}
@@ -101,11 +101,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		served := make([]redoubt.ServedRule, len(rules))
+		served := make([]model.ServedRule, len(rules))
 		for i, r := range rules {
-			served[i] = redoubt.ServedRule{PolicyRule: redoubt.PolicyRule{PolicyID: 1, Rule: redoubt.Rule{Name: r.ID, IssueType: r.Product}}, Text: r.Text}
+			served[i] = model.ServedRule{PolicyRule: model.PolicyRule{PolicyID: 1, Rule: model.Rule{Name: r.ID, IssueType: r.Product}}, Text: r.Text}
 		}
-		if _, err := policy.Document(served, []redoubt.Policy{{ID: 1}}, policy.Products(nil), nil); err != nil {
+		if _, err := policy.Document(served, []model.Policy{{ID: 1}}, policy.Products(nil), nil); err != nil {
 			t.Errorf("rules that were taken cannot be served: %v", err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // InertID is the rule that makes scanners read all lockfiles: without a
@@ -18,15 +18,15 @@ var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"se
 
 // Products are what a scan looks for: what was asked for, or all where nothing
 // was.
-func Products(requested []string) redoubt.Products {
-	var p redoubt.Products
+func Products(requested []string) model.Products {
+	var p model.Products
 	for _, word := range requested {
-		if t, ok := redoubt.ParseIssueType(word); ok {
+		if t, ok := model.ParseIssueType(word); ok {
 			p = p.With(t)
 		}
 	}
 	if p == 0 {
-		return p.With(redoubt.SAST).With(redoubt.SCA).With(redoubt.Secrets)
+		return p.With(model.SAST).With(model.SCA).With(model.Secrets)
 	}
 	return p
 }
@@ -35,7 +35,7 @@ func Products(requested []string) redoubt.Products {
 // globs; nil where there are none.
 func (e EffectivePolicy) Ignored() [][2]any {
 	var pairs [][2]any
-	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if globs := e.Excludes(product); len(globs) > 0 {
 			pairs = append(pairs, [2]any{product.String(), globs})
 		}
@@ -47,13 +47,13 @@ func (e EffectivePolicy) Ignored() [][2]any {
 // added, but for the actions, since the gate is the server's (semantics §10),
 // and with their policy and version. Where only is not empty, no others are in
 // it.
-func Document(rules []redoubt.ServedRule, policies []redoubt.Policy, products redoubt.Products, only []string) (json.RawMessage, error) {
+func Document(rules []model.ServedRule, policies []model.Policy, products model.Products, only []string) (json.RawMessage, error) {
 	list := []json.RawMessage{}
 	for _, r := range rules {
 		if !products.Has(r.Rule.IssueType) || len(only) > 0 && !slices.Contains(only, r.Rule.Name) {
 			continue
 		}
-		i := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.ID == r.PolicyID })
+		i := slices.IndexFunc(policies, func(p model.Policy) bool { return p.ID == r.PolicyID })
 		if i < 0 {
 			return nil, fmt.Errorf("rule %s is of a policy %d that is not there", r.Rule.Name, r.PolicyID)
 		}
@@ -63,13 +63,13 @@ func Document(rules []redoubt.ServedRule, policies []redoubt.Policy, products re
 		}
 		list = append(list, text)
 	}
-	if products.Has(redoubt.SCA) && len(only) == 0 {
+	if products.Has(model.SCA) && len(only) == 0 {
 		list = append(list, inert)
 	}
 	return json.Marshal(map[string]any{"rules": list})
 }
 
-func served(r redoubt.ServedRule, p redoubt.Policy) (json.RawMessage, error) {
+func served(r model.ServedRule, p model.Policy) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(r.Text, &members); err != nil {
 		return nil, fmt.Errorf("the text of rule %s: %w", r.Rule.Name, err)

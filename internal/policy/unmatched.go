@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Unmatched tells of branches of a policy that fit nothing that was ever scanned: of a name
@@ -20,7 +20,7 @@ const maxRefsNamed = 10
 
 // RefStorage is what UnmatchedBranches reads.
 type RefStorage interface {
-	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
+	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
 	// ScannedRefs lists the refs that scans of some projects were applied to, each once, the
 	// one that was scanned last first. Nil projects are all.
 	ScannedRefs(ctx context.Context, projects []int64) ([]string, error)
@@ -28,7 +28,7 @@ type RefStorage interface {
 
 // UnmatchedBranches tells which branches of a policy fit no ref of its projects. Where no scan
 // was applied yet there is nothing to compare with, and nothing is told.
-func UnmatchedBranches(ctx context.Context, s RefStorage, p redoubt.Policy) (out Unmatched, err error) {
+func UnmatchedBranches(ctx context.Context, s RefStorage, p model.Policy) (out Unmatched, err error) {
 	if len(p.Branches) == 0 {
 		return out, nil
 	}
@@ -53,7 +53,7 @@ func UnmatchedBranches(ctx context.Context, s RefStorage, p redoubt.Policy) (out
 		return out, err
 	}
 	for _, glob := range p.Branches {
-		if !slices.ContainsFunc(refs, func(ref string) bool { return redoubt.CoversRef(redoubt.ProjectGlobs{glob}, ref) }) {
+		if !slices.ContainsFunc(refs, func(ref string) bool { return model.CoversRef(model.ProjectGlobs{glob}, ref) }) {
 			out.Globs = append(out.Globs, glob)
 		}
 	}

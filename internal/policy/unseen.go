@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // unseenBefore returns reported findings that are fixed on the primary branch, if neither
 // the scan that fixed them nor the branch's last scan parsed everything. `semgrep ci` does
 // not say in which file a syntax error was, so its scan fixes what the error hid.
-func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) (map[seenAt]bool, error) {
+func (j *Judge) unseenBefore(ctx context.Context, stream model.ScanStream) (map[seenAt]bool, error) {
 	if stream.LastScanID == 0 {
 		return nil, nil
 	}
@@ -19,7 +19,7 @@ func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) (ma
 	if err != nil || !part[stream.LastScanID] {
 		return nil, err
 	}
-	var ids []redoubt.Identity
+	var ids []model.Identity
 	for i := range j.sightings {
 		ids = append(ids, j.sightings[i].Finding.Identity)
 	}
@@ -43,10 +43,10 @@ func (j *Judge) unseenBefore(ctx context.Context, stream redoubt.ScanStream) (ma
 
 // seenAt is a finding in its place.
 type seenAt struct {
-	identity redoubt.Identity
+	identity model.Identity
 	path     string
 	line     int
-	code     redoubt.Digest
+	code     model.Digest
 }
 
 // isUnseen reports whether the primary branch had the finding at the same place, and may

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // PermanentError marks an error that a retry cannot fix. Its text is shown to the requester of the
@@ -32,7 +32,7 @@ const waitAtMost = 24 * time.Hour
 
 // process runs one job and stores its outcome. Losing the lease cancels the work. A job without
 // attempts left is not run: it may kill its process each time.
-func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
+func (q *Queue) process(ctx context.Context, k Kind, j model.Job) {
 	log := q.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
 	held, release := context.WithCancel(ctx)
 	defer release()
@@ -59,7 +59,7 @@ func (q *Queue) process(ctx context.Context, k Kind, j redoubt.Job) {
 }
 
 // outcome returns the function that stores the end of a failed attempt.
-func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j redoubt.Job, err error) (end func() error) {
+func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j model.Job, err error) (end func() error) {
 	fail := func(text string) func() error { return func() error { return q.store.FailJob(ctx, j, text) } }
 	permanent, isPermanent := errors.AsType[PermanentError](err)
 	wait, waits := errors.AsType[WaitError](err)
@@ -79,7 +79,7 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j redoubt
 	case j.Attempt >= k.Attempts:
 		log.Error("job failed, no further attempt", "error", err)
 		reason := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
-		if errors.Is(err, redoubt.ErrUnavailable) { // the work could not say so
+		if errors.Is(err, model.ErrUnavailable) { // the work could not say so
 			return func() error { return q.giveUp(ctx, k, j, reason) }
 		}
 		return fail(reason)
@@ -98,7 +98,7 @@ const insistMost = 22
 // insist repeats a write while the database is unavailable.
 func insist(ctx context.Context, end func() error) (err error) {
 	for n := 1; ; n++ {
-		if err = end(); !errors.Is(err, redoubt.ErrUnavailable) || n == insistMost {
+		if err = end(); !errors.Is(err, model.ErrUnavailable) || n == insistMost {
 			return err
 		}
 		select {
@@ -114,11 +114,11 @@ const releaseWithin = 5 * time.Second
 
 // release returns an unfinished job to the queue during shutdown, without counting the attempt.
 // If that fails too, the lease expires and the attempt counts.
-func (q *Queue) release(ctx context.Context, log *slog.Logger, j redoubt.Job) {
+func (q *Queue) release(ctx context.Context, log *slog.Logger, j model.Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	err := insist(ctx, func() error { return q.store.ReleaseJob(ctx, j, 0) })
-	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
+	if err != nil && !errors.Is(err, model.ErrConflict) {
 		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
 	}
 }
@@ -127,7 +127,7 @@ func (q *Queue) release(ctx context.Context, log *slog.Logger, j redoubt.Job) {
 func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		log.Info("a job had ended already, or was taken over by another worker, its lease having run out")
 	default:
 		log.Error("cannot store how a job ended", "error", err)
@@ -135,13 +135,13 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 }
 
 // abandon fails a job that was claimed after its last attempt.
-func (q *Queue) abandon(ctx context.Context, k Kind, j redoubt.Job) error {
+func (q *Queue) abandon(ctx context.Context, k Kind, j model.Job) error {
 	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: "+
 		"the server stopped, crashed or ran out of memory; its log has the rest under job %d", k.Attempts, j.ID))
 }
 
 // giveUp calls Abandoned and fails the job.
-func (q *Queue) giveUp(ctx context.Context, k Kind, j redoubt.Job, reason string) (err error) {
+func (q *Queue) giveUp(ctx context.Context, k Kind, j model.Job, reason string) (err error) {
 	defer recoverTo(&err)
 	if k.Abandoned != nil {
 		if err := k.Abandoned(ctx, j, reason); err != nil {
@@ -152,7 +152,7 @@ func (q *Queue) giveUp(ctx context.Context, k Kind, j redoubt.Job, reason string
 }
 
 // attempt runs the work and returns a panic as an error.
-func attempt(ctx context.Context, k Kind, j redoubt.Job) (result []byte, media string, err error) {
+func attempt(ctx context.Context, k Kind, j model.Job) (result []byte, media string, err error) {
 	defer recoverTo(&err)
 	return k.Work(ctx, j)
 }
@@ -165,7 +165,7 @@ func recoverTo(err *error) {
 }
 
 // renewLease renews the lease until the work is over.
-func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind, j redoubt.Job) {
+func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind, j model.Job) {
 	tick := time.NewTicker(k.Lease / 3)
 	defer tick.Stop()
 	for {
@@ -174,7 +174,7 @@ func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind,
 			return
 		case <-tick.C:
 		}
-		if err := q.store.RenewJob(ctx, j, k.Lease); errors.Is(err, redoubt.ErrConflict) {
+		if err := q.store.RenewJob(ctx, j, k.Lease); errors.Is(err, model.ErrConflict) {
 			lost()
 			return
 		}

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestLimits: never more work at once than the kind, the deployment and the key may have, and
@@ -31,7 +31,7 @@ func TestLimits(t *testing.T) {
 			}
 			var mu sync.Mutex
 			working, most, ended := map[string]int{}, map[string]int{}, time.Time{}
-			count := func(by int, j redoubt.Job) {
+			count := func(by int, j model.Job) {
 				mu.Lock()
 				defer mu.Unlock()
 				ended = time.Now()
@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			began := time.Now()
-			run(m, time.Hour, map[string]Work{"work": func(_ context.Context, j redoubt.Job) ([]byte, string, error) {
+			run(m, time.Hour, map[string]Work{"work": func(_ context.Context, j model.Job) ([]byte, string, error) {
 				count(1, j)
 				time.Sleep(time.Second)
 				count(-1, j)
@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			for _, j := range m.jobs {
-				if j.State != redoubt.JobDone {
+				if j.State != model.JobDone {
 					rt.Errorf("job %d is in state %d", j.ID, j.State)
 				}
 			}
@@ -81,7 +81,7 @@ func TestWokenAtOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan time.Duration, 3)
 		began := time.Now()
-		q := New(m, map[string]Kind{"work": {Work: func(context.Context, redoubt.Job) ([]byte, string, error) {
+		q := New(m, map[string]Kind{"work": {Work: func(context.Context, model.Job) ([]byte, string, error) {
 			done <- time.Since(began)
 			return nil, "", nil
 		}}}, Options{Clock: time.Now})
@@ -89,7 +89,7 @@ func TestWokenAtOnce(t *testing.T) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			id := int64(len(m.jobs) + 1)
-			m.jobs = append(m.jobs, &redoubt.Job{ID: id, DeploymentID: 1, Kind: "work", State: redoubt.JobQueued, CreatedAt: time.Now()})
+			m.jobs = append(m.jobs, &model.Job{ID: id, DeploymentID: 1, Kind: "work", State: model.JobQueued, CreatedAt: time.Now()})
 			m.due[id] = began.Add(after)
 		}
 		ended := make(chan struct{})
@@ -130,8 +130,8 @@ func TestLateWorkGoesOn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		late, end := context.WithCancel(t.Context())
 		q := New(m, map[string]Kind{
-			"late":  {DuringShutdown: true, Work: func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) { return nil, "", ctx.Err() }},
-			"other": {Work: func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil }},
+			"late":  {DuringShutdown: true, Work: func(ctx context.Context, _ model.Job) ([]byte, string, error) { return nil, "", ctx.Err() }},
+			"other": {Work: func(context.Context, model.Job) ([]byte, string, error) { return nil, "", nil }},
 		}, Options{Clock: time.Now})
 		stop()
 		ended := make(chan struct{})
@@ -139,7 +139,7 @@ func TestLateWorkGoesOn(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		end()
 		<-ended
-		if m.job(1).State != redoubt.JobDone || m.job(2).State != redoubt.JobQueued {
+		if m.job(1).State != model.JobDone || m.job(2).State != model.JobQueued {
 			t.Errorf("they are %+v", m.jobs)
 		}
 	})

@@ -16,37 +16,37 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Store stores the jobs of all deployments.
 type Store interface {
 	// DueJobs lists deployments with jobs of the kinds that may be due within the duration, the
 	// least recently checked deployment first.
-	DueJobs(ctx context.Context, kinds []string, within time.Duration) ([]redoubt.JobDue, error)
+	DueJobs(ctx context.Context, kinds []string, within time.Duration) ([]model.JobDue, error)
 	// ClaimJob leases the oldest due job of a deployment and kind, except jobs with a busy key.
 	// It returns nil without such a job.
-	ClaimJob(ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration) (*redoubt.Job, error)
-	// RenewJob prolongs a lease; redoubt.ErrConflict when it was lost.
-	RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error
+	ClaimJob(ctx context.Context, due model.JobDue, busy []string, lease time.Duration) (*model.Job, error)
+	// RenewJob prolongs a lease; model.ErrConflict when it was lost.
+	RenewJob(ctx context.Context, j model.Job, lease time.Duration) error
 	// FinishJob stores the result of a leased job.
-	FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error
+	FinishJob(ctx context.Context, j model.Job, result []byte, mediaType string) error
 	// RetryJob makes a leased job due again after the wait.
-	RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
+	RetryJob(ctx context.Context, j model.Job, wait time.Duration) error
 	// ReleaseJob makes a leased job due after the wait, as if this attempt had not been.
-	ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
+	ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) error
 	// FailJob ends a leased job for good, with a text for people.
-	FailJob(ctx context.Context, j redoubt.Job, text string) error
+	FailJob(ctx context.Context, j model.Job, text string) error
 }
 
 // Work does a job and returns its result and media type. An error that wraps
 // PermanentError ends the job at once; any other is tried again, and counts, but for
 // an outage of the database (see Outage).
-type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error)
+type Work func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error)
 
 // Do returns work without a result. It decodes the JSON input of each job.
-func Do[In any](work func(ctx context.Context, j redoubt.Job, in In) error) Work {
-	return func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
+func Do[In any](work func(ctx context.Context, j model.Job, in In) error) Work {
+	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var in In
 		if err := json.Unmarshal(j.Input, &in); err != nil {
 			return nil, "", PermanentError{Reason: "its job cannot be read"}
@@ -77,7 +77,7 @@ type Kind struct {
 	// Abandoned is called before a job fails without a result of its Work, for example because
 	// the process died in the last attempt. It receives a reason for users and may be called
 	// repeatedly; after an error the job is claimed again. Nil does nothing.
-	Abandoned func(ctx context.Context, j redoubt.Job, reason string) error
+	Abandoned func(ctx context.Context, j model.Job, reason string) error
 }
 
 // Options configure a queue.
@@ -232,7 +232,7 @@ func (q *Queue) open(ctx context.Context) (kinds []string) {
 
 // busy returns the keys of a kind at their limit, and whether the kind and deployment are below
 // theirs.
-func (q *Queue) busy(d redoubt.JobDue) (keys []string, free bool) {
+func (q *Queue) busy(d model.JobDue) (keys []string, free bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.kinds[d.Kind]
@@ -247,7 +247,7 @@ func (q *Queue) busy(d redoubt.JobDue) (keys []string, free bool) {
 }
 
 // count adds a started job, or removes an ended one.
-func (q *Queue) count(j redoubt.Job, by int) {
+func (q *Queue) count(j model.Job, by int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	slots := []slot{{kind: j.Kind}, {j.Kind, j.DeploymentID, ""}}
@@ -265,14 +265,14 @@ func (q *Queue) count(j redoubt.Job, by int) {
 // the attempt does not count. Broken connections, canceled statements, lack of memory and damage
 // may be caused by the job and count.
 func Outage(err error) bool {
-	if !errors.Is(err, redoubt.ErrUnavailable) {
+	if !errors.Is(err, model.ErrUnavailable) {
 		return false
 	}
-	switch redoubt.OutageOf(err) {
-	case redoubt.ErrOutOfMemory, redoubt.ErrDamaged, redoubt.ErrUnreachable, redoubt.ErrCancelled:
+	switch model.OutageOf(err) {
+	case model.ErrOutOfMemory, model.ErrDamaged, model.ErrUnreachable, model.ErrCancelled:
 		return false
-	case redoubt.ErrBusy, redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrOutOfFiles,
-		redoubt.ErrReplaced:
+	case model.ErrBusy, model.ErrDiskFull, model.ErrDiskFailed, model.ErrReadOnly, model.ErrOutOfFiles,
+		model.ErrReplaced:
 	}
 	return true
 }

@@ -3,7 +3,7 @@ package report
 import (
 	"cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -23,7 +23,7 @@ type pipAuditPackage struct {
 
 // readPipAudit reads pip-audit's JSON. It names no file, and is no inventory:
 // what it was told to look at may be an environment.
-func readPipAudit(in *input, o Options) ([]*redoubt.Report, error) {
+func readPipAudit(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "pip-audit")
 	err := n.object("", func(name string) error {
 		if name != "dependencies" {
@@ -34,7 +34,7 @@ func readPipAudit(in *input, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.finish(redoubt.SCA)
+	return n.finish(model.SCA)
 }
 
 func (n *native) pipAudit(item string, p *pipAuditPackage) {
@@ -48,7 +48,7 @@ func (n *native) pipAudit(item string, p *pipAuditPackage) {
 	for _, v := range p.Vulnerabilities {
 		n.vulnerable(affected{
 			item: item, kind: "pypi", name: read.Text(purl.PyPIName(p.Name.Name())), version: p.Version, aliases: v.Aliases, fixes: v.Fixes,
-			message: v.Description.Block(), rule: redoubt.Rule{Name: v.ID.Name()},
+			message: v.Description.Block(), rule: model.Rule{Name: v.ID.Name()},
 		})
 	}
 }
@@ -89,7 +89,7 @@ type osvRecord struct {
 // readOSVScanner reads osv-scanner's JSON: a finding for each group of records
 // that alias each other. It lists vulnerable packages only, so it is no
 // inventory.
-func readOSVScanner(in *input, o Options) ([]*redoubt.Report, error) {
+func readOSVScanner(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "osv-scanner")
 	err := n.object("", func(name string) error {
 		if name != "results" {
@@ -100,7 +100,7 @@ func readOSVScanner(in *input, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.finish(redoubt.SCA)
+	return n.finish(model.SCA)
 }
 
 func (n *native) osvScanner(item string, r *osvResult) {
@@ -114,7 +114,7 @@ func (n *native) osvScanner(item string, r *osvResult) {
 			n.vulnerable(affected{
 				item: item, kind: p.Package.Ecosystem, name: p.Package.Name, version: p.Package.Version, location: string(r.Source.Path),
 				aliases: append(append(g.IDs, g.Aliases...), record.Aliases...), message: cmp.Or(record.Details, record.Summary).Block(),
-				rule: redoubt.Rule{
+				rule: model.Rule{
 					Name: read.Text(g.IDs.First()).Name(), Severity: severityOfNumber(string(g.Severity)), CWE: record.Database.CWE.Names(),
 				},
 				reachability: osvReachability(g.Analysis),
@@ -147,15 +147,15 @@ type osvCall struct {
 
 // osvReachability is reachable if any record of a group is called, unreachable
 // if none is, and unknown where calls were not looked at.
-func osvReachability(analysis map[string]osvCall) redoubt.Reachability {
-	out := redoubt.ReachabilityUnknown
+func osvReachability(analysis map[string]osvCall) model.Reachability {
+	out := model.ReachabilityUnknown
 	for _, call := range analysis {
 		switch {
 		case call.Called == nil:
 		case bool(*call.Called):
-			return redoubt.Reachable
+			return model.Reachable
 		default:
-			out = redoubt.Unreachable
+			out = model.Unreachable
 		}
 	}
 	return out

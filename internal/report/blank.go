@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -62,7 +62,7 @@ var (
 // a number, what its kind and the secrets of its file ask for: of lines that
 // hold a secret all, around a secret every value, and of a rule about secrets in
 // code every string. What looks like a secret is for a Blanker to take out.
-func BlankSnippet(lines []string, first int, of redoubt.SnippetPlace, secrets []redoubt.SnippetPlace) {
+func BlankSnippet(lines []string, first int, of model.SnippetPlace, secrets []model.SnippetPlace) {
 	hidden := make([]bool, len(lines))
 	for _, p := range append(slices.Clip(secrets), of) {
 		for i := range lines {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -72,16 +72,16 @@ func TestBlankKeepsLines(t *testing.T) {
 
 func TestBlankSnippet(t *testing.T) {
 	code := []string{"A=plain words", "B = os.getenv('HOME')", "PASS=hunter2", "url := http://x", "end == x"}
-	secret := redoubt.SnippetPlace{Line: 12, EndLine: 12, Secret: true}
+	secret := model.SnippetPlace{Line: 12, EndLine: 12, Secret: true}
 	for name, test := range map[string]struct {
-		of      redoubt.SnippetPlace
-		secrets []redoubt.SnippetPlace
+		of      model.SnippetPlace
+		secrets []model.SnippetPlace
 		want    []string
 	}{
-		"code":            {redoubt.SnippetPlace{Line: 12, EndLine: 12}, nil, code},
-		"beside a secret": {redoubt.SnippetPlace{Line: 11, EndLine: 11}, []redoubt.SnippetPlace{secret}, []string{code[0], code[1], "[REDACTED]", code[3], code[4]}},
-		"a secret":        {secret, []redoubt.SnippetPlace{secret}, []string{"A=[REDACTED]", "B = [REDACTED]", "[REDACTED]", "url := [REDACTED]", "end == x"}},
-		"of strings":      {redoubt.SnippetPlace{Line: 12, EndLine: 12, Strings: true}, nil, []string{code[0], "B = os.getenv('[REDACTED]')", code[2], code[3], code[4]}},
+		"code":            {model.SnippetPlace{Line: 12, EndLine: 12}, nil, code},
+		"beside a secret": {model.SnippetPlace{Line: 11, EndLine: 11}, []model.SnippetPlace{secret}, []string{code[0], code[1], "[REDACTED]", code[3], code[4]}},
+		"a secret":        {secret, []model.SnippetPlace{secret}, []string{"A=[REDACTED]", "B = [REDACTED]", "[REDACTED]", "url := [REDACTED]", "end == x"}},
+		"of strings":      {model.SnippetPlace{Line: 12, EndLine: 12, Strings: true}, nil, []string{code[0], "B = os.getenv('[REDACTED]')", code[2], code[3], code[4]}},
 	} {
 		got := append([]string{}, code...)
 		report.BlankSnippet(got, 10, test.of, test.secrets)

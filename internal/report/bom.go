@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -15,7 +15,7 @@ import (
 // bom is a bill of materials, whatever its format: packages, and which of them
 // need which.
 type bom struct {
-	rep      *redoubt.Report
+	rep      *model.Report
 	room     *room
 	built    func(bytes int) error // of Options
 	limit    int
@@ -42,19 +42,19 @@ type part struct {
 	image    bool   // a container image
 	skip     bool   // a file, an operating system, the subject itself
 	licenses []string
-	hashes   []redoubt.Hash
+	hashes   []model.Hash
 	supplier string
 	noted    noted
 	unheld   bool // in a document of Redoubt's: only a finding knows it, so it is in no inventory
 
 	lockfile     string // the file that its inventory is of, unless places are noted
-	transitivity redoubt.Transitivity
+	transitivity model.Transitivity
 	places       []partPlace // by lockfile; at least one once all is read
 }
 
 func newBOM(o Options, tool string) *bom {
 	return &bom{
-		rep:  &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+		rep:  &model.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA)},
 		room: o.room, built: o.Built, limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
 		needs: map[string][]string{}, needed: map[string]bool{},
 	}
@@ -83,7 +83,7 @@ func (b *bom) link(from, to string) {
 }
 
 func (b *bom) refuse(item, format string, args ...any) {
-	b.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
+	b.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // finish makes inventories of the parts, one for each lockfile, in the order
@@ -156,8 +156,8 @@ func (b *bom) ask(locks map[string]*lockfile.Packages) {
 
 // dependency spells a part as its ecosystem does. Without a package URL the
 // ecosystem is that of the lockfile, else generic.
-func (p *part) dependency(at partPlace) redoubt.Dependency {
-	d := redoubt.Dependency{
+func (p *part) dependency(at partPlace) model.Dependency {
+	d := model.Dependency{
 		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: at.transitivity, Line: at.line,
 		Licenses: p.licenses, Hashes: p.hashes, Supplier: p.supplier,
 	}
@@ -263,7 +263,7 @@ func (b *bom) isProject(p *part) bool {
 }
 
 // isOurs reports whether Redoubt wrote the document, by the tool that it names.
-func (b *bom) isOurs() bool { return b.rep.Tool == redoubt.SBOMTool }
+func (b *bom) isOurs() bool { return b.rep.Tool == model.SBOMTool }
 
 // walk visits each part that the given ones need and that was not seen yet,
 // nearest first, with the number of steps to it.
@@ -317,7 +317,7 @@ func realVersion(s string) string {
 }
 
 // archiveHash spells an algorithm in one way: SHA256, sha-256 are SHA-256.
-func archiveHash(algorithm, sum string) (redoubt.Hash, bool) {
+func archiveHash(algorithm, sum string) (model.Hash, bool) {
 	algorithm = strings.ToUpper(read.Text(algorithm).Name())
 	if rest, ok := strings.CutPrefix(algorithm, "SHA"); ok && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "3") {
 		algorithm = "SHA-" + rest
@@ -325,5 +325,5 @@ func archiveHash(algorithm, sum string) (redoubt.Hash, bool) {
 	if algorithm == "SHA384" {
 		algorithm = "SHA-384"
 	}
-	return redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && read.IsHex(sum)
+	return model.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && read.IsHex(sum)
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -28,7 +28,7 @@ func (b *bom) spend(count *int, n int) bool {
 // sends a document can say anyway, and it is cleaned and bounded as that is.
 type noted struct {
 	ecosystems   []string
-	transitivity redoubt.Transitivity // 0 when not told
+	transitivity model.Transitivity // 0 when not told
 	places       []notedPlace
 }
 
@@ -42,13 +42,13 @@ type notedPlace struct {
 func (b *bom) note(p *part, name, value string) {
 	n := &p.noted
 	switch name {
-	case redoubt.SBOMEcosystem:
+	case model.SBOMEcosystem:
 		if e := read.Text(value).Name(); e != "" && len(n.ecosystems) < read.MaxList {
 			n.ecosystems = append(n.ecosystems, e)
 		}
-	case redoubt.SBOMTransitivity:
-		n.transitivity, _ = redoubt.ParseTransitivity(value)
-	case redoubt.SBOMLockfile:
+	case model.SBOMTransitivity:
+		n.transitivity, _ = model.ParseTransitivity(value)
+	case model.SBOMLockfile:
 		file, line := cutLine(value)
 		if path, err := b.checkout.path(file); err == nil {
 			n.places = append(n.places, notedPlace{path, line})
@@ -80,7 +80,7 @@ func (b *bom) noteSourceInfo(p *part, info string) {
 	for member := range strings.SplitSeq(info, "; ") {
 		name, values, _ := strings.Cut(member, ": ")
 		for value := range strings.SplitSeq(values, ", ") {
-			b.note(p, redoubt.SBOMNote+name, outOfSourceInfo.Replace(value))
+			b.note(p, model.SBOMNote+name, outOfSourceInfo.Replace(value))
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (p *part) isNoted() bool {
 type partPlace struct {
 	lockfile     string
 	line         int
-	transitivity redoubt.Transitivity
+	transitivity model.Transitivity
 }
 
 // settlePlaces tells the places of a part: those that a document of Redoubt's notes,
@@ -120,7 +120,7 @@ func (p *part) holds(lockfile string) bool {
 
 // notedPackage is the package as Redoubt had it, where the notes and the package URL
 // agree on it: URLs lose case, and ecosystems that their specification does not know.
-func (p *part) notedPackage() (d redoubt.Dependency, ok bool) {
+func (p *part) notedPackage() (d model.Dependency, ok bool) {
 	address := purl.Bare(purl.Canonical(p.purl))
 	for _, ecosystem := range p.noted.ecosystems {
 		name := read.Text(p.name).Name()
@@ -134,7 +134,7 @@ func (p *part) notedPackage() (d redoubt.Dependency, ok bool) {
 		version := read.Text(p.version).Name()
 		for _, made := range []string{purl.Make(ecosystem, name, version), purl.Canonical(purl.Of(ecosystem, name, version))} {
 			if made != "" && made == address {
-				return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version}, true
+				return model.Dependency{Ecosystem: ecosystem, Name: name, Version: version}, true
 			}
 		}
 	}

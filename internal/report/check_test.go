@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // readText reads a text as a file of that name.
-func readText(t testing.TB, name, text string) []*redoubt.Report {
+func readText(t testing.TB, name, text string) []*model.Report {
 	t.Helper()
 	reports, err := Read(bytes.NewReader([]byte(text)), Options{Name: name, Key: testKey})
 	if err != nil {
@@ -22,7 +22,7 @@ func readText(t testing.TB, name, text string) []*redoubt.Report {
 }
 
 // readOne reads a text that holds one report.
-func readOne(t testing.TB, name, text string) *redoubt.Report {
+func readOne(t testing.TB, name, text string) *model.Report {
 	t.Helper()
 	reports := readText(t, name, text)
 	if len(reports) != 1 {

@@ -12,7 +12,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -36,7 +36,7 @@ func newCycloneDX(o Options) *cycloneDX {
 
 // readCycloneDXJSON streams the components, so that one that cannot be read is
 // refused alone.
-func readCycloneDXJSON(in *input, o Options) ([]*redoubt.Report, error) {
+func readCycloneDXJSON(in *input, o Options) ([]*model.Report, error) {
 	c := newCycloneDX(o)
 	w := in.walker()
 	version := read.Text("")
@@ -92,7 +92,7 @@ func each[T any](w *walker, b *bom, take func(item string, v *T)) func(item stri
 	}
 }
 
-func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
+func readCycloneDXXML(in *input, o Options) ([]*model.Report, error) {
 	data, err := in.all()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func list[T any](p *[]T) []T {
 }
 
 // report makes the report when all is read.
-func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
+func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 	if !slices.Contains(cycloneDXVersions, version) {
 		return nil, fmt.Errorf("CycloneDX %q is not understood; write one of %s",
 			read.Text(version).Name(), strings.Join(cycloneDXVersions, ", "))
@@ -153,12 +153,12 @@ func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	if c.standsAlone() {
-		return []*redoubt.Report{c.document()}, nil
+		return []*model.Report{c.document()}, nil
 	}
 	c.offer()
 	if c.isOurs() { // it is inventory: findings come from scanners and advisories, decisions from VEX documents
 		c.rep.SkippedVulnerabilities = len(c.vulnerabilities)
-		return []*redoubt.Report{c.rep}, nil
+		return []*model.Report{c.rep}, nil
 	}
 	for i := range c.vulnerabilities {
 		c.results(c.items[i], &c.vulnerabilities[i])
@@ -166,7 +166,7 @@ func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 	if err := c.analyses(); err != nil {
 		return nil, fmt.Errorf("vulnerabilities: %w", err)
 	}
-	return []*redoubt.Report{c.rep}, nil
+	return []*model.Report{c.rep}, nil
 }
 
 func (c *cycloneDX) metadata(m *cdx.Metadata) {

@@ -10,7 +10,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -83,8 +83,8 @@ func (c *cycloneDX) standsAlone() bool {
 
 // document makes the report of a BOM that stands alone. What its references
 // mean is known when all files of the upload are read.
-func (c *cycloneDX) document() *redoubt.Report {
-	rep := vexReport(c.vex.options, redoubt.VEXDocument{
+func (c *cycloneDX) document() *model.Report {
+	rep := vexReport(c.vex.options, model.VEXDocument{
 		Name: c.vex.serial.Name(), Format: "CycloneDX", Author: c.vex.author, Version: int64(c.vex.version), IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond),
 	}, c.rep.Refusals)
 	secrets := c.vex.options.secrets
@@ -110,7 +110,7 @@ func (c *cycloneDX) offer() {
 func (c *cycloneDX) analyses() error {
 	statements, err := c.statements()
 	if len(statements) > 0 {
-		c.rep.VEX = []redoubt.VEXDocument{{
+		c.rep.VEX = []model.VEXDocument{{
 			Format: "CycloneDX", Author: c.vex.author, File: c.file, IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond), Statements: statements,
 		}}
 	}
@@ -119,7 +119,7 @@ func (c *cycloneDX) analyses() error {
 
 // statements reads the analyses of the vulnerabilities. The error is for a
 // document that says too much.
-func (c *cycloneDX) statements() ([]redoubt.VEXStatement, error) {
+func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 	open := c.open()
 	var said statements
 	for i := range c.vulnerabilities {
@@ -131,7 +131,7 @@ func (c *cycloneDX) statements() ([]redoubt.VEXStatement, error) {
 		for _, r := range list(v.References) {
 			ids = append(ids, r.ID)
 		}
-		s := redoubt.VEXStatement{Names: vexNames(ids...), At: vexTime(v.Analysis.LastUpdated, v.Analysis.FirstIssued)}
+		s := model.VEXStatement{Names: vexNames(ids...), At: vexTime(v.Analysis.LastUpdated, v.Analysis.FirstIssued)}
 		if misfit := c.analysis(&s, v); misfit != "" {
 			c.refuse(item, "%s", misfit)
 			continue
@@ -140,7 +140,7 @@ func (c *cycloneDX) statements() ([]redoubt.VEXStatement, error) {
 		for j, a := range list(v.Affects) {
 			place := fmt.Sprintf("%s.affects[%d]", item, j)
 			one, misfit := c.affected(s, a)
-			hides := one.Triage().State == redoubt.TriageIgnored
+			hides := one.Triage().State == model.TriageIgnored
 			if misfit == "" && hides && open[[2]string{strings.ToUpper(v.ID), a.Ref}] {
 				misfit = "the same vulnerability of the same component stands in the document without an analysis too, so it does not count"
 			}
@@ -177,16 +177,16 @@ func (c *cycloneDX) open() map[[2]string]bool {
 }
 
 // cycloneDXStates are the statuses of the states that an analysis has.
-var cycloneDXStates = map[cdx.ImpactAnalysisState]redoubt.VEXStatus{
-	cdx.IASResolved: redoubt.VEXFixed, cdx.IASResolvedWithPedigree: redoubt.VEXFixed, cdx.IASExploitable: redoubt.VEXAffected,
-	cdx.IASInTriage: redoubt.VEXUnderInvestigation, cdx.IASFalsePositive: redoubt.VEXFalsePositive, cdx.IASNotAffected: redoubt.VEXNotAffected,
+var cycloneDXStates = map[cdx.ImpactAnalysisState]model.VEXStatus{
+	cdx.IASResolved: model.VEXFixed, cdx.IASResolvedWithPedigree: model.VEXFixed, cdx.IASExploitable: model.VEXAffected,
+	cdx.IASInTriage: model.VEXUnderInvestigation, cdx.IASFalsePositive: model.VEXFalsePositive, cdx.IASNotAffected: model.VEXNotAffected,
 }
 
 // analysis reads what is said of a vulnerability, or tells why it cannot.
-func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (misfit string) {
+func (c *cycloneDX) analysis(s *model.VEXStatement, v *cdx.Vulnerability) (misfit string) {
 	a := v.Analysis
 	s.Status, s.Detail = cycloneDXStates[a.State], strings.TrimSpace(read.Text(a.Detail).Block())
-	if _, word, ok := redoubt.VEXJustification(string(a.Justification)); ok && word == string(a.Justification) && s.Status == redoubt.VEXNotAffected {
+	if _, word, ok := model.VEXJustification(string(a.Justification)); ok && word == string(a.Justification) && s.Status == model.VEXNotAffected {
 		s.Justification = word
 	}
 	switch {
@@ -201,7 +201,7 @@ func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (mis
 }
 
 // affected adds what is affected to a statement, or tells why it cannot.
-func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.VEXStatement, misfit string) {
+func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXStatement, misfit string) {
 	ref, byRef, pkg, found := c.resolve(a.Ref)
 	switch p := byRef[ref]; {
 	case found:
@@ -222,12 +222,12 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 	}
 	switch exact := exact.Names(); {
 	case found && pkg.Version != "":
-		s.Packages = []redoubt.VEXPackage{pkg}
+		s.Packages = []model.VEXPackage{pkg}
 	case found && len(versions) == 0:
-		s.Packages = []redoubt.VEXPackage{pkg}
+		s.Packages = []model.VEXPackage{pkg}
 	case found && len(exact) == len(versions):
 		for _, v := range exact {
-			s.Packages = append(s.Packages, redoubt.VEXPackage{Key: pkg.Key, Version: purl.Version(pkg.Key, v)})
+			s.Packages = append(s.Packages, model.VEXPackage{Key: pkg.Key, Version: purl.Version(pkg.Key, v)})
 		}
 	case found:
 		return s, "it tells versions as a range, which is not understood; list them"
@@ -239,7 +239,7 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 
 // resolve follows a reference: within the document, as a BOM-Link to another of
 // the upload, or as the package URL that many tools use.
-func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pkg redoubt.VEXPackage, isPURL bool) {
+func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pkg model.VEXPackage, isPURL bool) {
 	byRef = c.byRef
 	if rest, ok := strings.CutPrefix(ref, "urn:cdx:"); ok {
 		link, target, _ := strings.Cut(rest, "#")

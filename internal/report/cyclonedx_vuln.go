@@ -9,7 +9,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -23,7 +23,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	}
 	rule := vulnerabilityRule(v)
 	message := cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name)
-	v.Recommendation = redoubt.CutBytes(v.Recommendation, read.MaxPath)
+	v.Recommendation = model.CutBytes(v.Recommendation, read.MaxPath)
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
@@ -40,7 +40,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 		}
 		versions := list(a.Range)
 		for _, at := range p.places {
-			res := redoubt.Result{
+			res := model.Result{
 				Item: place, Rule: rule, Path: at.lockfile, Message: message,
 				Severity: rule.Severity, Confidence: rule.Confidence,
 				Dependency: vulnerableOf(v, p, at, versions[:min(len(versions), read.MaxList)]),
@@ -59,13 +59,13 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	}
 }
 
-func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
-	r := &redoubt.Rule{
-		Name: read.Text(v.ID).Name(), IssueType: redoubt.SCA, Category: "security",
-		Severity: severityOfRatings(list(v.Ratings)), Confidence: redoubt.ConfidenceMedium,
+func vulnerabilityRule(v *cdx.Vulnerability) *model.Rule {
+	r := &model.Rule{
+		Name: read.Text(v.ID).Name(), IssueType: model.SCA, Category: "security",
+		Severity: severityOfRatings(list(v.Ratings)), Confidence: model.ConfidenceMedium,
 	}
 	if r.Severity == 0 {
-		r.Severity, r.Unrated = redoubt.SeverityMedium, true
+		r.Severity, r.Unrated = model.SeverityMedium, true
 	}
 	for _, id := range list(v.CWEs) {
 		r.CWE = append(r.CWE, fmt.Sprintf("CWE-%d", id))
@@ -82,12 +82,12 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 }
 
 // vulnerableOf is the component that is affected.
-func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
+func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.AffectedVersions) *model.Vulnerable {
 	d := p.dependency(at)
-	out := &redoubt.Vulnerable{
+	out := &model.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
-		Transitivity: cmp.Or(at.transitivity, redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
-		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown, Unrated: severityOfRatings(list(v.Ratings)) == 0,
+		Transitivity: cmp.Or(at.transitivity, model.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
+		Vulnerability: shownID(v), Reachability: model.ReachabilityUnknown, Unrated: severityOfRatings(list(v.Ratings)) == 0,
 	}
 	var fixed read.Texts
 	for _, version := range versions {
@@ -101,7 +101,7 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 		}
 	}
 	for _, version := range fixed.Names() {
-		out.Fixes = append(out.Fixes, redoubt.Fix{Package: out.Package, Version: version})
+		out.Fixes = append(out.Fixes, model.Fix{Package: out.Package, Version: version})
 	}
 	return out
 }
@@ -123,7 +123,7 @@ func shownID(v *cdx.Vulnerability) string {
 
 // severityOfRatings follows semantics §14: the score of CVSS 4, else of 3,
 // else the word of any rating, else 0.
-func severityOfRatings(ratings []cdx.VulnerabilityRating) redoubt.Severity {
+func severityOfRatings(ratings []cdx.VulnerabilityRating) model.Severity {
 	for _, method := range []cdx.ScoringMethod{cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3} {
 		for _, r := range ratings {
 			if r.Method == method && r.Score != nil {

@@ -1,5 +1,5 @@
 // Package report reads what scanners and package managers wrote: bytes in,
-// redoubt.Report out.
+// model.Report out.
 //
 // It knows formats and nothing else: no store, no HTTP, no clock, no idea what
 // is new or fixed. A file per format holds its reader; those of lockfiles are a
@@ -11,5 +11,5 @@
 //
 // A file that is not whole is an error and gives no report at all, for half a
 // report would close findings that the other half holds. One bad item of a
-// whole file is a redoubt.Refusal, and the others survive it.
+// whole file is a model.Refusal, and the others survive it.
 package report

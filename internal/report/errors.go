@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -49,7 +49,7 @@ func (e *FileError) Reason() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: redoubt.ErrTooLarge for a file over a limit.
+// Unwrap returns the cause: model.ErrTooLarge for a file over a limit.
 func (e *FileError) Unwrap() error { return e.Err }
 
 var errUTF16 = errors.New("the file is UTF-16, not UTF-8")
@@ -64,7 +64,7 @@ func fileError(o Options, offset int64, err error) error {
 		out.Err = read.ErrTruncated
 	}
 	out.Advice = advice(out.Err)
-	if errors.Is(out.Err, redoubt.ErrTooLarge) {
+	if errors.Is(out.Err, model.ErrTooLarge) {
 		out.Advice = adviceOnSize(o.Format)
 	}
 	return out

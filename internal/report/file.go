@@ -3,22 +3,22 @@ package report
 import (
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // file is what one file of an upload holds.
 type file struct {
 	name    string // as Options.Name; may be empty
-	reports []*redoubt.Report
+	reports []*model.Report
 }
 
 // join makes one upload of several files: a report for each source in them,
 // whatever files it came in, since a request is one scan by each source
 // (semantics §9). What was refused is told with the name of its file where
 // there is more than one.
-func join(files []file) []*redoubt.Report {
-	var all []*redoubt.Report
+func join(files []file) []*model.Report {
+	var all []*model.Report
 	for _, f := range files {
 		for _, r := range f.reports {
 			for i := range r.Refused {
@@ -35,12 +35,12 @@ func join(files []file) []*redoubt.Report {
 // stream is what reports have in common that are of one source.
 type stream struct{ tool, category, image string }
 
-func streamOf(r *redoubt.Report) stream { return stream{r.Tool, r.Category, r.Image} }
+func streamOf(r *model.Report) stream { return stream{r.Tool, r.Category, r.Image} }
 
 // mergeSources makes one report of those that share tool, category and image: two
 // full reports of one source would close each other's findings.
-func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
-	first := make(map[stream]*redoubt.Report, len(reports))
+func mergeSources(reports []*model.Report) []*model.Report {
+	first := make(map[stream]*model.Report, len(reports))
 	merged := reports[:0]
 	for _, r := range reports {
 		key := streamOf(r)
@@ -56,7 +56,7 @@ func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
 
 // merge adds b to a. What only one of them tells to have been looked at, the
 // two together do not tell.
-func merge(a, b *redoubt.Report) {
+func merge(a, b *model.Report) {
 	if !b.StartedAt.IsZero() && (a.StartedAt.IsZero() || b.StartedAt.Before(a.StartedAt)) {
 		a.StartedAt = b.StartedAt
 	}
@@ -82,9 +82,9 @@ func merge(a, b *redoubt.Report) {
 }
 
 // mergeVEX adds documents: what SBOMs of one source say is one.
-func mergeVEX(a, b []redoubt.VEXDocument) []redoubt.VEXDocument {
+func mergeVEX(a, b []model.VEXDocument) []model.VEXDocument {
 	for _, d := range b {
-		i := slices.IndexFunc(a, func(have redoubt.VEXDocument) bool { return have.Name == "" })
+		i := slices.IndexFunc(a, func(have model.VEXDocument) bool { return have.Name == "" })
 		if d.Name != "" || i < 0 {
 			a = append(a, d)
 			continue

@@ -5,22 +5,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestJoinMakesOneReportOfEachSource(t *testing.T) {
-	lock := func(path string) *redoubt.Report {
-		return &redoubt.Report{Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: path}}, Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "line 3", Reason: "no version"}}}}
+	lock := func(path string) *model.Report {
+		return &model.Report{Tool: "lockfile", Inventories: []model.Inventory{{Lockfile: path}}, Refusals: model.Refusals{Refused: []model.Refusal{{Item: "line 3", Reason: "no version"}}}}
 	}
 	got := join([]file{
-		{name: "a/go.mod", reports: []*redoubt.Report{lock("a/go.mod")}},
-		{name: "s.json", reports: []*redoubt.Report{{Tool: "semgrep"}}},
-		{name: "b/go.mod", reports: []*redoubt.Report{lock("b/go.mod")}},
+		{name: "a/go.mod", reports: []*model.Report{lock("a/go.mod")}},
+		{name: "s.json", reports: []*model.Report{{Tool: "semgrep"}}},
+		{name: "b/go.mod", reports: []*model.Report{lock("b/go.mod")}},
 	})
-	want := []*redoubt.Report{
+	want := []*model.Report{
 		{
-			Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: "a/go.mod"}, {Lockfile: "b/go.mod"}},
-			Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "a/go.mod: line 3", Reason: "no version"}, {Item: "b/go.mod: line 3", Reason: "no version"}}},
+			Tool: "lockfile", Inventories: []model.Inventory{{Lockfile: "a/go.mod"}, {Lockfile: "b/go.mod"}},
+			Refusals: model.Refusals{Refused: []model.Refusal{{Item: "a/go.mod: line 3", Reason: "no version"}, {Item: "b/go.mod: line 3", Reason: "no version"}}},
 		},
 		{Tool: "semgrep"},
 	}
@@ -30,7 +30,7 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 }
 
 func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
-	got := join([]file{{name: "x", reports: []*redoubt.Report{{Tool: "t", Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "results[0]"}}}}}}})
+	got := join([]file{{name: "x", reports: []*model.Report{{Tool: "t", Refusals: model.Refusals{Refused: []model.Refusal{{Item: "results[0]"}}}}}}})
 	if item := got[0].Refused[0].Item; item != "results[0]" {
 		t.Errorf("the only file's item is told as %q", item)
 	}
@@ -38,16 +38,16 @@ func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
 
 // TestJoinKeepsWhatOnePartCouldNotParse: neither part looked at it all.
 func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
-	part := func(path string, spans ...redoubt.Span) redoubt.PartialFile {
-		return redoubt.PartialFile{Path: path, Spans: spans}
+	part := func(path string, spans ...model.Span) model.PartialFile {
+		return model.PartialFile{Path: path, Spans: spans}
 	}
-	first, second := redoubt.Span{First: 1, Last: 2}, redoubt.Span{First: 6, Last: 6}
-	a := &redoubt.Report{Tool: "semgrep", Searched: []string{"a", "b", "c", "d"}, Partial: []redoubt.PartialFile{part("a", second), part("b", first), part("c", first)}}
-	b := &redoubt.Report{Tool: "semgrep", Searched: []string{"a", "c", "d"}, Skipped: []string{"b"}, Partial: []redoubt.PartialFile{part("a", first, second), part("d", second)}}
-	got := join([]file{{reports: []*redoubt.Report{a}}, {reports: []*redoubt.Report{b}}})[0]
-	want := &redoubt.Report{
+	first, second := model.Span{First: 1, Last: 2}, model.Span{First: 6, Last: 6}
+	a := &model.Report{Tool: "semgrep", Searched: []string{"a", "b", "c", "d"}, Partial: []model.PartialFile{part("a", second), part("b", first), part("c", first)}}
+	b := &model.Report{Tool: "semgrep", Searched: []string{"a", "c", "d"}, Skipped: []string{"b"}, Partial: []model.PartialFile{part("a", first, second), part("d", second)}}
+	got := join([]file{{reports: []*model.Report{a}}, {reports: []*model.Report{b}}})[0]
+	want := &model.Report{
 		Tool: "semgrep", Searched: []string{"a", "c", "d"}, Skipped: []string{"b"},
-		Partial: []redoubt.PartialFile{part("a", first, second), part("c", first), part("d", second)},
+		Partial: []model.PartialFile{part("a", first, second), part("c", first), part("d", second)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("joined (-want +got):\n%s", diff)
@@ -56,14 +56,14 @@ func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
 
 // TestTooManySpansSkipTheirFile, in one file or in all.
 func TestTooManySpansSkipTheirFile(t *testing.T) {
-	file := func(path string, spans int) redoubt.PartialFile {
-		f := redoubt.PartialFile{Path: path}
+	file := func(path string, spans int) model.PartialFile {
+		f := model.PartialFile{Path: path}
 		for i := range spans {
-			f.Spans = append(f.Spans, redoubt.Span{First: i, Last: i + 1})
+			f.Spans = append(f.Spans, model.Span{First: i, Last: i + 1})
 		}
 		return f
 	}
-	rep := &redoubt.Report{Partial: []redoubt.PartialFile{file("much", maxFileSpans), file("more", maxFileSpans+1)}}
+	rep := &model.Report{Partial: []model.PartialFile{file("much", maxFileSpans), file("more", maxFileSpans+1)}}
 	for i := range maxSpans / maxFileSpans {
 		rep.Partial = append(rep.Partial, file(string(rune('a'+i)), maxFileSpans))
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -83,7 +83,7 @@ type gitLabVulnerability struct {
 	} `json:"details"`
 }
 
-func readGitLab(in *input, o Options) ([]*redoubt.Report, error) {
+func readGitLab(in *input, o Options) ([]*model.Report, error) {
 	g := &gitLab{native: newNative(in, o, "gitlab"), managers: map[string]read.Text{}}
 	if err := g.object("", g.member); err != nil {
 		return nil, err
@@ -135,14 +135,14 @@ func (g *gitLab) describe() {
 	g.rep.RulesRun = read.Distinct(g.rep.RulesRun)
 }
 
-func (g *gitLab) product() redoubt.IssueType {
+func (g *gitLab) product() model.IssueType {
 	switch g.scan.Type {
 	case "secret_detection":
-		return redoubt.Secrets
+		return model.Secrets
 	case "dependency_scanning", "container_scanning", "cluster_image_scanning":
-		return redoubt.SCA
+		return model.SCA
 	}
-	return redoubt.SAST
+	return model.SAST
 }
 
 // rule is the name of a rule as its scanner spells it: the values of CWEs and
@@ -159,16 +159,16 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 		g.refuse(v.item, "it has no identifiers, the first of which names the rule")
 		return
 	}
-	rule := redoubt.Rule{
+	rule := model.Rule{
 		Name: v.Identifiers[0].rule(), URL: v.Identifiers[0].URL.Link(), CWE: v.cwe(), Severity: severityOf(string(v.Severity)),
 		Confidence: confidenceOf(string(cmp.Or(v.Details.Confidence.Value, v.Confidence))), References: v.links(),
 	}
-	location := redoubt.Location{Line: int(v.Location.StartLine), EndLine: int(v.Location.EndLine)}
+	location := model.Location{Line: int(v.Location.StartLine), EndLine: int(v.Location.EndLine)}
 	words := ruleTraits{name: rule.Name}
 	switch {
 	case v.Location.Dependency != nil:
 		g.dependency(v, rule)
-	case g.product() == redoubt.Secrets || v.Category == "secret_detection":
+	case g.product() == model.Secrets || v.Category == "secret_detection":
 		rule.Message = cmp.Or(v.Description, v.Message, v.Name).Block()
 		g.leaked(leak{
 			item: v.item, rule: rule, path: string(v.Location.File), location: location, raw: string(v.Raw), commit: v.Location.Commit.SHA,
@@ -181,21 +181,21 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 	}
 }
 
-func (g *gitLab) code(v *gitLabVulnerability, rule redoubt.Rule, location redoubt.Location) {
-	rule.IssueType = redoubt.SAST
-	res := redoubt.Result{
+func (g *gitLab) code(v *gitLabVulnerability, rule model.Rule, location model.Location) {
+	rule.IssueType = model.SAST
+	res := model.Result{
 		Item: v.item, Location: location, Message: cmp.Or(v.Message, v.Description, v.Name).Block(),
 		Severity: rule.Severity, Confidence: rule.Confidence,
 	}
 	res.Code, res.CodeHash = codeOf(v.Raw)
 	if v.Details.Exposure.Value != "" { // semgrep's, which does not name the package
-		reachability, ok := redoubt.ParseReachability(string(v.Details.Exposure.Value))
+		reachability, ok := model.ParseReachability(string(v.Details.Exposure.Value))
 		if !ok {
-			reachability = redoubt.ReachabilityUnknown
+			reachability = model.ReachabilityUnknown
 		}
-		rule.IssueType = redoubt.SCA
-		res.Dependency = &redoubt.Vulnerable{
-			Line: location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
+		rule.IssueType = model.SCA
+		res.Dependency = &model.Vulnerable{
+			Line: location.Line, Transitivity: model.TransitivityUnknown, Reachability: reachability,
 			InCode: !lockfile.Is(string(v.Location.File)),
 		}
 	} else if g.rep.Tool == semgrepTool && g.scan.Scanner.Vendor.Name == "Semgrep" && uuid.MatchString(string(v.ID)) {
@@ -213,7 +213,7 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 // upgrade is how solutions name versions: "Upgrade to versions 4.2.1, 5.0.2 or above."
 var upgrade = regexp.MustCompile(`(?i)\bupgrade (?:\S+ )?to (?:versions? )?v?(\d[^\s;]*(?:,? (?:or )?v?\d[^\s;]*)*)`)
 
-func (g *gitLab) dependency(v *gitLabVulnerability, rule redoubt.Rule) {
+func (g *gitLab) dependency(v *gitLabVulnerability, rule model.Rule) {
 	d := v.Location.Dependency
 	var aliases read.Texts
 	for _, kind := range []read.Text{"cve", "ghsa", "osvdb", "usn", "rhsa"} {

@@ -3,7 +3,7 @@ package report
 import (
 	"cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -24,19 +24,19 @@ type gitleaksFinding struct {
 }
 
 // readGitleaks reads gitleaks' JSON, a list of findings.
-func readGitleaks(in *input, o Options) ([]*redoubt.Report, error) {
+func readGitleaks(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "gitleaks")
 	if err := n.array("findings", items(n, n.gitleaks)); err != nil {
 		return nil, err
 	}
-	return n.finish(redoubt.Secrets)
+	return n.finish(model.Secrets)
 }
 
 func (n *native) gitleaks(item string, f *gitleaksFinding) {
 	n.leaked(leak{
 		item: item, path: string(cmp.Or(f.Symlink, f.File)), raw: string(cmp.Or(f.Secret, f.Match)), commit: f.Commit,
-		rule: redoubt.Rule{Name: f.Rule.Name(), Message: f.Description.Block()},
-		location: redoubt.Location{
+		rule: model.Rule{Name: f.Rule.Name(), Message: f.Description.Block()},
+		location: model.Location{
 			Line: int(f.StartLine), Column: int(f.StartColumn), EndLine: int(f.EndLine), EndColumn: int(f.EndColumn),
 		},
 	})

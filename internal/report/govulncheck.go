@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -72,7 +72,7 @@ type govulncheck struct {
 }
 
 // readGovulncheck reads a stream of messages. Nothing tells its end.
-func readGovulncheck(in *input, o Options) ([]*redoubt.Report, error) {
+func readGovulncheck(in *input, o Options) ([]*model.Report, error) {
 	g := &govulncheck{
 		native: newNative(in, o, "govulncheck"), advisories: map[read.Text]*govulncheckOSV{}, deepest: map[[2]read.Text]*govulncheckFinding{},
 	}
@@ -85,7 +85,7 @@ func readGovulncheck(in *input, o Options) ([]*redoubt.Report, error) {
 	for _, key := range g.order {
 		g.result(g.deepest[key])
 	}
-	return g.reports(redoubt.SCA), nil
+	return g.reports(model.SCA), nil
 }
 
 func (g *govulncheck) message(item string, m *govulncheckMessage) {
@@ -114,13 +114,13 @@ func (g *govulncheck) message(item string, m *govulncheckMessage) {
 func (g *govulncheck) result(f *govulncheckFinding) {
 	a := affected{
 		item: f.item, kind: "gomod", name: f.Trace[0].Module, version: f.Trace[0].Version, location: "go.mod",
-		fixes: read.Texts{string(f.Fixed)}, rule: redoubt.Rule{Name: f.OSV.Name()}, flow: g.flow(f.Trace),
+		fixes: read.Texts{string(f.Fixed)}, rule: model.Rule{Name: f.OSV.Name()}, flow: g.flow(f.Trace),
 	}
 	switch {
 	case f.called():
-		a.reachability = redoubt.Reachable
+		a.reachability = model.Reachable
 	case g.level == "symbol": // calls were looked for
-		a.reachability = redoubt.Unreachable
+		a.reachability = model.Unreachable
 	}
 	if advisory := g.advisories[f.OSV]; advisory != nil {
 		a.aliases, a.message = advisory.Aliases, cmp.Or(advisory.Details, advisory.Summary).Block()
@@ -135,8 +135,8 @@ func (g *govulncheck) result(f *govulncheckFinding) {
 }
 
 // flow leads from the project's own code to the vulnerable function.
-func (g *govulncheck) flow(trace []govulncheckFrame) []redoubt.FlowStep {
-	var steps []redoubt.FlowStep
+func (g *govulncheck) flow(trace []govulncheckFrame) []model.FlowStep {
+	var steps []model.FlowStep
 	for i := len(trace) - 1; i >= 0 && len(steps) < read.MaxList; i-- {
 		frame := trace[i]
 		path, err := g.checkout.path(string(frame.Position.File))
@@ -144,7 +144,7 @@ func (g *govulncheck) flow(trace []govulncheckFrame) []redoubt.FlowStep {
 			continue
 		}
 		name := strings.TrimPrefix(string(frame.Receiver)+"."+string(frame.Function), ".")
-		steps = append(steps, redoubt.FlowStep{
+		steps = append(steps, model.FlowStep{
 			Path: path, Line: int(frame.Position.Line), Column: int(frame.Position.Column), Content: read.Text(name).Block(),
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -40,7 +40,7 @@ type grypeMatch struct {
 }
 
 // readGrype reads Grype's own JSON. What it was told to ignore is muted.
-func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
+func readGrype(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "grype")
 	var descriptor struct {
 		Version   read.Text `json:"version"`
@@ -73,7 +73,7 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 	}
 	n.rep.ToolVersion, n.rep.StartedAt = descriptor.Version.Name(), descriptor.Timestamp.time()
 	scopeToImage(n.rep, image, n.file)
-	return n.finish(redoubt.SCA)
+	return n.finish(model.SCA)
 }
 
 // grypeSource reads what was scanned, and returns the name of an image.
@@ -97,7 +97,7 @@ func (n *native) grype(item string, m *grypeMatch) {
 	a := affected{
 		item: item, purl: m.Artifact.PURL, kind: m.Artifact.Type, name: m.Artifact.Name, version: m.Artifact.Version,
 		fixes: v.Fix.Versions, message: v.Description.Block(),
-		rule: redoubt.Rule{
+		rule: model.Rule{
 			Name: v.ID.Name(), Severity: severityOf(string(v.Severity)), URL: v.DataSource.Link(), References: v.URLs.Names(),
 		},
 	}

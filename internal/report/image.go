@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -46,7 +46,7 @@ func inImage(image, file string) string { return image + ":/" + strings.TrimLeft
 
 // scopeToImage makes the image the place of all results of a report: what lies in the report
 // itself lies in the image, and files become files of the image.
-func scopeToImage(rep *redoubt.Report, image, reportFile string) {
+func scopeToImage(rep *model.Report, image, reportFile string) {
 	if image == "" {
 		return
 	}

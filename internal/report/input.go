@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -96,12 +96,12 @@ func weightOfMarks(data []byte) int {
 
 // tooLarge is the error for what is over a limit of so many bytes.
 func tooLarge(what string, limit int64) error {
-	return fmt.Errorf("%s is %w (limit %d bytes)", what, redoubt.ErrTooLarge, limit)
+	return fmt.Errorf("%s is %w (limit %d bytes)", what, model.ErrTooLarge, limit)
 }
 
 // tooMany is the error for a list that is over its limit.
 func tooMany(what string, limit int) error {
-	return fmt.Errorf("%s: the list is %w (limit %d)", what, redoubt.ErrTooLarge, limit)
+	return fmt.Errorf("%s: the list is %w (limit %d)", what, model.ErrTooLarge, limit)
 }
 
 // meter stops a reader that gives more than it may: over the whole file, and

@@ -3,13 +3,13 @@ package report
 import (
 	"errors"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // readLockfile makes an inventory of one lockfile.
-func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
+func readLockfile(in *input, o Options) ([]*model.Report, error) {
 	data, err := in.all()
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	limit := in.room.items(size, o.Limits.Items)
 	rep, err := o.secrets.locks.Read(lockfile.File{Name: o.Name, Path: fileInRepository(o), Data: data, Limit: limit})
 	switch {
-	case err != nil && errors.Is(err, redoubt.ErrTooLarge) && limit < o.Limits.Items:
+	case err != nil && errors.Is(err, model.ErrTooLarge) && limit < o.Limits.Items:
 		return nil, in.room.tooLarge()
 	case err != nil:
 		return nil, err
@@ -35,5 +35,5 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 		}
 	}
 	rep.Category = read.Text(o.Category).Name()
-	return []*redoubt.Report{rep}, nil
+	return []*model.Report{rep}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -14,23 +14,23 @@ import (
 // of its own.
 type native struct {
 	*walker
-	rep      *redoubt.Report
+	rep      *model.Report
 	secrets  *redactor
 	checkout checkout
 	file     string // the report itself, for packages that tell no lockfile
 	image    string // container image that the paths are in, as the report names it
-	rules    map[nativeRule]*redoubt.Rule
+	rules    map[nativeRule]*model.Rule
 }
 
 type nativeRule struct {
 	name      string
-	issueType redoubt.IssueType
+	issueType model.IssueType
 }
 
 func newNative(in *input, o Options, tool string) *native {
 	n := &native{
-		walker: in.walker(), secrets: o.secrets, file: fileInRepository(o), rules: map[nativeRule]*redoubt.Rule{},
-		rep: &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name()},
+		walker: in.walker(), secrets: o.secrets, file: fileInRepository(o), rules: map[nativeRule]*model.Rule{},
+		rep: &model.Report{Tool: tool, Category: read.Text(o.Category).Name()},
 	}
 	n.checkout.addRoot(o.Root)
 	return n
@@ -38,25 +38,25 @@ func newNative(in *input, o Options, tool string) *native {
 
 // finish ends a document: nothing follows it, and without any result the
 // report is about the products that the tool has.
-func (n *native) finish(otherwise redoubt.IssueType) ([]*redoubt.Report, error) {
+func (n *native) finish(otherwise model.IssueType) ([]*model.Report, error) {
 	if err := n.end(); err != nil {
 		return nil, err
 	}
 	return n.reports(otherwise), nil
 }
 
-func (n *native) reports(otherwise redoubt.IssueType) []*redoubt.Report {
+func (n *native) reports(otherwise model.IssueType) []*model.Report {
 	for i := range n.rep.Results {
 		n.rep.Products = n.rep.Products.With(n.rep.Results[i].Rule.IssueType)
 	}
 	if n.rep.Products == 0 {
 		n.rep.Products = n.rep.Products.With(otherwise)
 	}
-	return []*redoubt.Report{n.rep}
+	return []*model.Report{n.rep}
 }
 
 func (n *native) refuse(item, format string, args ...any) {
-	n.rep.Refuse(redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName)})
+	n.rep.Refuse(model.Refusal{Item: read.OneLine(item, read.MaxName), Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // items returns an element function that decodes and passes on, or refuses.
@@ -77,13 +77,13 @@ func items[T any](n *native, take func(item string, v *T)) func(item string) err
 }
 
 // rule is the report's rule of that name; the first description counts.
-func (n *native) rule(r redoubt.Rule) *redoubt.Rule {
+func (n *native) rule(r model.Rule) *model.Rule {
 	key := nativeRule{r.Name, r.IssueType}
 	if known := n.rules[key]; known != nil {
 		return known
 	}
-	r.Severity = cmp.Or(r.Severity, redoubt.SeverityMedium)
-	r.Confidence = cmp.Or(r.Confidence, redoubt.ConfidenceMedium)
+	r.Severity = cmp.Or(r.Severity, model.SeverityMedium)
+	r.Confidence = cmp.Or(r.Confidence, model.ConfidenceMedium)
 	r.Category = cmp.Or(r.Category, "security")
 	n.in.build(ruleSize)
 	n.rules[key] = &r
@@ -93,7 +93,7 @@ func (n *native) rule(r redoubt.Rule) *redoubt.Rule {
 
 // take adds a result, or refuses it where its rule or its path makes no sense.
 // Severity and confidence that are not told are the rule's.
-func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redoubt.Result {
+func (n *native) take(res model.Result, rule model.Rule, path string) *model.Result {
 	if rule.Name == "" {
 		n.refuse(res.Item, "it names no rule")
 		return nil
@@ -124,29 +124,29 @@ func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redou
 // leak is a secret as a native report tells it.
 type leak struct {
 	item     string
-	rule     redoubt.Rule
+	rule     model.Rule
 	path     string
-	location redoubt.Location
+	location model.Location
 	raw      string   // the secret itself, which identifies the finding
 	others   []string // other spellings and surroundings that hold it
 	commit   read.Text
-	state    redoubt.ValidationState
-	severity redoubt.Severity
+	state    model.ValidationState
+	severity model.Severity
 }
 
 // leaked takes a secret, of which only a keyed hash stays (semantics §16). The
 // secret is remembered even where the finding is refused.
 func (n *native) leaked(l leak) {
-	match := &redoubt.SecretMatch{
-		Hash: n.secrets.take(l.raw), Validation: cmp.Or(l.state, redoubt.NoValidator), Commit: historical(l.commit),
+	match := &model.SecretMatch{
+		Hash: n.secrets.take(l.raw), Validation: cmp.Or(l.state, model.NoValidator), Commit: historical(l.commit),
 	}
 	for _, other := range l.others {
 		n.secrets.remember(strings.TrimSpace(other))
 	}
-	l.rule.IssueType = redoubt.Secrets
+	l.rule.IssueType = model.Secrets
 	l.rule.SecretType = secretTypeOf(l.rule.Name)
-	l.rule.Severity = cmp.Or(l.rule.Severity, redoubt.SeverityHigh)
-	res := n.take(redoubt.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
+	l.rule.Severity = cmp.Or(l.rule.Severity, model.SeverityHigh)
+	res := n.take(model.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
 	if res != nil {
 		hide(res, match)
 	}

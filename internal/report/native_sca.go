@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -14,8 +14,8 @@ import (
 // affected is a vulnerable package as a native report tells it.
 type affected struct {
 	item         string
-	rule         redoubt.Rule // named by the id that the tool shows
-	aliases      read.Texts   // other ids of the same vulnerability
+	rule         model.Rule // named by the id that the tool shows
+	aliases      read.Texts // other ids of the same vulnerability
 	message      string
 	purl         read.Text // beats what follows, where it can be read
 	kind         read.Text // the tool's own word for the ecosystem or package manager
@@ -25,20 +25,20 @@ type affected struct {
 	declared     bool   // that file declares the package, whatever it is called
 	line         int
 	fixes        read.Texts
-	transitivity redoubt.Transitivity
-	reachability redoubt.Reachability
-	flow         []redoubt.FlowStep
+	transitivity model.Transitivity
+	reachability model.Reachability
+	flow         []model.FlowStep
 }
 
 // vulnerable takes a vulnerable package. It lies in the lockfile that the tool
 // names, if it is one, else in the report itself, as of an image.
 func (n *native) vulnerable(a affected) {
 	file := n.lockfile(a.location, a.declared)
-	d := &redoubt.Vulnerable{
+	d := &model.Vulnerable{
 		Package: a.name.Name(), Version: realVersion(a.version.Name()), Lockfile: file, Line: a.line,
 		Vulnerability: knownAs(a.rule.Name, a.aliases),
-		Transitivity:  cmp.Or(a.transitivity, redoubt.TransitivityUnknown),
-		Reachability:  cmp.Or(a.reachability, redoubt.ReachabilityUnknown),
+		Transitivity:  cmp.Or(a.transitivity, model.TransitivityUnknown),
+		Reachability:  cmp.Or(a.reachability, model.ReachabilityUnknown),
 		Unrated:       a.rule.Severity == 0,
 	}
 	if ecosystem, name, version, ok := purl.Parse(string(a.purl)); ok {
@@ -53,14 +53,14 @@ func (n *native) vulnerable(a affected) {
 		return
 	}
 	for _, version := range a.fixes.Names() {
-		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: lockfile.SpellVersion(d.Ecosystem, version)})
+		d.Fixes = append(d.Fixes, model.Fix{Package: d.Package, Version: lockfile.SpellVersion(d.Ecosystem, version)})
 	}
-	a.rule.IssueType, a.rule.Unrated = redoubt.SCA, d.Unrated
-	location := redoubt.Location{}
+	a.rule.IssueType, a.rule.Unrated = model.SCA, d.Unrated
+	location := model.Location{}
 	if file != n.file {
 		location.Line = a.line
 	}
-	n.take(redoubt.Result{
+	n.take(model.Result{
 		Item: a.item, Message: a.message, Location: location, Severity: a.rule.Severity, Dependency: d, DataFlow: a.flow,
 	}, a.rule, file)
 }

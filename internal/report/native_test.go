@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // readData reads a file of testdata.
-func readData(t *testing.T, name string) *redoubt.Report {
+func readData(t *testing.T, name string) *model.Report {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -32,7 +32,7 @@ func TestGitleaksAsSARIF(t *testing.T) {
 		if len(native.Results) < 3 {
 			t.Fatalf("%s: %d results", name, len(native.Results))
 		}
-		described := map[string]redoubt.Rule{}
+		described := map[string]model.Rule{}
 		for _, rule := range sarif.Rules {
 			described[rule.Name] = *rule
 		}
@@ -41,8 +41,8 @@ func TestGitleaksAsSARIF(t *testing.T) {
 				t.Errorf("%s: rule %s (-SARIF +JSON)\n%s", name, rule.Name, diff)
 			}
 		}
-		facts := func(r *redoubt.Report) map[string]redoubt.SecretMatch {
-			all := map[string]redoubt.SecretMatch{}
+		facts := func(r *model.Report) map[string]model.SecretMatch {
+			all := map[string]model.SecretMatch{}
 			for _, res := range r.Results {
 				all[res.Rule.Name+" "+res.Path+" "+res.Message+" "+res.Severity.String()] = *res.Secret
 			}
@@ -74,7 +74,7 @@ func TestNPMAuditOthers(t *testing.T) {
 
 // TestOneSecretOfManyTools: a secret has one keyed hash, whoever tells it.
 func TestOneSecretOfManyTools(t *testing.T) {
-	hashes := map[redoubt.Digest][]string{}
+	hashes := map[model.Digest][]string{}
 	for _, name := range []string{"real/gitleaks-history.json", "native/trufflehog.jsonl", "native/gl-secret-detection-report.json"} {
 		for _, res := range readData(t, name).Results {
 			if res.Path == "config/processor.yaml" {
@@ -86,7 +86,7 @@ func TestOneSecretOfManyTools(t *testing.T) {
 		t.Fatalf("%d secrets, want 2: %v", len(hashes), hashes)
 	}
 	for hash, tools := range hashes {
-		if len(tools) != 3 || hash == (redoubt.Digest{}) {
+		if len(tools) != 3 || hash == (model.Digest{}) {
 			t.Errorf("%x is told by %v, want by all three", hash, tools)
 		}
 	}
@@ -119,7 +119,7 @@ func TestStreamsEnd(t *testing.T) {
 		}
 	}
 	reports, err := Read(strings.NewReader(""), Options{Format: TruffleHogJSON})
-	if err != nil || len(reports) != 1 || !reports[0].Products.Has(redoubt.Secrets) {
+	if err != nil || len(reports) != 1 || !reports[0].Products.Has(model.Secrets) {
 		t.Errorf("an empty file gave %v, %v", reports, err)
 	}
 	for format, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
@@ -134,18 +134,18 @@ func TestNativeNoResults(t *testing.T) {
 	for _, test := range []struct {
 		format Format
 		text   string
-		want   redoubt.IssueType
+		want   model.IssueType
 	}{
-		{GitleaksJSON, `[]`, redoubt.Secrets},
-		{GitLabJSON, `{"vulnerabilities":[],"scan":{"type":"dependency_scanning"}}`, redoubt.SCA},
-		{GitLabJSON, `{"vulnerabilities":null}`, redoubt.SAST},
-		{TrivyJSON, `{"SchemaVersion":2}`, redoubt.SCA},
-		{TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, redoubt.SAST},
-		{GrypeJSON, `{"matches":null}`, redoubt.SCA},
-		{GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, redoubt.SCA},
+		{GitleaksJSON, `[]`, model.Secrets},
+		{GitLabJSON, `{"vulnerabilities":[],"scan":{"type":"dependency_scanning"}}`, model.SCA},
+		{GitLabJSON, `{"vulnerabilities":null}`, model.SAST},
+		{TrivyJSON, `{"SchemaVersion":2}`, model.SCA},
+		{TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, model.SAST},
+		{GrypeJSON, `{"matches":null}`, model.SCA},
+		{GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, model.SCA},
 	} {
 		reports, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
-		if err != nil || reports[0].Products != redoubt.Products(0).With(test.want) || len(reports[0].Results) != 0 {
+		if err != nil || reports[0].Products != model.Products(0).With(test.want) || len(reports[0].Results) != 0 {
 			t.Errorf("%s %s: %v, %v", test.format, test.text, reports, err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestTrivyOrder(t *testing.T) {
 	for _, members := range []string{vulnerabilities + "," + packages, packages + "," + vulnerabilities} {
 		rep := readOne(t, "x", `{"SchemaVersion":2,"Results":[{`+members+`,"Target":"a/yarn.lock","Type":"yarn"}]}`)
 		d := rep.Results[0].Dependency
-		if d.Transitivity != redoubt.Direct || d.Lockfile != "a/yarn.lock" || d.Ecosystem != "npm" {
+		if d.Transitivity != model.Direct || d.Lockfile != "a/yarn.lock" || d.Ecosystem != "npm" {
 			t.Errorf("%s: %+v", members, d)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -23,7 +23,7 @@ type npmAudit struct {
 	ended bool
 }
 
-func readNPMAudit(in *input, o Options) ([]*redoubt.Report, error) {
+func readNPMAudit(in *input, o Options) ([]*model.Report, error) {
 	a := &npmAudit{native: newNative(in, o, "npm-audit")}
 	if err := a.walker.lines("report", a.document); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func readNPMAudit(in *input, o Options) ([]*redoubt.Report, error) {
 	if a.lines && !a.ended {
 		return nil, a.fault("report", read.CutOff("it has no line of the type auditSummary, with which Yarn ends"))
 	}
-	return a.reports(redoubt.SCA), nil
+	return a.reports(model.SCA), nil
 }
 
 // document reads all, or a line.
@@ -147,7 +147,7 @@ func (a *npmAudit) vulnerability(item string, v *npmVulnerability) {
 		a.vulnerable(affected{
 			item: item, kind: "npm", name: v.Name, fixes: fixes, transitivity: lockfile.TransitivityOf(true, bool(v.Direct)),
 			message: npmMessage(by.Title, by.Range),
-			rule: redoubt.Rule{
+			rule: model.Rule{
 				Name: npmRule(by.URL, by.Source), URL: by.URL.Link(), CWE: by.CWE.Names(),
 				Severity: npmSeverity(&by),
 			},
@@ -167,7 +167,7 @@ func npmRule(address, number read.Text) string {
 }
 
 // npmSeverity is GitHub's rating; a score of 0 stands for none.
-func npmSeverity(v *npmAdvisory) redoubt.Severity {
+func npmSeverity(v *npmAdvisory) model.Severity {
 	return cmp.Or(severityOf(string(v.Severity)), severityOfNumber(string(v.CVSS.Score)))
 }
 
@@ -197,7 +197,7 @@ type oldAdvisory struct {
 func (a *npmAudit) old(item string, v *oldAdvisory) {
 	found := affected{
 		item: item, kind: "npm", name: v.Module, aliases: v.CVEs, message: cmp.Or(v.Overview.Block(), v.Title.Block()),
-		rule: redoubt.Rule{
+		rule: model.Rule{
 			Name: cmp.Or(v.GitHub.Name(), npmRule(v.URL, v.ID)), URL: v.URL.Link(), CWE: v.CWE.Names(),
 			Severity: npmSeverity(&v.npmAdvisory),
 		},
@@ -216,14 +216,14 @@ func (a *npmAudit) old(item string, v *oldAdvisory) {
 
 // pathsTransitivity tells direct from transitive by the ways that lead to a
 // package: a > b, and with pnpm a workspace in front, as . > a > b.
-func pathsTransitivity(paths read.Texts) redoubt.Transitivity {
+func pathsTransitivity(paths read.Texts) model.Transitivity {
 	for _, p := range paths {
 		steps := strings.Split(p, ">")
 		if strings.HasPrefix(p, ".") {
 			steps = steps[1:]
 		}
 		if len(steps) == 1 {
-			return redoubt.Direct
+			return model.Direct
 		}
 	}
 	return lockfile.TransitivityOf(len(paths) > 0, false)
@@ -250,7 +250,7 @@ func (a *npmAudit) yarn(item string, name read.Text, v *yarnAdvisory) {
 	for _, version := range versions[:min(len(versions), read.MaxList)] {
 		a.vulnerable(affected{
 			item: item, kind: "npm", name: name, version: read.Text(version), message: npmMessage(v.Issue, v.Range),
-			rule: redoubt.Rule{Name: npmRule(v.URL, v.ID), URL: v.URL.Link(), Severity: severityOf(string(v.Severity))},
+			rule: model.Rule{Name: npmRule(v.URL, v.ID), URL: v.URL.Link(), Severity: severityOf(string(v.Severity))},
 		})
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // openVEX gathers an OpenVEX document, of 0.2.0 or of 0.0.x, where names stand
 // in place of objects.
 type openVEX struct {
-	redoubt.VEXDocument
+	model.VEXDocument
 	context read.Text
 	limit   int // of what is told
 	told    int // products and subcomponents
 	said    statements
-	refused redoubt.Refusals
+	refused model.Refusals
 }
 
 // openVEXStatement is one of statements.
@@ -79,13 +79,13 @@ func (c *openVEXComponent) names() []string {
 }
 
 // pkg is the package that a component is.
-func (c *openVEXComponent) pkg() (redoubt.VEXPackage, bool) {
+func (c *openVEXComponent) pkg() (model.VEXPackage, bool) {
 	for _, name := range c.names() {
 		if pkg, ok := vexPackage(name); ok {
 			return pkg, true
 		}
 	}
-	return redoubt.VEXPackage{}, false
+	return model.VEXPackage{}, false
 }
 
 // openVEXProduct is a component with others inside.
@@ -107,8 +107,8 @@ func (p *openVEXProduct) UnmarshalJSON(b []byte) error {
 }
 
 // readOpenVEX reads an OpenVEX document, statement by statement.
-func readOpenVEX(in *input, o Options) ([]*redoubt.Report, error) {
-	d := openVEX{VEXDocument: redoubt.VEXDocument{Format: "OpenVEX"}, limit: o.Limits.Items}
+func readOpenVEX(in *input, o Options) ([]*model.Report, error) {
+	d := openVEX{VEXDocument: model.VEXDocument{Format: "OpenVEX"}, limit: o.Limits.Items}
 	var timestamp, updated, version read.Text
 	fields := map[string]*read.Text{"@context": &d.context, "timestamp": &timestamp, "last_updated": &updated, "version": &version}
 	w := in.walker()
@@ -146,7 +146,7 @@ func readOpenVEX(in *input, o Options) ([]*redoubt.Report, error) {
 	}
 	d.Statements = d.said.list
 	sole(d.Statements)
-	return []*redoubt.Report{vexReport(o, d.VEXDocument, d.refused)}, nil
+	return []*model.Report{vexReport(o, d.VEXDocument, d.refused)}, nil
 }
 
 // element reads one statement.
@@ -168,20 +168,20 @@ func (d *openVEX) element(w *walker) func(item string) error {
 }
 
 func (d *openVEX) refuse(item, reason string) {
-	d.refused.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(reason, read.MaxName)})
+	d.refused.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(reason, read.MaxName)})
 }
 
 // openVEXStatuses are the statuses that OpenVEX has.
-var openVEXStatuses = []redoubt.VEXStatus{redoubt.VEXNotAffected, redoubt.VEXFixed, redoubt.VEXAffected, redoubt.VEXUnderInvestigation}
+var openVEXStatuses = []model.VEXStatus{model.VEXNotAffected, model.VEXFixed, model.VEXAffected, model.VEXUnderInvestigation}
 
 // take adds what a statement says of each of its products, or tells why it
 // cannot. The error is for a document that says too much.
 func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err error) {
-	s := redoubt.VEXStatement{Names: vexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
+	s := model.VEXStatement{Names: vexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
 	if len(s.Names) == 0 { // where only an address names it, the name is at its end
 		s.Names = vexNames(read.Base(v.Vulnerability.ID.Name()))
 	}
-	s.Status, _ = redoubt.ParseVEXStatus(v.Status.Name())
+	s.Status, _ = model.ParseVEXStatus(v.Status.Name())
 	s.At = vexTime(string(v.LastUpdated), string(v.Timestamp))
 	switch {
 	case len(s.Names) == 0 || s.Names[0] == ".":
@@ -191,13 +191,13 @@ func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err err
 	case len(v.Products) == 0:
 		return "it names no product", nil
 	case v.Justification != "":
-		if openVEX, _, ok := redoubt.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
+		if openVEX, _, ok := model.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
 			return fmt.Sprintf("its justification is %q, which OpenVEX does not have", v.Justification.Name()), nil
 		}
-	case s.Status == redoubt.VEXNotAffected && v.ImpactText.Name() == "":
+	case s.Status == model.VEXNotAffected && v.ImpactText.Name() == "":
 		return "it says not_affected without a justification or an impact_statement", nil
 	}
-	if s.Status == redoubt.VEXNotAffected {
+	if s.Status == model.VEXNotAffected {
 		s.Justification = v.Justification.Name()
 	}
 	d.explain(&s, v)
@@ -206,7 +206,7 @@ func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err err
 
 // products adds a statement for each product, and one for all that are packages.
 // What is told twice counts once.
-func (d *openVEX) products(item string, s redoubt.VEXStatement, v *openVEXStatement) error {
+func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatement) error {
 	packages, seen := s, map[string]bool{}
 	for i := range v.Products {
 		p := &v.Products[i].component
@@ -243,7 +243,7 @@ func (d *openVEX) products(item string, s redoubt.VEXStatement, v *openVEXStatem
 }
 
 // inside are the packages among subcomponents.
-func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []redoubt.VEXPackage) {
+func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []model.VEXPackage) {
 	for i := range subcomponents {
 		pkg, ok := subcomponents[i].pkg()
 		if !ok {
@@ -256,16 +256,16 @@ func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list [
 }
 
 // explain adds the texts of a statement, or the triage that a Redoubt wrote.
-func (d *openVEX) explain(s *redoubt.VEXStatement, v *openVEXStatement) {
+func (d *openVEX) explain(s *model.VEXStatement, v *openVEXStatement) {
 	first := v.ImpactText
-	if s.Status == redoubt.VEXAffected {
+	if s.Status == model.VEXAffected {
 		first = v.ActionText
 	}
 	notes := strings.TrimSpace(v.StatusNotes.Block())
 	s.Detail = read.MultiLine(strings.TrimSpace(strings.TrimSpace(first.Block())+"\n"+notes), read.MaxBlock)
 	if m := ownNote.FindStringSubmatch(notes); m != nil {
 		status := s.Status
-		for _, own := range []redoubt.VEXStatus{status, ownStatuses[status]} {
+		for _, own := range []model.VEXStatus{status, ownStatuses[status]} {
 			if s.Status = own; own != 0 && s.Own == nil {
 				ownTriage(s, m[1], m[2], m[3])
 			}
@@ -278,6 +278,6 @@ func (d *openVEX) explain(s *redoubt.VEXStatement, v *openVEXStatement) {
 }
 
 // ownStatuses are those that OpenVEX has no word for, by what stands for them.
-var ownStatuses = map[redoubt.VEXStatus]redoubt.VEXStatus{
-	redoubt.VEXNotAffected: redoubt.VEXFalsePositive, redoubt.VEXAffected: redoubt.VEXUnclaimed,
+var ownStatuses = map[model.VEXStatus]model.VEXStatus{
+	model.VEXNotAffected: model.VEXFalsePositive, model.VEXAffected: model.VEXUnclaimed,
 }

@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -24,32 +24,32 @@ type semgrepSpan struct {
 
 // partial returns the lines of the file that could not be parsed, or nil for
 // another error, and where not all of them are told.
-func (e *semgrepError) partial() []redoubt.Span {
+func (e *semgrepError) partial() []model.Span {
 	if e.Type.First() != "PartialParsing" || e.Path == "" {
 		return nil
 	}
-	var spans []redoubt.Span
+	var spans []model.Span
 	for _, s := range e.Spans {
 		if s.File != e.Path || s.Start.Line < 1 || s.End.Line < s.Start.Line {
 			return nil
 		}
-		spans = append(spans, redoubt.Span{First: int(s.Start.Line), Last: int(s.End.Line)})
+		spans = append(spans, model.Span{First: int(s.Start.Line), Last: int(s.End.Line)})
 	}
 	return spans
 }
 
 // partial notes a file that was parsed in part, and why.
-func (s *semgrep) partial(raw string, spans []redoubt.Span, gap redoubt.ScanGap) {
+func (s *semgrep) partial(raw string, spans []model.Span, gap model.ScanGap) {
 	if p, err := s.checkout.path(raw); err == nil {
 		s.in.build(len(spans) * spanSize)
 		gap.What = p
-		s.rep.Partial, s.rep.Gaps = append(s.rep.Partial, redoubt.PartialFile{Path: p, Spans: spans}), append(s.rep.Gaps, gap)
+		s.rep.Partial, s.rep.Gaps = append(s.rep.Partial, model.PartialFile{Path: p, Spans: spans}), append(s.rep.Gaps, gap)
 	}
 }
 
 // settlePartial has each file parsed in part named once, with all of its spans. One
 // that was skipped besides, as for another rule, or that has too many, is only skipped.
-func settlePartial(rep *redoubt.Report) {
+func settlePartial(rep *model.Report) {
 	if len(rep.Partial) == 0 {
 		return
 	}
@@ -57,7 +57,7 @@ func settlePartial(rep *redoubt.Report) {
 	for _, p := range rep.Skipped {
 		skipped[p] = true
 	}
-	spans, paths := map[string][]redoubt.Span{}, []string{}
+	spans, paths := map[string][]model.Span{}, []string{}
 	for _, f := range rep.Partial {
 		if spans[f.Path] == nil {
 			paths = append(paths, f.Path)
@@ -68,13 +68,13 @@ func settlePartial(rep *redoubt.Report) {
 	all := 0
 	for _, p := range paths {
 		list := read.Distinct(spans[p])
-		slices.SortFunc(list, func(a, b redoubt.Span) int { return a.First - b.First })
+		slices.SortFunc(list, func(a, b model.Span) int { return a.First - b.First })
 		switch all += len(list); {
 		case skipped[p]:
 		case len(list) > maxFileSpans || all > maxSpans:
 			rep.Skipped = append(rep.Skipped, p)
 		default:
-			rep.Partial = append(rep.Partial, redoubt.PartialFile{Path: p, Spans: list})
+			rep.Partial = append(rep.Partial, model.PartialFile{Path: p, Spans: list})
 		}
 	}
 }

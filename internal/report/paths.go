@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -119,7 +119,7 @@ func slashed(raw string, isURI bool) (string, error) {
 	p := read.WithoutControls(strings.TrimSpace(raw), "")
 	if isURI {
 		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {
-			return "", fmt.Errorf("its address %q is not of a file in the repository", redoubt.CutBytes(p, read.MaxName))
+			return "", fmt.Errorf("its address %q is not of a file in the repository", model.CutBytes(p, read.MaxName))
 		}
 		p = filePath(p)
 		if decoded, err := url.PathUnescape(p); err == nil {

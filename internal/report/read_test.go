@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
@@ -176,14 +176,14 @@ func TestFileErrors(t *testing.T) {
 		{"UTF-16", "\xff\xfe{\x00}\x00", Limits{}, []string{"UTF-16", "PowerShell"}, errUTF16},
 		{"damaged gzip", string(damaged), Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
 		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, read.ErrTruncated},
-		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, redoubt.ErrTooLarge},
+		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, model.ErrTooLarge},
 		{
 			"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`,
 			Limits{Item: 1 << 10},
 			[]string{"one item of the file is too large", "runs[0].results[0]"},
-			redoubt.ErrTooLarge,
+			model.ErrTooLarge,
 		},
-		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, redoubt.ErrTooLarge},
+		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, model.ErrTooLarge},
 		{"unknown", "???", Limits{}, []string{"not known", "--format", "sarif"}, nil},
 	}
 	for _, test := range tests {
@@ -207,11 +207,11 @@ func TestFileErrors(t *testing.T) {
 
 func TestDocumentLimit(t *testing.T) {
 	_, err := Read(strings.NewReader("module x\n"+strings.Repeat("// x\n", 100)), Options{Name: "go.mod", Limits: Limits{Document: 100}})
-	if !errors.Is(err, redoubt.ErrTooLarge) {
+	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("a lockfile over the limit gave %v", err)
 	}
 	_, err = Read(strings.NewReader("a==1\nb==1\nc==1\n"), Options{Name: "requirements.txt", Limits: Limits{Items: 2}})
-	if !errors.Is(err, redoubt.ErrTooLarge) {
+	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("a lockfile with too many dependencies gave %v", err)
 	}
 }

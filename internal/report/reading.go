@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/weakness"
@@ -43,8 +43,8 @@ func (r *Reading) Add(src io.Reader, o Options) error {
 // statement where there is none.
 func (r *Reading) Whole() {
 	r.redactor(nil)
-	r.files = append(r.files, file{reports: []*redoubt.Report{{
-		Tool: lockfile.Tool, Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+	r.files = append(r.files, file{reports: []*model.Report{{
+		Tool: lockfile.Tool, Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{},
 	}}})
 }
 
@@ -56,12 +56,12 @@ func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
 		return "", false
 	}
 	name = fileInRepository(o)
-	rep := &redoubt.Report{
-		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+	rep := &model.Report{
+		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{},
 		Skipped: []string{name},
 	}
-	rep.Refuse(redoubt.Refusal{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)})
-	r.files = append(r.files, file{reports: []*redoubt.Report{rep}})
+	rep.Refuse(model.Refusal{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)})
+	r.files = append(r.files, file{reports: []*model.Report{rep}})
 	return name, true
 }
 
@@ -80,8 +80,8 @@ func (r *Reading) redactor(key []byte) *redactor {
 // RestoreReading is the reading of a report that another one gave out, and that
 // was kept until more is known of its rules. Declared is what that one's Declared
 // said.
-func RestoreReading(key []byte, rep *redoubt.Report, declared []string) *Reading {
-	r := &Reading{files: []file{{reports: []*redoubt.Report{rep}}}}
+func RestoreReading(key []byte, rep *model.Report, declared []string) *Reading {
+	r := &Reading{files: []file{{reports: []*model.Report{rep}}}}
 	secrets := r.redactor(key)
 	names := make(map[string]bool, len(declared))
 	for _, name := range declared {
@@ -96,7 +96,7 @@ func RestoreReading(key []byte, rep *redoubt.Report, declared []string) *Reading
 }
 
 // Reports is what Clean reads, for whoever asks no store.
-func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report {
+func (r *Reading) Reports(known func(tool, rule string) bool) []*model.Report {
 	return r.Clean(known).Reports(nil)
 }
 
@@ -113,7 +113,7 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 	for _, resolve := range secrets.last {
 		resolve()
 	}
-	var all []*redoubt.Report
+	var all []*model.Report
 	for _, f := range r.files {
 		all = append(all, f.reports...)
 	}
@@ -138,13 +138,13 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 // known at the time.
 type Cleaned struct {
 	secrets *redactor
-	reports []*redoubt.Report
+	reports []*model.Report
 }
 
 // Reports returns a report for each source in the files, mostly one, and no two of
 // the same tool, category and image. Results of rules that are known by now to look for
 // secrets become some. Known may be nil.
-func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report {
+func (c *Cleaned) Reports(known func(tool, rule string) bool) []*model.Report {
 	if revealed := c.secrets.reveal(c.reports, known); revealed {
 		for _, rep := range c.reports {
 			c.secrets.number(rep)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
@@ -36,14 +36,14 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 		if text := reporttest.Dump(reports); strings.Contains(text, secret) || strings.Contains(text, other) {
 			t.Errorf("from %s on, a secret is kept: %s", files[0].name, text)
 		}
-		products := map[string]redoubt.IssueType{}
+		products := map[string]model.IssueType{}
 		for _, rep := range reports {
 			reporttest.Check(t, rep)
 			for _, res := range rep.Results {
 				products[rep.Tool+" "+res.Rule.Name] = res.Rule.IssueType
 			}
 		}
-		if len(reports) != 2 || products["semgrep acme.tokens"] != redoubt.Secrets || products["semgrep acme.code"] != redoubt.SAST {
+		if len(reports) != 2 || products["semgrep acme.tokens"] != model.Secrets || products["semgrep acme.code"] != model.SAST {
 			t.Errorf("from %s on: %d reports, %v", files[0].name, len(reports), products)
 		}
 		if again := one.Reports(nil); reporttest.Dump(again) != reporttest.Dump(reports) {
@@ -70,11 +70,11 @@ func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 	fromFile := readOne(t, "x.json", `{"skipped_rules":[],"results":`+list(at)+`}`).Results
 	fromScan := readCI(t, `{"findings":`+list(ci)+`}`, testKey).Results
 	for i := range fromFile {
-		if fromFile[i].Secret.Hash != fromScan[i].Secret.Hash || fromFile[i].Secret.Hash == (redoubt.Digest{}) {
+		if fromFile[i].Secret.Hash != fromScan[i].Secret.Hash || fromFile[i].Secret.Hash == (model.Digest{}) {
 			t.Errorf("result %d is %x in a file and %x in an upload", i, fromFile[i].Secret.Hash, fromScan[i].Secret.Hash)
 		}
 	}
-	hash := func(i int) redoubt.Digest { return fromFile[i].Secret.Hash }
+	hash := func(i int) model.Digest { return fromFile[i].Secret.Hash }
 	if hash(0) == hash(1) || hash(1) != hash(2) || hash(1) != hash(3) {
 		t.Errorf("the hashes are %x %x %x %x, want the first to differ", hash(0), hash(1), hash(2), hash(3))
 	}
@@ -99,13 +99,13 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 	again := RestoreReading(testKey, rep, reading.Clean(nil).Declared()).Reports(func(tool, _ string) bool { return tool == "semgrep" })[0]
 	reporttest.Check(t, again)
 	silent, declared := again.Results[0], again.Results[1]
-	if silent.Secret == nil || silent.Secret.Hash == (redoubt.Digest{}) || silent.MatchBasedID != "" || silent.Message != "silent" {
+	if silent.Secret == nil || silent.Secret.Hash == (model.Digest{}) || silent.MatchBasedID != "" || silent.Message != "silent" {
 		t.Errorf("once it is known: %+v", silent)
 	}
 	if declared.Secret != nil || declared.MatchBasedID != "m_1" {
 		t.Errorf("one that says that it is none: %+v", declared)
 	}
-	if !again.Products.Has(redoubt.Secrets) {
+	if !again.Products.Has(model.Secrets) {
 		t.Error("the report is not of secrets")
 	}
 }
@@ -147,13 +147,13 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 		}
 		for i := range before[0].Results { // what was blanked before has no value to hash
 			if match := before[0].Results[i].Secret; match != nil && strings.HasPrefix(secret, "gh") {
-				match.Value = redoubt.Digest{}
+				match.Value = model.Digest{}
 			}
 		}
 		if diff := cmp.Diff(reporttest.Dump(before), after); diff != "" {
 			t.Errorf("%s: what is known later differs (-before +later):\n%s", secret, diff)
 		}
-		if first := before[0].Results[0]; first.Secret == nil || first.Secret.Hash == (redoubt.Digest{}) {
+		if first := before[0].Results[0]; first.Secret == nil || first.Secret.Hash == (model.Digest{}) {
 			t.Errorf("%s: no secret with a hash: %+v", secret, first)
 		}
 		for _, guess := range []string{
@@ -189,7 +189,7 @@ func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
 	rep := reading.Reports(nil)[0]
 	rep.Results[0].Code = "login('" + redacted + "')"
 	again := RestoreReading(testKey, rep, nil).Reports(func(string, string) bool { return true })[0]
-	if s := again.Results[0].Secret; s == nil || s.Hash == (redoubt.Digest{}) || s.Hash == redoubt.CodeDigest("c") {
+	if s := again.Results[0].Secret; s == nil || s.Hash == (model.Digest{}) || s.Hash == model.CodeDigest("c") {
 		t.Errorf("the secret is %+v", s)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
@@ -51,7 +51,7 @@ type Options struct {
 }
 
 // Limits bound what one file may hold. Over a limit the file is an error that
-// wraps redoubt.ErrTooLarge. Strings have fixed limits, beyond which they are
+// wraps model.ErrTooLarge. Strings have fixed limits, beyond which they are
 // cut: messages and code 64 KiB, names 1 KiB; paths over 4 KiB are refused.
 // Values nest 10,000 deep at most in JSON, XML and YAML, 32 deep in TOML.
 type Limits struct {
@@ -79,7 +79,7 @@ func positive[N int | int64](n, otherwise N) N {
 
 // Read reads one file that is all of its upload, and nothing is known of its
 // rules: see Reading, which is for all else.
-func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
+func Read(r io.Reader, o Options) ([]*model.Report, error) {
 	var one Reading
 	if err := one.Add(r, o); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 
 // readFile reads a file into a report for each run in it, with all the secrets
 // that it holds.
-func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
+func readFile(r io.Reader, o Options) ([]*model.Report, error) {
 	o.Limits = o.Limits.orDefault()
 	if o.room == nil {
 		o.room = &room{}
@@ -129,7 +129,7 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 
 // allRefused is the error for a file of whose source no item could be read. What VEX
 // documents say is known once all files are read: ingest.Apply refuses those.
-func allRefused(reports []*redoubt.Report) error {
+func allRefused(reports []*model.Report) error {
 	says := map[stream]bool{} // something
 	for _, rep := range reports {
 		says[streamOf(rep)] = says[streamOf(rep)] || rep.AllRefused() == ""
@@ -143,7 +143,7 @@ func allRefused(reports []*redoubt.Report) error {
 }
 
 // reader reads one format to its end.
-type reader func(in *input, o Options) ([]*redoubt.Report, error)
+type reader func(in *input, o Options) ([]*model.Report, error)
 
 var readers = map[Format]reader{
 	SemgrepJSON:     readSemgrep,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // An upload may take 64 MiB of memory and 40 times its bytes, after inflating. Of the
@@ -44,7 +44,7 @@ func (r *room) limit() int64 { return (perByte*r.read + free) / peak }
 
 func (r *room) tooLarge() error {
 	return fmt.Errorf("the upload is %w: its many small items need more than 64 MiB and %d times its %d bytes of memory; send it in parts",
-		redoubt.ErrTooLarge, perByte, r.read)
+		model.ErrTooLarge, perByte, r.read)
 }
 
 // items returns how many items of a size fit beside what was built, limit at most.
@@ -64,9 +64,9 @@ func sizeOf(v any) int { return int(reflect.TypeOf(v).Elem().Size()) }
 
 // What is made of an item beside what was decoded, in bytes, on the large side.
 const (
-	resultSize = 768  // a redoubt.Result with its dependency
+	resultSize = 768  // a model.Result with its dependency
 	matchSize  = 256  // a semgrepMatch, and its key
-	ruleSize   = 1024 // a redoubt.Rule, and its rows in policies
+	ruleSize   = 1024 // a model.Rule, and its rows in policies
 	partSize   = 768  // a component, its reference and its dependency
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which
@@ -82,7 +82,7 @@ const shortMessage = 256
 
 // weightOfResult is what a result takes with what it may share with others, in bytes: a text
 // or fixes that a report tells once for many of them are cleaned and stored with each.
-func weightOfResult(res *redoubt.Result) int {
+func weightOfResult(res *model.Result) int {
 	n := resultSize + max(0, len(res.Message)-shortMessage)
 	if d := res.Dependency; d != nil {
 		for _, fix := range d.Fixes {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestUploadsOfSmallestItems hands in many of the smallest item of each list, a
@@ -36,7 +36,7 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
-			if !errors.Is(err, redoubt.ErrTooLarge) {
+			if !errors.Is(err, model.ErrTooLarge) {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}
 		})
@@ -75,7 +75,7 @@ func TestFilesShareTheRoom(t *testing.T) {
 	for range 5 {
 		err = errors.Join(err, r.Add(strings.NewReader(text), o))
 	}
-	if !errors.Is(err, redoubt.ErrTooLarge) {
+	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("six together: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestFilesShareTheRoom(t *testing.T) {
 func TestEmptyResultsAreNotKept(t *testing.T) {
 	text := `{"runs":[{"results":[{"ruleId":"a","analysisTarget":{"uri":"b"}}` + strings.Repeat(`,{}`, 20_001) + `]}]}`
 	reports, err := Read(strings.NewReader(text), Options{Name: "x.sarif"})
-	if err != nil || len(reports[0].Refused) != redoubt.MaxRefused || reports[0].CountRefused() != 20_001 {
+	if err != nil || len(reports[0].Refused) != model.MaxRefused || reports[0].CountRefused() != 20_001 {
 		t.Errorf("%v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestTextsThatManyResultsShare(t *testing.T) {
 			t.Parallel()
 			var r Reading
 			err := r.Add(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
-			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "many small items") {
+			if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(err.Error(), "many small items") {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -28,11 +28,11 @@ import (
 type sarifFile struct {
 	*walker
 	o       Options
-	reports []*redoubt.Report
+	reports []*model.Report
 	hasRuns bool
 }
 
-func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
+func readSARIF(in *input, o Options) ([]*model.Report, error) {
 	f := &sarifFile{walker: in.walker(), o: o}
 	err := f.object("", func(name string) error {
 		if name != "runs" {
@@ -57,7 +57,7 @@ func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
 type sarifRun struct {
 	*walker
 	where   string
-	rep     *redoubt.Report
+	rep     *model.Report
 	secrets *redactor
 
 	components  []*component          // the driver, then the extensions
@@ -79,7 +79,7 @@ const maxRuns = 100
 
 func (f *sarifFile) run(item string) error {
 	r := &sarifRun{
-		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.o.secrets,
+		walker: f.walker, where: item, rep: &model.Report{}, secrets: f.o.secrets,
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)
@@ -262,8 +262,8 @@ func (r *sarifRun) finish(o Options) error {
 
 // products are those of the results, and of the rules where all of them ran.
 // Without either the tool tells.
-func (r *sarifRun) products() redoubt.Products {
-	var p redoubt.Products
+func (r *sarifRun) products() model.Products {
+	var p model.Products
 	for i := range r.rep.Results {
 		p = p.With(r.rep.Results[i].Rule.IssueType)
 	}
@@ -328,7 +328,7 @@ func (r *sarifRun) failedByFile(v sarifInvocation) bool {
 }
 
 func (r *sarifRun) readNotification(n sarifNotification) {
-	if n.Level != "" && severityOf(string(n.Level)) < redoubt.SeverityMedium || r.traits.byFile && n.Level != "error" {
+	if n.Level != "" && severityOf(string(n.Level)) < model.SeverityMedium || r.traits.byFile && n.Level != "error" {
 		return
 	}
 	for _, l := range n.Locations {
@@ -350,14 +350,14 @@ func (r *sarifRun) readNotification(n sarifNotification) {
 // failed notes a file that the tool could not look at.
 func (r *sarifRun) failed(path string) {
 	r.rep.Skipped = append(r.rep.Skipped, path)
-	r.rep.Gaps = append(r.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapFailed, What: path})
+	r.rep.Gaps = append(r.rep.Gaps, model.ScanGap{Kind: model.GapFailed, What: path})
 }
 
 // parsedInPart notes a file that has a syntax error. How much of it was parsed
 // Semgrep's SARIF does not tell.
 func (r *sarifRun) parsedInPart(path string) {
-	r.rep.Partial = append(r.rep.Partial, redoubt.PartialFile{Path: path, Spans: []redoubt.Span{redoubt.WholeFile}})
-	r.rep.Gaps = append(r.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapFailed, What: path})
+	r.rep.Partial = append(r.rep.Partial, model.PartialFile{Path: path, Spans: []model.Span{model.WholeFile}})
+	r.rep.Gaps = append(r.rep.Gaps, model.ScanGap{Kind: model.GapFailed, What: path})
 }
 
 // readSearched says where the tool looked, where the report really tells:
@@ -387,5 +387,5 @@ func (r *sarifRun) readSearched() {
 
 // refuse notes an item that could not be taken.
 func (r *sarifRun) refuse(item, format string, args ...any) {
-	r.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
+	r.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }

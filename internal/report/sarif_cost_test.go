@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -45,7 +45,7 @@ func TestResultsThatNameMuchInFewBytes(t *testing.T) {
 			t.Parallel()
 			var r Reading
 			err := r.Add(strings.NewReader(`{"version":"2.1.0","runs":[{`+test.run+`}]}`), Options{Name: "x.sarif", Key: testKey})
-			if errors.Is(err, redoubt.ErrTooLarge) != test.full {
+			if errors.Is(err, model.ErrTooLarge) != test.full {
 				t.Fatalf("full: %v", err)
 			}
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -34,7 +34,7 @@ func (r *sarifRun) convert(res *sarifResult) {
 	var props sarifResultProperties
 	read.Loosely(res.Properties, &props)
 	region := place.Physical.Region
-	out := redoubt.Result{
+	out := model.Result{
 		Item: res.item, Rule: rule.Rule, Path: path, Location: region.location(),
 		Message: cmp.Or(r.message(res, rule.from), rule.Name),
 		Severity: cmp.Or(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
@@ -46,9 +46,9 @@ func (r *sarifRun) convert(res *sarifResult) {
 	switch {
 	case rule.isSecret:
 		r.secret(res, rule, &out)
-	case r.traits.tool == "trivy" && rule.IssueType == redoubt.SCA:
+	case r.traits.tool == "trivy" && rule.IssueType == model.SCA:
 		out.Dependency = trivyDependency(rule.Rule, string(res.Message.plain()), path)
-	case rule.IssueType == redoubt.SCA && props.Dependency != nil:
+	case rule.IssueType == model.SCA && props.Dependency != nil:
 		out.Dependency = props.Dependency.vulnerable(&out)
 	default:
 		r.code(res, props, &out)
@@ -95,8 +95,8 @@ func (res *sarifResult) place() sarifLocation {
 	return l
 }
 
-func (g sarifRegion) location() redoubt.Location {
-	return redoubt.Location{
+func (g sarifRegion) location() model.Location {
+	return model.Location{
 		Line: int(g.StartLine), Column: int(g.StartColumn),
 		EndLine: max(int(g.EndLine), int(g.StartLine)), EndColumn: int(g.EndColumn),
 	}
@@ -124,7 +124,7 @@ func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 	s, made := r.messages[of]
 	switch {
 	case len(res.Message.Arguments) > 0:
-		s = expand(redoubt.CutBytes(string(rule.Messages[of.id].plain()), read.MaxBlock), res.Message.Arguments)
+		s = expand(model.CutBytes(string(rule.Messages[of.id].plain()), read.MaxBlock), res.Message.Arguments)
 	case !made:
 		s = expand(string(rule.Messages[of.id].plain()), nil)
 		if r.messages == nil {
@@ -175,7 +175,7 @@ func expand(s string, arguments []string) string {
 // fingerprint takes the tool's own: semgrep's is match-based; of others the
 // first in fingerprints, else the line hash in partialFingerprints. What else
 // is in there is no fingerprint: gitleaks puts author and date of the commit.
-func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
+func (r *sarifRun) fingerprint(res *sarifResult, out *model.Result) {
 	if r.traits.tool == "semgrep" {
 		out.MatchBasedID = unlessGated(res.Fingerprints["matchBasedId/v1"]).Name()
 		return
@@ -189,7 +189,7 @@ func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
 }
 
 // code fills in what results about code have.
-func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redoubt.Result) {
+func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *model.Result) {
 	lines := unlessGated(res.place().Physical.Region.Snippet.Text)
 	out.Code, out.CodeHash = codeOf(lines)
 	if r.traits.tool == "bandit" && slices.Contains(guesses, out.Rule.Name) {
@@ -209,42 +209,42 @@ func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redo
 
 // exposed makes a supply-chain result of one of semgrep's: its SARIF tells how
 // exposed the code is, but not the package; its JSON tells all.
-func (r *sarifRun) exposed(exposure string, out *redoubt.Result) {
-	reachability, ok := redoubt.ParseReachability(exposure)
+func (r *sarifRun) exposed(exposure string, out *model.Result) {
+	reachability, ok := model.ParseReachability(exposure)
 	if !ok {
-		reachability = redoubt.ReachabilityUnknown
+		reachability = model.ReachabilityUnknown
 	}
-	out.Rule.IssueType = redoubt.SCA
-	out.Dependency = &redoubt.Vulnerable{
-		Lockfile: out.Path, Line: out.Location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
+	out.Rule.IssueType = model.SCA
+	out.Dependency = &model.Vulnerable{
+		Lockfile: out.Path, Line: out.Location.Line, Transitivity: model.TransitivityUnknown, Reachability: reachability,
 		InCode: !lockfile.Is(out.Path),
 	}
 }
 
 // vulnerable is the dependency of a result that we exported. Of one in code the
 // lockfile is not told.
-func (d *sarifDependency) vulnerable(out *redoubt.Result) *redoubt.Vulnerable {
-	v := &redoubt.Vulnerable{
+func (d *sarifDependency) vulnerable(out *model.Result) *model.Vulnerable {
+	v := &model.Vulnerable{
 		Ecosystem: d.Ecosystem.Name(), Package: d.Package.Name(), Version: d.Version.Name(), Vulnerability: d.Vulnerability.Name(),
 		InCode: bool(d.InCode), Malicious: bool(d.Malicious), Unrated: bool(d.Unrated),
 	}
-	v.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity)) // 0 is not known
-	v.Reachability, _ = redoubt.ParseReachability(string(d.Reachability))
+	v.Transitivity, _ = model.ParseTransitivity(string(d.Transitivity)) // 0 is not known
+	v.Reachability, _ = model.ParseReachability(string(d.Reachability))
 	if !v.InCode {
 		v.Lockfile, v.Line = out.Path, out.Location.Line
 	}
 	for _, fix := range d.Fixes[:min(len(d.Fixes), read.MaxList)] {
-		v.Fixes = append(v.Fixes, redoubt.Fix{Package: fix.Package.Name(), Version: fix.Version.Name()})
+		v.Fixes = append(v.Fixes, model.Fix{Package: fix.Package.Name(), Version: fix.Version.Name()})
 	}
 	return v
 }
 
 // flow is the first thread of the first flow.
-func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
+func (r *sarifRun) flow(flows []sarifCodeFlow) []model.FlowStep {
 	if len(flows) == 0 || len(flows[0].ThreadFlows) == 0 {
 		return nil
 	}
-	var steps []redoubt.FlowStep
+	var steps []model.FlowStep
 	for _, l := range flows[0].ThreadFlows[0].Locations {
 		path, err := r.path(l.Location.Physical.Artifact)
 		if err != nil || len(steps) >= read.MaxList {
@@ -252,7 +252,7 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
 		}
 		region := l.Location.Physical.Region
 		content := unlessGated(cmp.Or(region.Snippet.Text, l.Location.Message.plain()))
-		steps = append(steps, redoubt.FlowStep{
+		steps = append(steps, model.FlowStep{
 			Path: path, Line: int(region.StartLine), Column: int(region.StartColumn), Content: content.Block(),
 		})
 	}
@@ -263,7 +263,7 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
 // secret itself, as gitleaks writes it; where a tool shows the line, the line
 // is taken for it, which hides more but tells findings apart as well. Semgrep
 // shows whole lines, and the match is cut out of them as of its JSON.
-func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result) {
+func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *model.Result) {
 	g := res.place().Physical.Region
 	snippet := string(unlessGated(g.Snippet.Text))
 	match := snippet
@@ -271,8 +271,8 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result)
 		match = region(snippet, semgrepPlace{Line: g.StartLine, Col: g.StartColumn}, semgrepPlace{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
 		r.secrets.remember(strings.TrimSpace(snippet))
 	}
-	secret := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
-	r.secrets.takeOf(r.traits.tool, secret, match, redoubt.CodeDigest(codeHash(syntacticContext(snippet))))
+	secret := &model.SecretMatch{Validation: model.NoValidator}
+	r.secrets.takeOf(r.traits.tool, secret, match, model.CodeDigest(codeHash(syntacticContext(snippet))))
 	if r.traits.tool == "gitleaks" {
 		secret.Commit = res.Partial["commitSha"].Name()
 	}

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // madeRule is a rule as the report holds it, with what its results go by.
 type madeRule struct {
-	*redoubt.Rule
-	from     *sarifRule       // nil for a rule that the report only names
-	byScore  redoubt.Severity // from security-severity or a tag, which beat a result's level
-	byLevel  redoubt.Severity // from the default level, which a result's level beats
+	*model.Rule
+	from     *sarifRule     // nil for a rule that the report only names
+	byScore  model.Severity // from security-severity or a tag, which beat a result's level
+	byLevel  model.Severity // from the default level, which a result's level beats
 	isSecret bool
 }
 
@@ -89,7 +89,7 @@ func findRule(ids map[string]*sarifRule, id string) *sarifRule {
 // bareRule describes a rule that the report only names.
 func (r *sarifRun) bareRule(id read.Text) *madeRule {
 	if id.Name() == "" {
-		return &madeRule{Rule: &redoubt.Rule{}}
+		return &madeRule{Rule: &model.Rule{}}
 	}
 	d := &sarifRule{ID: id}
 	r.in.build(sizeOf(d))
@@ -103,7 +103,7 @@ func (r *sarifRun) bareRule(id read.Text) *madeRule {
 func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 	tags := d.Properties.Tags.Names()
 	m := &madeRule{
-		Rule: &redoubt.Rule{
+		Rule: &model.Rule{
 			Name:      d.ID.Name(),
 			IssueType: r.issueType(d, tags),
 			Category:  categoryOfTags(tags),
@@ -115,12 +115,12 @@ func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 		byScore: cmp.Or(severityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),
 		byLevel: severityOf(string(d.Default.Level)),
 	}
-	m.isSecret = m.IssueType == redoubt.Secrets
+	m.isSecret = m.IssueType == model.Secrets
 	if d.Properties.Product != "" {
 		r.secrets.declared[m.Rule] = true
 	}
 	m.Severity = cmp.Or(m.byScore, m.byLevel, r.traits.severity)
-	m.Confidence = cmp.Or(r.confidence(d, tags), redoubt.ConfidenceMedium)
+	m.Confidence = cmp.Or(r.confidence(d, tags), model.ConfidenceMedium)
 	switch {
 	case m.isSecret:
 		m.Message = cmp.Or(d.Full.plain(), d.Short.plain()).Block()
@@ -133,28 +133,28 @@ func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 }
 
 // issueType sorts a rule: most tools have one product, Trivy has all of them.
-func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
+func (r *sarifRun) issueType(d *sarifRule, tags []string) model.IssueType {
 	switch {
 	case strings.HasPrefix(string(d.ID), "CKV_SECRET_"):
-		return redoubt.Secrets
+		return model.Secrets
 	case r.traits.tool == "trivy" && (d.Name == "Secret" || slices.Contains(tags, "secret")):
-		return redoubt.Secrets
+		return model.Secrets
 	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
-		return redoubt.SCA
+		return model.SCA
 	}
 	if r.traits.tool == "redoubt" {
-		if t, ok := redoubt.ParseIssueType(string(d.Properties.Product)); ok { // our own exports tell
+		if t, ok := model.ParseIssueType(string(d.Properties.Product)); ok { // our own exports tell
 			return t
 		}
 	}
 	words := ruleTraits{d.ID.Name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
 	if words.isSecret() {
-		return redoubt.Secrets
+		return model.Secrets
 	}
 	return r.traits.issueType
 }
 
-func (r *sarifRun) confidence(d *sarifRule, tags []string) redoubt.Confidence {
+func (r *sarifRun) confidence(d *sarifRule, tags []string) model.Confidence {
 	if !r.traits.tagged {
 		return confidenceOf(string(d.Properties.Precision))
 	}
@@ -168,7 +168,7 @@ func (r *sarifRun) confidence(d *sarifRule, tags []string) redoubt.Confidence {
 
 // severityOfTags reads the exact severity that gosec and Trivy put among the
 // tags, in capitals.
-func severityOfTags(tags []string) redoubt.Severity {
+func severityOfTags(tags []string) model.Severity {
 	for _, tag := range tags {
 		switch tag {
 		case "CRITICAL", "HIGH", "MEDIUM", "LOW":

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // sarifOne reads a run of one result of one rule.
-func sarifOne(t *testing.T, driver, rule, result string) redoubt.Result {
+func sarifOne(t *testing.T, driver, rule, result string) model.Result {
 	t.Helper()
 	r := readOne(t, "x.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":%q,"rules":[{"id":"r"%s}]}},"results":[{"ruleId":"r",
 		"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"}}}]%s}]}]}`, driver, rule, result))
@@ -29,31 +29,31 @@ func TestSARIFSeverity(t *testing.T) {
 	level := func(s string) string { return `,"defaultConfiguration":{"level":"` + s + `"}` }
 	tests := []struct {
 		driver, rule, result string
-		want                 redoubt.Severity
+		want                 model.Severity
 	}{
-		{"x", "", "", redoubt.SeverityMedium},
-		{"x", "", `,"level":"error"`, redoubt.SeverityHigh},
-		{"x", "", `,"level":"warning"`, redoubt.SeverityMedium},
-		{"x", "", `,"level":"note"`, redoubt.SeverityLow},
-		{"x", "", `,"level":"none"`, redoubt.SeverityLow},
-		{"x", "", `,"level":"fatal"`, redoubt.SeverityMedium}, // no such level
-		{"x", level("error"), "", redoubt.SeverityHigh},
-		{"x", level("error"), `,"level":"note"`, redoubt.SeverityLow},
-		{"x", score("9.0") + level("note"), `,"level":"note"`, redoubt.SeverityCritical},
-		{"x", score("8.9"), `,"level":"note"`, redoubt.SeverityHigh},
-		{"x", score("7.0"), "", redoubt.SeverityHigh},
-		{"x", score("6.9"), `,"level":"error"`, redoubt.SeverityMedium},
-		{"x", score("4"), "", redoubt.SeverityMedium},
-		{"x", score("3.9"), `,"level":"error"`, redoubt.SeverityLow},
-		{"x", score("0"), `,"level":"error"`, redoubt.SeverityLow},
-		{"x", score("11"), `,"level":"error"`, redoubt.SeverityHigh}, // no such score
-		{"x", score("NaN"), `,"level":"error"`, redoubt.SeverityHigh},
-		{"x", `,"properties":{"security-severity":9.8}`, "", redoubt.SeverityCritical},
-		{"x", score("2"), `,"properties":{"security-severity":"9.9"}`, redoubt.SeverityCritical},
-		{"Semgrep OSS", level("error"), "", redoubt.SeverityHigh},
-		{"gosec", `,"properties":{"tags":["security","MEDIUM"]}`, `,"level":"error"`, redoubt.SeverityMedium},
-		{"gitleaks", "", "", redoubt.SeverityHigh},
-		{"Trivy", `,"properties":{"tags":["CRITICAL"]}`, `,"level":"error"`, redoubt.SeverityCritical},
+		{"x", "", "", model.SeverityMedium},
+		{"x", "", `,"level":"error"`, model.SeverityHigh},
+		{"x", "", `,"level":"warning"`, model.SeverityMedium},
+		{"x", "", `,"level":"note"`, model.SeverityLow},
+		{"x", "", `,"level":"none"`, model.SeverityLow},
+		{"x", "", `,"level":"fatal"`, model.SeverityMedium}, // no such level
+		{"x", level("error"), "", model.SeverityHigh},
+		{"x", level("error"), `,"level":"note"`, model.SeverityLow},
+		{"x", score("9.0") + level("note"), `,"level":"note"`, model.SeverityCritical},
+		{"x", score("8.9"), `,"level":"note"`, model.SeverityHigh},
+		{"x", score("7.0"), "", model.SeverityHigh},
+		{"x", score("6.9"), `,"level":"error"`, model.SeverityMedium},
+		{"x", score("4"), "", model.SeverityMedium},
+		{"x", score("3.9"), `,"level":"error"`, model.SeverityLow},
+		{"x", score("0"), `,"level":"error"`, model.SeverityLow},
+		{"x", score("11"), `,"level":"error"`, model.SeverityHigh}, // no such score
+		{"x", score("NaN"), `,"level":"error"`, model.SeverityHigh},
+		{"x", `,"properties":{"security-severity":9.8}`, "", model.SeverityCritical},
+		{"x", score("2"), `,"properties":{"security-severity":"9.9"}`, model.SeverityCritical},
+		{"Semgrep OSS", level("error"), "", model.SeverityHigh},
+		{"gosec", `,"properties":{"tags":["security","MEDIUM"]}`, `,"level":"error"`, model.SeverityMedium},
+		{"gitleaks", "", "", model.SeverityHigh},
+		{"Trivy", `,"properties":{"tags":["CRITICAL"]}`, `,"level":"error"`, model.SeverityCritical},
 	}
 	for _, test := range tests {
 		if got := sarifOne(t, test.driver, test.rule, test.result).Severity; got != test.want {
@@ -65,14 +65,14 @@ func TestSARIFSeverity(t *testing.T) {
 func TestSARIFConfidence(t *testing.T) {
 	tests := []struct {
 		driver, rule, result string
-		want                 redoubt.Confidence
+		want                 model.Confidence
 	}{
-		{"x", "", "", redoubt.ConfidenceMedium},
-		{"x", `,"properties":{"precision":"very-high"}`, "", redoubt.ConfidenceHigh},
-		{"x", `,"properties":{"precision":"low"}`, "", redoubt.ConfidenceLow},
-		{"Semgrep PRO", `,"properties":{"precision":"very-high","tags":["LOW CONFIDENCE"]}`, "", redoubt.ConfidenceLow},
-		{"Semgrep PRO", `,"properties":{"precision":"very-high"}`, "", redoubt.ConfidenceMedium}, // it always says so
-		{"Bandit", `,"properties":{"precision":"high"}`, `,"properties":{"issue_confidence":"LOW"}`, redoubt.ConfidenceLow},
+		{"x", "", "", model.ConfidenceMedium},
+		{"x", `,"properties":{"precision":"very-high"}`, "", model.ConfidenceHigh},
+		{"x", `,"properties":{"precision":"low"}`, "", model.ConfidenceLow},
+		{"Semgrep PRO", `,"properties":{"precision":"very-high","tags":["LOW CONFIDENCE"]}`, "", model.ConfidenceLow},
+		{"Semgrep PRO", `,"properties":{"precision":"very-high"}`, "", model.ConfidenceMedium}, // it always says so
+		{"Bandit", `,"properties":{"precision":"high"}`, `,"properties":{"issue_confidence":"LOW"}`, model.ConfidenceLow},
 	}
 	for _, test := range tests {
 		if got := sarifOne(t, test.driver, test.rule, test.result).Confidence; got != test.want {
@@ -103,22 +103,22 @@ func TestSARIFFingerprint(t *testing.T) {
 func TestSARIFTools(t *testing.T) {
 	tests := []struct {
 		driver, tool string
-		issueType    redoubt.IssueType
+		issueType    model.IssueType
 		rulesRun     bool
 	}{
-		{"Semgrep OSS", "semgrep", redoubt.SAST, true},
-		{"Semgrep PRO", "semgrep", redoubt.SAST, true},
-		{"Opengrep OSS", "semgrep", redoubt.SAST, true},
-		{"CodeQL", "codeql", redoubt.SAST, true},
-		{"gitleaks", "gitleaks", redoubt.Secrets, true},
-		{"gosec", "gosec", redoubt.SAST, false},
-		{"Bandit", "bandit", redoubt.SAST, false},
-		{"ESLint", "eslint", redoubt.SAST, false},
-		{"Checkov", "checkov", redoubt.SAST, false},
-		{"TruffleHog", "trufflehog", redoubt.Secrets, false},
-		{"detect-secrets", "detect-secrets", redoubt.Secrets, false},
-		{"Nosey  Parker\n", "nosey-parker", redoubt.Secrets, false},
-		{"", "unknown", redoubt.SAST, false},
+		{"Semgrep OSS", "semgrep", model.SAST, true},
+		{"Semgrep PRO", "semgrep", model.SAST, true},
+		{"Opengrep OSS", "semgrep", model.SAST, true},
+		{"CodeQL", "codeql", model.SAST, true},
+		{"gitleaks", "gitleaks", model.Secrets, true},
+		{"gosec", "gosec", model.SAST, false},
+		{"Bandit", "bandit", model.SAST, false},
+		{"ESLint", "eslint", model.SAST, false},
+		{"Checkov", "checkov", model.SAST, false},
+		{"TruffleHog", "trufflehog", model.Secrets, false},
+		{"detect-secrets", "detect-secrets", model.Secrets, false},
+		{"Nosey  Parker\n", "nosey-parker", model.Secrets, false},
+		{"", "unknown", model.SAST, false},
 	}
 	for _, test := range tests {
 		r := readOne(t, "x.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":%q,"rules":[{"id":"r"}]}},"results":[]}]}`, test.driver))
@@ -165,8 +165,8 @@ func TestSARIFSuppressed(t *testing.T) {
 func TestSARIFTags(t *testing.T) {
 	got := sarifOne(t, "x", `,"properties":{"tags":["external/cwe/cwe-079","CWE-079","cwe:22","CWE-89: SQL","CWE","OWASP-A01:2021 - Broken","A3:2017","OWASP Top Ten","maintainability"]},
 		"relationships":[{"target":{"id":"CWE-611","toolComponent":{"name":"cwe"}}},{"target":{"id":"1","toolComponent":{"name":"OTHER"}}}]`, "").Rule
-	want := &redoubt.Rule{
-		Name: "r", IssueType: redoubt.SAST, Severity: redoubt.SeverityMedium, Confidence: redoubt.ConfidenceMedium, Category: "maintainability",
+	want := &model.Rule{
+		Name: "r", IssueType: model.SAST, Severity: model.SeverityMedium, Confidence: model.ConfidenceMedium, Category: "maintainability",
 		CWE: []string{
 			"CWE-79: Improper Neutralization of Input During Web Page Generation ('Cross-site Scripting')",
 			"CWE-22: Improper Limitation of a Pathname to a Restricted Directory ('Path Traversal')",

@@ -4,15 +4,15 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // traits are what one tool does in its own way.
 type traits struct {
-	tool      string            // our name for it
-	issueType redoubt.IssueType // of its results, unless the rule says more
-	severity  redoubt.Severity  // where neither result nor rule has one
+	tool      string          // our name for it
+	issueType model.IssueType // of its results, unless the rule says more
+	severity  model.Severity  // where neither result nor rule has one
 
 	// allRules: the driver lists every rule that ran. Other tools list only
 	// those with results, which tells nothing about the rest.
@@ -42,11 +42,11 @@ const syntaxError = "Syntax error"
 
 // tools are the scanners with traits of their own.
 var tools = map[string]traits{
-	"semgrep":  {issueType: redoubt.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},
-	"eslint":   {issueType: redoubt.SAST, byFile: true, listsAll: true},
-	"codeql":   {issueType: redoubt.SAST, allRules: true},
-	"gitleaks": {issueType: redoubt.Secrets, severity: redoubt.SeverityHigh, allRules: true},
-	"trivy":    {issueType: redoubt.SAST},
+	"semgrep":  {issueType: model.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},
+	"eslint":   {issueType: model.SAST, byFile: true, listsAll: true},
+	"codeql":   {issueType: model.SAST, allRules: true},
+	"gitleaks": {issueType: model.Secrets, severity: model.SeverityHigh, allRules: true},
+	"trivy":    {issueType: model.SAST},
 }
 
 // secretTools find nothing but secrets.
@@ -61,14 +61,14 @@ func traitsOf(driver read.Text) traits {
 	t, known := tools[name]
 	for _, secret := range secretTools {
 		if !known && strings.HasPrefix(name, secret) {
-			t = traits{issueType: redoubt.Secrets, severity: redoubt.SeverityHigh}
+			t = traits{issueType: model.Secrets, severity: model.SeverityHigh}
 		}
 	}
 	if t.issueType == 0 {
-		t.issueType = redoubt.SAST
+		t.issueType = model.SAST
 	}
 	if t.severity == 0 {
-		t.severity = redoubt.SeverityMedium
+		t.severity = model.SeverityMedium
 	}
 	t.tool = name
 	return t

@@ -3,7 +3,7 @@ package report
 import (
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -16,7 +16,7 @@ type cleaner struct {
 	id, name, text func(limit int, s *string)
 	holds          func(code string) bool     // whether it was changed for a secret that is surely one; nil: always
 	label          func(limit int, s *string) // for what rules are called, as policies serve them; nil: name
-	rules          map[*redoubt.Rule]bool     // cleaned already
+	rules          map[*model.Rule]bool       // cleaned already
 }
 
 func (c cleaner) ids(fields ...*string) {
@@ -46,7 +46,7 @@ func (c cleaner) lists(limit int, lists ...[]string) {
 	}
 }
 
-func (c cleaner) report(rep *redoubt.Report) {
+func (c cleaner) report(rep *model.Report) {
 	for _, rule := range rep.Rules {
 		c.rule(rule)
 	}
@@ -76,7 +76,7 @@ func (c cleaner) report(rep *redoubt.Report) {
 	c.lists(uncut, rep.Searched, rep.Skipped, rep.Unresolved)
 }
 
-func (c cleaner) inventory(inventory *redoubt.Inventory) {
+func (c cleaner) inventory(inventory *model.Inventory) {
 	c.names(uncut, &inventory.Lockfile)
 	for i := range inventory.Dependencies {
 		c.ids(&inventory.Dependencies[i].Ecosystem, &inventory.Dependencies[i].Via.Ecosystem)
@@ -87,7 +87,7 @@ func (c cleaner) inventory(inventory *redoubt.Inventory) {
 	}
 }
 
-func (c cleaner) vex(d *redoubt.VEXDocument) {
+func (c cleaner) vex(d *model.VEXDocument) {
 	c.names(read.MaxName, &d.Name, &d.Author, &d.File)
 	for i := range d.Statements {
 		s := &d.Statements[i]
@@ -103,7 +103,7 @@ func (c cleaner) vex(d *redoubt.VEXDocument) {
 	}
 }
 
-func (c cleaner) result(res *redoubt.Result) {
+func (c cleaner) result(res *model.Result) {
 	code := res.Code
 	c.texts(read.MaxBlock, &res.Message, &res.Code)
 	if res.Code != code && (c.holds == nil || c.holds(code)) {
@@ -129,7 +129,7 @@ func (c cleaner) result(res *redoubt.Result) {
 	}
 }
 
-func (c cleaner) rule(rule *redoubt.Rule) {
+func (c cleaner) rule(rule *model.Rule) {
 	if c.rules[rule] {
 		return
 	}
@@ -160,7 +160,7 @@ func redacting(p *redact.Known) func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax
 		*s = redact.Joined(p.Redact(*s))
 		if reached {
-			*s = redoubt.CutBytes(*s, max(len(*s)-maxPiece, 0)) + redacted
+			*s = model.CutBytes(*s, max(len(*s)-maxPiece, 0)) + redacted
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -38,13 +38,13 @@ const maxPiece = 128
 // (semantics §16).
 type redactor struct {
 	key      []byte
-	whole    map[string]bool        // secrets, taken out of everything
-	parts    map[string]bool        // what may be the secret inside of a match, taken out of texts but not of paths and names
-	declared map[*redoubt.Rule]bool // rules that say themselves which product they are of
-	then     []func()               // what is left to do once secrets are gone
-	computed map[string]bool        // ids of results that no scanner told
-	wider    map[string]string      // by their hashes, formulas that may hold what the code of their results does not
-	last     []func()               // what is left to do once all files are read
+	whole    map[string]bool      // secrets, taken out of everything
+	parts    map[string]bool      // what may be the secret inside of a match, taken out of texts but not of paths and names
+	declared map[*model.Rule]bool // rules that say themselves which product they are of
+	then     []func()             // what is left to do once secrets are gone
+	computed map[string]bool      // ids of results that no scanner told
+	wider    map[string]string    // by their hashes, formulas that may hold what the code of their results does not
+	last     []func()             // what is left to do once all files are read
 	boms     boms
 	learned  map[string]bool // of addresses, among whole
 	words    map[string]bool // of learned: what may stand as a word elsewhere, and is known from addresses alone
@@ -54,7 +54,7 @@ type redactor struct {
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}, learned: map[string]bool{}, words: map[string]bool{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*model.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}, learned: map[string]bool{}, words: map[string]bool{}}
 }
 
 // known is how many secrets and spellings of them are remembered.
@@ -62,7 +62,7 @@ func (r *redactor) known() int { return len(r.whole) + len(r.parts) }
 
 // take remembers a secret as the report spells it, and returns its keyed hash,
 // or zero where the report already holds it redacted.
-func (r *redactor) take(raw string) redoubt.Digest {
+func (r *redactor) take(raw string) model.Digest {
 	raw = strings.TrimSpace(raw)
 	r.remember(raw)
 	delete(r.words, raw)
@@ -70,24 +70,24 @@ func (r *redactor) take(raw string) redoubt.Digest {
 		r.suspect(cmp.Or(quoted[1], quoted[2], quoted[3]))
 	}
 	if isRedacted(raw) {
-		return redoubt.Digest{}
+		return model.Digest{}
 	}
 	return r.keyed([]byte(raw))
 }
 
 // keyed hashes under the server's key; without one there is no hash.
-func (r *redactor) keyed(text []byte) redoubt.Digest {
+func (r *redactor) keyed(text []byte) model.Digest {
 	if len(r.key) == 0 {
-		return redoubt.Digest{}
+		return model.Digest{}
 	}
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write(text)
-	return redoubt.Digest(mac.Sum(nil)[:len(redoubt.Digest{})])
+	return model.Digest(mac.Sum(nil)[:len(model.Digest{})])
 }
 
 // keyedCode hashes the hash of code that holds a secret.
-func (r *redactor) keyedCode(code redoubt.Digest) redoubt.Digest {
-	if code == (redoubt.Digest{}) {
+func (r *redactor) keyedCode(code model.Digest) model.Digest {
+	if code == (model.Digest{}) {
 		return code
 	}
 	return r.keyed(append([]byte("code "), code[:]...))
@@ -142,7 +142,7 @@ func spellings(raw string) []string {
 func pieces(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(s) > maxPiece {
-			piece := redoubt.CutBytes(s, maxPiece/2)
+			piece := model.CutBytes(s, maxPiece/2)
 			if !yield(piece) {
 				return
 			}
@@ -173,11 +173,11 @@ func isRedacted(raw string) bool {
 
 // scrub takes every remembered secret out of every string of the reports. The
 // hash of code that held one gives way to a keyed one.
-func (r *redactor) scrub(reports ...*redoubt.Report) {
+func (r *redactor) scrub(reports ...*model.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: redacting(redact.NewKnown(r.whole)), text: redacting(redact.NewKnown(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: redacting(redact.NewKnown(r.whole)), text: redacting(redact.NewKnown(r.whole, r.parts)), rules: map[*model.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}

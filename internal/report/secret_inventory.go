@@ -5,7 +5,7 @@ import (
 
 	"github.com/package-url/packageurl-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -51,7 +51,7 @@ const maxKnown = 512
 const maxKnownStrings = 100_000
 
 // cleanDependency has all texts of a dependency that come from outside cleaned.
-func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
+func cleanDependency(d *model.Dependency, clean func(string) string) {
 	name, version := d.Name, d.Version
 	if spelled := strings.ReplaceAll(name, "-", "_"); d.Ecosystem == "pypi" && clean(spelled) != spelled { // which PyPI respells
 		d.Name = spelled

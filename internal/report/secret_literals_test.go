@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // oldBlankLiterals replaces one string after the other.
-func oldBlankLiterals(res *redoubt.Result) {
+func oldBlankLiterals(res *model.Result) {
 	blankIn := func(code string) string {
 		code, found := blankStrings(code)
 		for _, inner := range found {
@@ -36,8 +36,8 @@ func FuzzLiterals(f *testing.F) {
 	f.Add(`"a'b'c'd'e'f"`, `quotes 'a'b'c'd'e'f' and 'g'`, "")
 	f.Add(`'abcd' 'efgh'`, `'abcd'efgh'`, "")
 	f.Fuzz(func(t *testing.T, code, message, flow string) {
-		make2 := func() redoubt.Result {
-			return redoubt.Result{Code: code, Message: message, DataFlow: []redoubt.FlowStep{{Content: flow}}}
+		make2 := func() model.Result {
+			return model.Result{Code: code, Message: message, DataFlow: []model.FlowStep{{Content: flow}}}
 		}
 		want, got := make2(), make2()
 		oldBlankLiterals(&want)
@@ -154,8 +154,8 @@ func TestBlankingGrowsWithTheText(t *testing.T) {
 		fmt.Fprintf(&literals, "'%05x'", i)
 	}
 	half := literals.Len() / 2
-	res := redoubt.Result{
-		Code: literals.String()[:half], DataFlow: []redoubt.FlowStep{{Content: literals.String()[half:]}},
+	res := model.Result{
+		Code: literals.String()[:half], DataFlow: []model.FlowStep{{Content: literals.String()[half:]}},
 		Message: "found '0beef' of " + strings.Repeat("'don't' ", read.MaxBlock/8),
 	}
 	blankLiterals(&res)

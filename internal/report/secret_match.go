@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -14,9 +14,9 @@ import (
 // Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
 // hold the secret but the same hash of those lines, and the two are one source
 // (semantics §4, §16).
-func (r *redactor) takeOf(tool string, match *redoubt.SecretMatch, secret string, lines redoubt.Digest) {
+func (r *redactor) takeOf(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
 	match.Hash = r.take(secret)
-	if tool == semgrepTool && match.Hash != (redoubt.Digest{}) {
+	if tool == semgrepTool && match.Hash != (model.Digest{}) {
 		match.Hash, match.Value = r.keyedCode(lines), match.Hash
 	}
 }
@@ -25,9 +25,9 @@ func (r *redactor) takeOf(tool string, match *redoubt.SecretMatch, secret string
 const semgrepTool = "semgrep"
 
 // hide makes a result one of a secret: what of it could be guessed from goes.
-func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
+func hide(res *model.Result, match *model.SecretMatch) {
 	res.Secret = match
-	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", redoubt.Digest{}, nil
+	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", model.Digest{}, nil
 	res.MatchBasedID, res.SyntacticID, res.PatternHash, res.StartHash, res.EndHash = "", "", "", "", ""
 	res.CodeNumber = 0
 }
@@ -35,9 +35,9 @@ func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
 // hideHash puts a keyed hash of code that held a secret in the place of the
 // scanner's, under which moved code is found again. What was computed of the code
 // before anybody knew of the secret goes: an unkeyed hash of it could be guessed.
-func (r *redactor) hideHash(res *redoubt.Result) {
-	if res.CodeKey == (redoubt.Digest{}) {
-		res.CodeKey = r.keyedCode(redoubt.CodeDigest(res.CodeHash))
+func (r *redactor) hideHash(res *model.Result) {
+	if res.CodeKey == (model.Digest{}) {
+		res.CodeKey = r.keyedCode(model.CodeDigest(res.CodeHash))
 	}
 	res.CodeHash, res.PatternHash, res.StartHash, res.EndHash = "", "", "", ""
 	res.CodeNumber = 0
@@ -50,7 +50,7 @@ func (r *redactor) hideHash(res *redoubt.Result) {
 
 // forgetFormulas takes away what was computed of formulas that hold a secret, though
 // the code does not: their hashes could be guessed as those of code.
-func (r *redactor) forgetFormulas(reports []*redoubt.Report) {
+func (r *redactor) forgetFormulas(reports []*model.Report) {
 	if len(r.wider) == 0 {
 		return
 	}
@@ -72,12 +72,12 @@ func (r *redactor) forgetFormulas(reports []*redoubt.Report) {
 // reveal makes secrets of the results of rules that do not say what they are,
 // but that other parts of the upload, or those who know, call rules for secrets. It
 // tells whether there were any.
-func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule string) bool) (changed bool) {
+func (r *redactor) reveal(reports []*model.Report, known func(tool, rule string) bool) (changed bool) {
 	type name struct{ tool, rule string }
 	told := map[name]bool{}
 	for _, rep := range reports {
 		for _, rule := range rep.Rules {
-			if rule.IssueType == redoubt.Secrets {
+			if rule.IssueType == model.Secrets {
 				told[name{rep.Tool, rule.Name}] = true
 			}
 		}
@@ -85,9 +85,9 @@ func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule strin
 	for _, rep := range reports {
 		revealed := false
 		for _, rule := range rep.Rules {
-			if rule.IssueType == redoubt.SAST && !r.declared[rule] &&
+			if rule.IssueType == model.SAST && !r.declared[rule] &&
 				(told[name{rep.Tool, rule.Name}] || known != nil && known(rep.Tool, rule.Name)) {
-				rule.IssueType, rule.SecretType, revealed = redoubt.Secrets, secretTypeOfRule(rule), true
+				rule.IssueType, rule.SecretType, revealed = model.Secrets, secretTypeOfRule(rule), true
 			}
 		}
 		if revealed {
@@ -98,25 +98,25 @@ func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule strin
 	return changed
 }
 
-func (r *redactor) concealRevealed(rep *redoubt.Report) {
-	rep.Products = (rep.Products &^ redoubt.Products(0).With(redoubt.SAST)).With(redoubt.Secrets)
+func (r *redactor) concealRevealed(rep *model.Report) {
+	rep.Products = (rep.Products &^ model.Products(0).With(model.SAST)).With(model.Secrets)
 	for _, rule := range rep.Rules {
 		rep.Products = rep.Products.With(rule.IssueType)
 	}
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		if res.Rule.IssueType == redoubt.Secrets && res.Secret == nil {
+		if res.Rule.IssueType == model.Secrets && res.Secret == nil {
 			r.conceal(rep.Tool, res)
 		}
 	}
 }
 
 // conceal makes a secret of a result that was one of code.
-func (r *redactor) conceal(tool string, res *redoubt.Result) {
-	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
-	lines := redoubt.CodeDigest(res.CodeHash)
+func (r *redactor) conceal(tool string, res *model.Result) {
+	match := &model.SecretMatch{Validation: model.NoValidator}
+	lines := model.CodeDigest(res.CodeHash)
 	switch {
-	case tool == semgrepTool && res.CodeKey != (redoubt.Digest{}): // it was blanked before
+	case tool == semgrepTool && res.CodeKey != (model.Digest{}): // it was blanked before
 		match.Hash = res.CodeKey
 	case tool == semgrepTool && (res.Code == "" || strings.Contains(res.Code, redacted)): // as of scans that Semgrep uploads
 		match.Hash = r.keyedCode(lines)
@@ -132,7 +132,7 @@ func (r *redactor) conceal(tool string, res *redoubt.Result) {
 }
 
 // secretTypeOfRule is the kind of credential of a rule that does not tell it.
-func secretTypeOfRule(rule *redoubt.Rule) string {
+func secretTypeOfRule(rule *model.Rule) string {
 	if len(rule.Technologies) > 0 {
 		return rule.Technologies[0]
 	}
@@ -142,24 +142,24 @@ func secretTypeOfRule(rule *redoubt.Rule) string {
 // number tells the secrets on one line apart where their line identifies them:
 // by their order on it. Where a line comes again, as a whole, it is the same
 // secret that comes again.
-func (r *redactor) number(rep *redoubt.Report) {
+func (r *redactor) number(rep *model.Report) {
 	if rep.Tool != semgrepTool {
 		return
 	}
 	type line struct {
 		rule, path string
 		number     int
-		hash       redoubt.Digest
+		hash       model.Digest
 	}
-	lines := map[line][]*redoubt.Result{}
+	lines := map[line][]*model.Result{}
 	for i := range rep.Results {
-		if res := &rep.Results[i]; res.Secret != nil && res.Secret.Hash != (redoubt.Digest{}) {
+		if res := &rep.Results[i]; res.Secret != nil && res.Secret.Hash != (model.Digest{}) {
 			on := line{res.Rule.Name, res.Path, res.Location.Line, res.Secret.Hash}
 			lines[on] = append(lines[on], res)
 		}
 	}
 	for on, list := range lines {
-		slices.SortFunc(list, func(a, b *redoubt.Result) int { return compareEnds(a.Location, b.Location) })
+		slices.SortFunc(list, func(a, b *model.Result) int { return compareEnds(a.Location, b.Location) })
 		n := uint64(0)
 		for i, res := range list {
 			if i > 0 && compareEnds(list[i-1].Location, res.Location) != 0 {
@@ -172,6 +172,6 @@ func (r *redactor) number(rep *redoubt.Report) {
 	}
 }
 
-func compareEnds(a, b redoubt.Location) int {
+func compareEnds(a, b model.Location) int {
 	return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.EndLine, b.EndLine), cmp.Compare(a.EndColumn, b.EndColumn))
 }

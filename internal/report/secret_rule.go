@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -49,7 +49,7 @@ var (
 // hideGuess takes what a rule of guesses quotes out of its result: every string
 // of the code, or all of the code where the string is not seen to be quoted in
 // one line.
-func (r *redactor) hideGuess(out *redoubt.Result) {
+func (r *redactor) hideGuess(out *model.Result) {
 	m := guess.FindStringSubmatch(out.Message)
 	if m == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
@@ -14,20 +14,20 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 	known := func(tool, name string) bool { return tool == "semgrep" && name == "acme.tokens" }
 	for _, test := range []struct {
 		name, rule, metadata, tags string
-		want                       redoubt.IssueType
+		want                       model.IssueType
 	}{
-		{name: "a segment of the name", rule: "generic.secrets.security.detected-key", want: redoubt.Secrets},
-		{name: "a segment, in the singular", rule: "acme.secret.key", want: redoubt.Secrets},
-		{name: "a part of a segment", rule: "acme.secrets-manager.key", want: redoubt.SAST},
-		{name: "category", rule: "x", metadata: `"category":"secrets"`, want: redoubt.Secrets},
-		{name: "technology", rule: "x", metadata: `"technology":["aws","Secrets"]`, want: redoubt.Secrets},
-		{name: "product", rule: "x", metadata: `"product":"secrets"`, want: redoubt.Secrets},
-		{name: "another product", rule: "generic.secrets.x", metadata: `"product":"sast"`, want: redoubt.SAST},
-		{name: "tag", rule: "x", metadata: `"tags":["security","secrets"]`, want: redoubt.Secrets},
-		{name: "another tag", rule: "x", metadata: `"tags":["secretstorage"]`, want: redoubt.SAST},
-		{name: "known to the deployment", rule: "acme.tokens", want: redoubt.Secrets},
-		{name: "known, but declared to be another product's", rule: "acme.tokens", metadata: `"product":"sast"`, want: redoubt.SAST},
-		{name: "known to nobody", rule: "acme.tokens2", want: redoubt.SAST},
+		{name: "a segment of the name", rule: "generic.secrets.security.detected-key", want: model.Secrets},
+		{name: "a segment, in the singular", rule: "acme.secret.key", want: model.Secrets},
+		{name: "a part of a segment", rule: "acme.secrets-manager.key", want: model.SAST},
+		{name: "category", rule: "x", metadata: `"category":"secrets"`, want: model.Secrets},
+		{name: "technology", rule: "x", metadata: `"technology":["aws","Secrets"]`, want: model.Secrets},
+		{name: "product", rule: "x", metadata: `"product":"secrets"`, want: model.Secrets},
+		{name: "another product", rule: "generic.secrets.x", metadata: `"product":"sast"`, want: model.SAST},
+		{name: "tag", rule: "x", metadata: `"tags":["security","secrets"]`, want: model.Secrets},
+		{name: "another tag", rule: "x", metadata: `"tags":["secretstorage"]`, want: model.SAST},
+		{name: "known to the deployment", rule: "acme.tokens", want: model.Secrets},
+		{name: "known, but declared to be another product's", rule: "acme.tokens", metadata: `"product":"sast"`, want: model.SAST},
+		{name: "known to nobody", rule: "acme.tokens2", want: model.SAST},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const secret = "hunter2-hunter2"
@@ -44,7 +44,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 				if got := reports[0].Results[0].Rule.IssueType; got != test.want {
 					t.Errorf("%s: the rule is one of %s, want %s", name, got, test.want)
 				}
-				if kept := strings.Contains(reporttest.Dump(reports), secret); kept != (test.want == redoubt.SAST) {
+				if kept := strings.Contains(reporttest.Dump(reports), secret); kept != (test.want == model.SAST) {
 					t.Errorf("%s: the secret was kept: %v", name, kept)
 				}
 			}
@@ -55,7 +55,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 // TestSARIFTellsSecretsApartAsJSONDoes imports one secret in both formats.
 func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
 	const rule = "generic.secrets.x"
-	var hashes []redoubt.Digest
+	var hashes []model.Digest
 	for name, file := range map[string]string{"x.json": semgrepWithLine(rule, "", "hunter2"), "x.sarif": sarifWithLine(rule, "", "hunter2")} {
 		reports, err := Read(strings.NewReader(file), Options{Name: name, Key: testKey})
 		if err != nil {
@@ -63,7 +63,7 @@ func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
 		}
 		hashes = append(hashes, reports[0].Results[0].Secret.Hash)
 	}
-	if hashes[0] != hashes[1] || hashes[0] == (redoubt.Digest{}) {
+	if hashes[0] != hashes[1] || hashes[0] == (model.Digest{}) {
 		t.Errorf("the hashes are %x and %x, want the same one", hashes[0], hashes[1])
 	}
 }
@@ -102,7 +102,7 @@ func TestBanditQuotesNoPassword(t *testing.T) {
 				t.Fatal(err)
 			}
 			res := reports[0].Results[0]
-			if res.Code != test.want || res.Rule.IssueType != redoubt.SAST {
+			if res.Code != test.want || res.Rule.IssueType != model.SAST {
 				t.Errorf("the code of the %s finding is %q, want %q", res.Rule.IssueType, res.Code, test.want)
 			}
 			if quotes := strings.Contains(res.Message, "'"+test.value+"'"); quotes != (test.value == "") {

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
@@ -47,7 +47,7 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 		for _, res := range r.Results {
 			if res.Secret != nil {
 				found++
-				if res.Secret.Hash == (redoubt.Digest{}) && !isRedacted(strings.TrimSpace(secret)) {
+				if res.Secret.Hash == (model.Digest{}) && !isRedacted(strings.TrimSpace(secret)) {
 					rt.Fatalf("no hash of the secret")
 				}
 			}
@@ -182,7 +182,7 @@ func semgrepWithSecret(secret string) string {
 }
 
 func TestSecretHash(t *testing.T) {
-	hash := func(key, secret string) redoubt.Digest { return newRedactor([]byte(key)).take(secret) }
+	hash := func(key, secret string) model.Digest { return newRedactor([]byte(key)).take(secret) }
 	if hash("k", "hunter2hunter2") != hash("k", " hunter2hunter2\n") {
 		t.Error("space around a secret changes its hash")
 	}
@@ -190,11 +190,11 @@ func TestSecretHash(t *testing.T) {
 		t.Error("another key or secret has the same hash")
 	}
 	for _, s := range []string{"", "REDACTED", "[REDACTED]", "***", "ghp_****************", "ghp_0123...", "requires login", "  "} {
-		if hash("k", s) != (redoubt.Digest{}) {
+		if hash("k", s) != (model.Digest{}) {
 			t.Errorf("%q has a hash, though the report held it redacted", s)
 		}
 	}
-	if hash("", "hunter2hunter2") != (redoubt.Digest{}) {
+	if hash("", "hunter2hunter2") != (model.Digest{}) {
 		t.Error("there is a hash without a key")
 	}
 }

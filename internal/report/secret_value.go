@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -14,9 +14,9 @@ import (
 // rule needs to look for secrets to quote one (semantics §16). It goes by the
 // shape of the text and by the name that it is given to, and not by its entropy
 // alone: hashes, ids and images stay.
-func (r *redactor) blank(reports []*redoubt.Report) {
+func (r *redactor) blank(reports []*model.Report) {
 	for _, rep := range reports {
-		literal := map[*redoubt.Rule]bool{} // rules about secrets in code
+		literal := map[*model.Rule]bool{} // rules about secrets in code
 		for _, rule := range rep.Rules {
 			literal[rule] = speaksOfSecrets(rule.Name + " " + rule.Message)
 		}
@@ -33,13 +33,13 @@ func (r *redactor) blank(reports []*redoubt.Report) {
 	unkeyed := r.finder()
 	unkeyed.Key = nil
 	name, text := byShape(r.finder()), byShape(unkeyed)
-	c := cleaner{redactor: r, id: name, name: name, text: text, label: text, rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, id: name, name: name, text: text, label: text, rules: map[*model.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}
 }
 
-func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
+func (r *redactor) blankResult(res *model.Result, literal bool) {
 	message, code := res.Message, res.Code
 	for _, s := range []*string{&res.Message, &res.Code} {
 		*s = r.blankText(*s)
@@ -59,7 +59,7 @@ func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
 }
 
 // blankVEX looks at each text once, which many statements may share.
-func (r *redactor) blankVEX(d *redoubt.VEXDocument) {
+func (r *redactor) blankVEX(d *model.VEXDocument) {
 	d.Author = r.blankText(d.Author)
 	known := map[string]string{}
 	blank := func(s *string) {
@@ -103,7 +103,7 @@ const maxInner = 3
 // blankLiterals takes the strings out of the code of a result, and what it
 // quotes of them out of its message. All from the first to the last mark of a message
 // goes where a string holds more of them than are looked for.
-func blankLiterals(res *redoubt.Result) {
+func blankLiterals(res *model.Result) {
 	held, all := map[string]bool{}, false
 	blankIn := func(code string) string {
 		code, found := blankStrings(code)

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
@@ -59,7 +59,7 @@ func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 					rt.Fatalf("%q became %q", before+secret+after, got)
 				}
 				rep := readText(t, "x.json", semgrepWithLine("any.rule", "", secret))
-				if res := rep[0].Results[0]; strings.Contains(reporttest.Dump(rep), secret) != (name == "Slack, webhook") || res.Rule.IssueType != redoubt.SAST {
+				if res := rep[0].Results[0]; strings.Contains(reporttest.Dump(rep), secret) != (name == "Slack, webhook") || res.Rule.IssueType != model.SAST {
 					rt.Fatalf("a finding of %s is %+v", res.Rule.IssueType, res)
 				}
 			})
@@ -177,10 +177,10 @@ func TestRulesAboutSecretsInCodeQuoteNone(t *testing.T) {
 		"python.jwt.security.jwt-hardcode.jwt-python-hardcoded-secret": "found 'letmein'", "G101": "Potential hardcoded credentials: 'letmein'", "x.hard-coded-token": "m",
 	} {
 		rep := readOne(t, "x", file(rule, message))
-		if text := reporttest.Dump([]*redoubt.Report{rep}); strings.Contains(text, "letmein") {
+		if text := reporttest.Dump([]*model.Report{rep}); strings.Contains(text, "letmein") {
 			t.Errorf("%s keeps it: %s", rule, text)
 		}
-		if rep.Results[0].Rule.IssueType != redoubt.SAST || rep.Results[0].CodeHash != "" || rep.Results[0].CodeKey == (redoubt.Digest{}) {
+		if rep.Results[0].Rule.IssueType != model.SAST || rep.Results[0].CodeHash != "" || rep.Results[0].CodeKey == (model.Digest{}) {
 			t.Errorf("%s: %+v", rule, rep.Results[0])
 		}
 	}

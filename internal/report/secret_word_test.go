@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A word that is the password of an address is taken out of all code. The hash of
@@ -15,10 +15,10 @@ func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
 	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
 	r := newRedactor([]byte("a key for tests, of some length"))
 	r.watch().look([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
-	rule := &redoubt.Rule{Name: "calls", IssueType: redoubt.SAST}
-	other := &redoubt.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
-	held := &redoubt.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
-	rep := &redoubt.Report{Results: []redoubt.Result{*other, *held}}
+	rule := &model.Rule{Name: "calls", IssueType: model.SAST}
+	other := &model.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
+	held := &model.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
+	rep := &model.Report{Results: []model.Result{*other, *held}}
 	r.scrub(rep)
 	if got := rep.Results[0]; strings.Contains(got.Code, word) || got.CodeHash != "same" {
 		t.Errorf("other code is %q under the hash %q", got.Code, got.CodeHash)
@@ -27,7 +27,7 @@ func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
 		t.Errorf("code that holds a secret is %q under the hash %q", got.Code, got.CodeHash)
 	}
 	r.take(word) // which a rule for secrets reports
-	known := &redoubt.Report{Results: []redoubt.Result{*other}}
+	known := &model.Report{Results: []model.Result{*other}}
 	if r.scrub(known); known.Results[0].CodeHash != "" {
 		t.Errorf("code that holds a known secret keeps its hash %q", known.Results[0].CodeHash)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -26,7 +26,7 @@ import (
 // that are gone by now are missing.
 type semgrep struct {
 	*walker
-	rep      *redoubt.Report
+	rep      *model.Report
 	checkout checkout
 	secrets  *redactor
 	rules    map[string]*semgrepRule // by name and raw metadata
@@ -38,10 +38,10 @@ type semgrep struct {
 	matches  []semgrepMatch
 }
 
-func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
+func readSemgrep(in *input, o Options) ([]*model.Report, error) {
 	s := &semgrep{
 		walker:  in.walker(),
-		rep:     &redoubt.Report{Tool: "semgrep", Category: read.Text(o.Category).Name()},
+		rep:     &model.Report{Tool: "semgrep", Category: read.Text(o.Category).Name()},
 		secrets: o.secrets,
 		rules:   map[string]*semgrepRule{},
 
@@ -60,8 +60,8 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 	}
 	s.finish()
 	// Without --disable-nosem, what is muted is left out.
-	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted })
-	return []*redoubt.Report{s.rep}, nil
+	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r model.Result) bool { return r.Muted })
+	return []*model.Report{s.rep}, nil
 }
 
 func (s *semgrep) member(name string) error {
@@ -96,7 +96,7 @@ func (s *semgrep) finish() {
 		rep.Products = rep.Products.With(r.IssueType)
 	}
 	if rep.Products == 0 {
-		rep.Products = rep.Products.With(redoubt.SAST)
+		rep.Products = rep.Products.With(model.SAST)
 	}
 	s.secrets.then = append(s.secrets.then, s.identify)
 }
@@ -126,20 +126,20 @@ func (s *semgrep) failure(item string) error {
 		s.rep.Failed = true
 	}
 	if e.Path == "" && e.Rule != "" {
-		s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: e.Rule.Name(), Why: reasonWord(e.Type.First())})
+		s.rep.Gaps = append(s.rep.Gaps, model.ScanGap{Kind: model.GapRule, What: e.Rule.Name(), Why: reasonWord(e.Type.First())})
 	}
 	return nil
 }
 
 // gap says why a file was not looked at. The message stays behind: it may quote
 // code.
-func (e *semgrepError) gap() redoubt.ScanGap {
+func (e *semgrepError) gap() model.ScanGap {
 	why := reasonWord(e.Type.First())
-	kind := redoubt.GapFailed
+	kind := model.GapFailed
 	if strings.Contains(strings.ToLower(why), "timeout") || strings.Contains(strings.ToLower(why), "memory") {
-		kind = redoubt.GapTimeout
+		kind = model.GapTimeout
 	}
-	return redoubt.ScanGap{Kind: kind, Rule: e.Rule.Name(), Why: why}
+	return model.ScanGap{Kind: kind, Rule: e.Rule.Name(), Why: why}
 }
 
 // maxReason is the longest word for a reason, in bytes.
@@ -173,7 +173,7 @@ func (s *semgrep) paths(name string) error {
 				Reason read.Text `json:"reason"`
 			}
 			_, err := s.decode(item, &skipped)
-			s.skipped(string(skipped.Path), redoubt.ScanGap{Kind: redoubt.GapPath, Why: reasonWord(string(skipped.Reason))})
+			s.skipped(string(skipped.Path), model.ScanGap{Kind: model.GapPath, Why: reasonWord(string(skipped.Reason))})
 			return err
 		})
 	}
@@ -182,7 +182,7 @@ func (s *semgrep) paths(name string) error {
 
 // skipped notes a path, and why; one that is outside of the repository matters to
 // nobody.
-func (s *semgrep) skipped(raw string, gap redoubt.ScanGap) {
+func (s *semgrep) skipped(raw string, gap model.ScanGap) {
 	if p, err := s.checkout.path(raw); err == nil {
 		gap.What = p
 		s.rep.Skipped, s.rep.Gaps = append(s.rep.Skipped, p), append(s.rep.Gaps, gap)
@@ -217,13 +217,13 @@ func (s *semgrep) subproject(item string) error {
 		return err
 	}
 	if p.Resolved {
-		s.rep.Products = s.rep.Products.With(redoubt.SCA)
+		s.rep.Products = s.rep.Products.With(model.SCA)
 		return nil
 	}
 	for _, source := range p.Sources {
 		if p, err := s.checkout.path(source); err == nil {
 			s.rep.Unresolved = append(s.rep.Unresolved, p)
-			s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: p, Why: "could not be resolved"})
+			s.rep.Gaps = append(s.rep.Gaps, model.ScanGap{Kind: model.GapLockfile, What: p, Why: "could not be resolved"})
 		}
 	}
 	return nil
@@ -231,7 +231,7 @@ func (s *semgrep) subproject(item string) error {
 
 // refuse notes an item that could not be taken.
 func (s *semgrep) refuse(item, format string, args ...any) {
-	s.rep.Refuse(redoubt.Refusal{Item: item, Reason: redoubt.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
+	s.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // minus returns the list without those in another one.

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -36,7 +36,7 @@ func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
 	c.rep.Inventories = c.done.Inventories
 	c.rep.Skipped = c.stillThere(c.rep.Skipped)
 	c.finish()
-	one.files = []file{{reports: []*redoubt.Report{c.rep}}}
+	one.files = []file{{reports: []*model.Report{c.rep}}}
 	return &one, nil
 }
 
@@ -48,15 +48,15 @@ type CICompletion struct {
 	Seconds      float64 // that the scan took
 	// Inventories has one for each lockfile that was read, and is never nil:
 	// whether the scan looked for lockfiles at all its rules tell.
-	Inventories []redoubt.Inventory
+	Inventories []model.Inventory
 	// Unresolved names the lockfiles, or manifests without one, that the
 	// scanner found and says nothing about (semantics §15). Unread are those of
 	// them that it could not read; it did not try the others, as of a part of
 	// the repository that a diff scan found unchanged.
 	Unresolved, Unread []string
-	// Unparsed are the languages of which not all could be parsed (redoubt.GapParse). The
+	// Unparsed are the languages of which not all could be parsed (model.GapParse). The
 	// scanner says of no file that it was parsed in part, and calls fixed what it did not see.
-	Unparsed []redoubt.ScanGap
+	Unparsed []model.ScanGap
 }
 
 // ReadCICompletion reads what `semgrep ci` posts when it is done, freed of secrets.
@@ -67,11 +67,11 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 	if err != nil {
 		return nil, secrets.cleanError(fileError(o, -1, err))
 	}
-	c.done = CICompletion{Inventories: []redoubt.Inventory{}}
+	c.done = CICompletion{Inventories: []model.Inventory{}}
 	if err := c.document(c.completion); err != nil {
 		return nil, secrets.cleanError(fileError(o, -1, err))
 	}
-	told := []*redoubt.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread, Gaps: c.done.Unparsed}}
+	told := []*model.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread, Gaps: c.done.Unparsed}}
 	secrets.blank(told)
 	secrets.scrub(told...)
 	c.done.Unresolved, c.done.Unread = read.Distinct(c.done.Unresolved), read.Distinct(c.done.Unread)
@@ -94,7 +94,7 @@ func newCI(r io.Reader, o *Options) (*ci, error) {
 		return nil, err
 	}
 	return &ci{semgrep: semgrep{
-		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: o.secrets, rules: map[string]*semgrepRule{},
+		walker: in.walker(), rep: &model.Report{Tool: "semgrep"}, secrets: o.secrets, rules: map[string]*semgrepRule{},
 	}}, nil
 }
 
@@ -223,7 +223,7 @@ func (c *ci) finding(item string, muted bool) error {
 		res.CodeNumber = int(f.Index) + 1
 	}
 	if res.Secret != nil {
-		res.Secret.Hash = c.secrets.keyedCode(redoubt.CodeDigest(res.CodeHash))
+		res.Secret.Hash = c.secrets.keyedCode(model.CodeDigest(res.CodeHash))
 		hide(res, res.Secret)
 	}
 	c.in.build(resultSize)
@@ -285,7 +285,7 @@ func (c *ci) parseRate(language string) error {
 	_, err := c.decode("parse_rate."+language, &rate)
 	if rate.Parsed < rate.All && len(c.done.Unparsed) < maxUnparsed {
 		why := fmt.Sprintf("%d of %d bytes were parsed", rate.Parsed, rate.All)
-		c.done.Unparsed = append(c.done.Unparsed, redoubt.ScanGap{Kind: redoubt.GapParse, What: read.Text(language).Name(), Why: why})
+		c.done.Unparsed = append(c.done.Unparsed, model.ScanGap{Kind: model.GapParse, What: read.Text(language).Name(), Why: why})
 	}
 	return err
 }
@@ -341,7 +341,7 @@ func (c *ci) lockfile(name string) error {
 	if err != nil {
 		return c.skip(name)
 	}
-	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}, UnknownPackages: lockfile.UnknownPackages(path)}
+	inventory := model.Inventory{Lockfile: path, Dependencies: []model.Dependency{}, UnknownPackages: lockfile.UnknownPackages(path)}
 	err = c.array("dependencies."+name, func(item string) error {
 		var d ciDependency
 		if _, err := c.decode(item, &d); err != nil {
@@ -354,15 +354,15 @@ func (c *ci) lockfile(name string) error {
 	return err
 }
 
-func (d *ciDependency) dependency() redoubt.Dependency {
-	out := redoubt.Dependency{
+func (d *ciDependency) dependency() model.Dependency {
+	out := model.Dependency{
 		Ecosystem: d.Ecosystem.Name(), Name: d.Package.Name(), Version: d.Version.Name(), Line: int(d.Line), Licenses: []string{},
 	}
 	out.PURL = purl.Of(out.Ecosystem, out.Name, out.Version)
-	out.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity))
+	out.Transitivity, _ = model.ParseTransitivity(string(d.Transitivity))
 	for _, algorithm := range slices.Sorted(maps.Keys(d.Hashes)) {
 		for _, hex := range d.Hashes[algorithm].Names() {
-			out.Hashes = append(out.Hashes, redoubt.Hash{Algorithm: read.HashName(algorithm), Hex: hex})
+			out.Hashes = append(out.Hashes, model.Hash{Algorithm: read.HashName(algorithm), Hex: hex})
 		}
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
@@ -32,16 +32,16 @@ func TestReadCIResults(t *testing.T) {
 		t.Fatalf("%d results, refused %v", len(rep.Results), rep.Refused)
 	}
 	code, secret, muted := rep.Results[0], rep.Results[1], rep.Results[2]
-	if code.MatchBasedID != "m_0" || code.SyntacticID != "s" || code.CodeHash != "c" || code.PatternHash != "p" || code.Severity != redoubt.SeverityHigh ||
-		!code.Blocking || code.Path != "a.py" || code.Location != (redoubt.Location{Line: 3, Column: 2, EndLine: 3, EndColumn: 9}) ||
+	if code.MatchBasedID != "m_0" || code.SyntacticID != "s" || code.CodeHash != "c" || code.PatternHash != "p" || code.Severity != model.SeverityHigh ||
+		!code.Blocking || code.Path != "a.py" || code.Location != (model.Location{Line: 3, Column: 2, EndLine: 3, EndColumn: 9}) ||
 		len(code.DataFlow) != 1 || code.DataFlow[0].Content != "" {
 		t.Errorf("%+v", code)
 	}
 	if secret.MatchBasedID+secret.SyntacticID+secret.CodeHash+secret.PatternHash+secret.Code != "" || secret.Message != "k" ||
-		secret.Secret == nil || secret.Secret.Hash == (redoubt.Digest{}) || secret.Secret.Validation != redoubt.ConfirmedValid {
+		secret.Secret == nil || secret.Secret.Hash == (model.Digest{}) || secret.Secret.Validation != model.ConfirmedValid {
 		t.Errorf("%+v %+v", secret, secret.Secret)
 	}
-	if !muted.Muted || muted.Blocking || muted.Severity != redoubt.SeverityCritical {
+	if !muted.Muted || muted.Blocking || muted.Severity != model.SeverityCritical {
 		t.Errorf("%+v", muted)
 	}
 	if readCI(t, ciResults, []byte("another key")).Results[1].Secret.Hash == secret.Secret.Hash {
@@ -61,7 +61,7 @@ func TestOlderResults(t *testing.T) {
 	}
 }
 
-func readCI(t *testing.T, text string, key []byte) *redoubt.Report {
+func readCI(t *testing.T, text string, key []byte) *model.Report {
 	t.Helper()
 	reading, err := ReadCIResults(strings.NewReader(text), Options{Key: key})
 	if err != nil {
@@ -82,11 +82,11 @@ func TestReadCICompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &CICompletion{
-		Unparsed: []redoubt.ScanGap{{Kind: redoubt.GapParse, What: "js", Why: "22 of 39 bytes were parsed"}},
+		Unparsed: []model.ScanGap{{Kind: model.GapParse, What: "js", Why: "22 of 39 bytes were parsed"}},
 		ExitCode: 1, Seconds: 1.5, Unread: []string{"web/package-lock.json", "pom.xml"}, Unresolved: []string{"web/package-lock.json", "pom.xml", "go.mod", "x/uv.lock"},
-		Inventories: []redoubt.Inventory{{Lockfile: "yarn.lock", Dependencies: []redoubt.Dependency{{
-			Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Line: 3, Licenses: []string{}, PURL: "pkg:npm/lodash@4.17.20",
-			Hashes: []redoubt.Hash{{Algorithm: "SHA-512", Hex: "ab"}},
+		Inventories: []model.Inventory{{Lockfile: "yarn.lock", Dependencies: []model.Dependency{{
+			Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: model.Direct, Line: 3, Licenses: []string{}, PURL: "pkg:npm/lodash@4.17.20",
+			Hashes: []model.Hash{{Algorithm: "SHA-512", Hex: "ab"}},
 		}}}},
 	}
 	if diff := cmp.Diff(want, done); diff != "" {
@@ -104,7 +104,7 @@ func TestReadCIBounds(t *testing.T) {
 		}
 	}
 	_, err := ReadCIResults(strings.NewReader(ciResults), Options{Limits: Limits{Input: 100}})
-	if !errors.Is(err, redoubt.ErrTooLarge) {
+	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("over the limit: %v", err)
 	}
 }
@@ -115,11 +115,11 @@ func TestSemgrepRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "r" || got.Message != "m $X" || got.Severity != redoubt.SeverityHigh || got.IssueType != redoubt.Secrets || got.SecretType != "AWS" ||
-		got.Mode != redoubt.ModeComment || !cmp.Equal(got.Languages, []string{"go", "python"}) || !cmp.Equal(got.CWE, []string{"CWE-1"}) {
+	if got.Name != "r" || got.Message != "m $X" || got.Severity != model.SeverityHigh || got.IssueType != model.Secrets || got.SecretType != "AWS" ||
+		got.Mode != model.ModeComment || !cmp.Equal(got.Languages, []string{"go", "python"}) || !cmp.Equal(got.CWE, []string{"CWE-1"}) {
 		t.Errorf("%+v", got)
 	}
-	if got, err := SemgrepRule([]byte(`{"id":"d","r2c-internal-project-depends-on":{}}`)); err != nil || got.IssueType != redoubt.SCA {
+	if got, err := SemgrepRule([]byte(`{"id":"d","r2c-internal-project-depends-on":{}}`)); err != nil || got.IssueType != model.SCA {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := SemgrepRule([]byte(`[]`)); err == nil {
@@ -152,7 +152,7 @@ func TestUploadHidesNothing(t *testing.T) {
 	}
 }
 
-func semgrepRead(t *testing.T, extra string) *redoubt.Report {
+func semgrepRead(t *testing.T, extra string) *model.Report {
 	t.Helper()
 	return readOne(t, "x", `{"skipped_rules":[],"results":[{"check_id":"r","path":"a.py","extra":{"severity":"INFO","metadata":{}`+extra+`}}]}`)
 }

@@ -3,7 +3,7 @@ package report
 import (
 	"encoding/json"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -28,7 +28,7 @@ type semgrepLocation struct {
 }
 
 // steps returns the places from source to sink, those in the repository.
-func (t *semgrepTrace) steps(c *checkout) []redoubt.FlowStep {
+func (t *semgrepTrace) steps(c *checkout) []model.FlowStep {
 	if t == nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (t *semgrepTrace) steps(c *checkout) []redoubt.FlowStep {
 // flow gathers the steps of a trace.
 type flow struct {
 	checkout *checkout
-	steps    []redoubt.FlowStep
+	steps    []model.FlowStep
 }
 
 // maxCalls is how deep calls in calls are followed.
@@ -100,7 +100,7 @@ func (f *flow) add(v semgrepVar) {
 	if content == codeOmitted || content == requiresLogin {
 		content = ""
 	}
-	f.steps = append(f.steps, redoubt.FlowStep{
+	f.steps = append(f.steps, model.FlowStep{
 		Path: path, Line: int(v.Location.Start.Line), Column: int(v.Location.Start.Col), Content: content,
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -27,7 +27,7 @@ type semgrepMatch struct {
 // matched notes a result whose code the report holds. Nobody being logged in,
 // it holds neither code nor metavariables, and no id can be computed, even where the
 // checkout has the code.
-func (s *semgrep) matched(m *semgrepResult, res *redoubt.Result) {
+func (s *semgrep) matched(m *semgrepResult, res *model.Result) {
 	if unlessGated(m.Extra.Lines) == "" || m.looked || res.Secret != nil {
 		return
 	}

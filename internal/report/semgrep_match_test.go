@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // idCase is one match as the scanner's functions take it.
@@ -239,7 +239,7 @@ func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 			}
 			compared := 0
 			for _, r := range reports[0].Results {
-				if r.Rule.IssueType == redoubt.Secrets {
+				if r.Rule.IssueType == model.Secrets {
 					if r.SyntacticID+r.PatternHash+r.CodeHash != "" {
 						t.Errorf("a secret has ids: %+v", r)
 					}

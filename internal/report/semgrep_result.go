@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -73,16 +73,16 @@ func (s *semgrep) take(item string, m *semgrepResult, misfit string) {
 
 // resultOf makes a result of what a report and an upload of semgrep say alike,
 // or refuses it and returns nil.
-func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
+func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
 	path, err := s.checkout.path(string(m.Path))
 	if err != nil {
 		s.refuse(item, "%v", err)
 		return nil
 	}
 	rule := s.rule(m)
-	res := redoubt.Result{
+	res := model.Result{
 		Item: item, Rule: rule.Rule, Path: path,
-		Location: redoubt.Location{
+		Location: model.Location{
 			Line: int(m.Start.Line), Column: int(m.Start.Col), EndLine: int(m.End.Line), EndColumn: int(m.End.Col),
 		},
 		Message:      m.Extra.Message.Block(),
@@ -98,9 +98,9 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 		res.CodeHash = codeHash(m.context)
 	}
 	switch rule.IssueType {
-	case redoubt.SCA:
+	case model.SCA:
 		res.Dependency = s.dependency(m, rule, path)
-	case redoubt.Secrets:
+	case model.Secrets:
 		s.secret(m, rule, &res)
 	default:
 		res.DataFlow = m.Extra.Trace.steps(&s.checkout)
@@ -122,16 +122,16 @@ func unlessGated(t read.Text) read.Text {
 
 // secret turns a result into one that holds no secret: of what the code and
 // the metavariables hold, only a keyed hash stays.
-func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *redoubt.Result) {
-	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
-	if v, ok := redoubt.ParseValidationState(strings.ToLower(string(m.Extra.Validation))); ok {
+func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result) {
+	match := &model.SecretMatch{Validation: model.NoValidator}
+	if v, ok := model.ParseValidationState(strings.ToLower(string(m.Extra.Validation))); ok {
 		match.Validation = v
 	}
 	if m.Extra.Historical != nil {
 		match.Commit = m.Extra.Historical.Commit.Name()
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
-		s.secrets.takeOf(s.rep.Tool, match, region(lines, m.Start, m.End), redoubt.CodeDigest(res.CodeHash))
+		s.secrets.takeOf(s.rep.Tool, match, region(lines, m.Start, m.End), model.CodeDigest(res.CodeHash))
 	}
 	var metavars map[string]struct {
 		Content read.Text `json:"abstract_content"`

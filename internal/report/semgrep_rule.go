@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -66,7 +66,7 @@ func (v *servedVersion) UnmarshalJSON(b []byte) error {
 
 // fixes is a list of objects of one member, package and version. A member may
 // hold several versions.
-type fixes []redoubt.Fix
+type fixes []model.Fix
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *fixes) UnmarshalJSON(b []byte) error {
@@ -75,7 +75,7 @@ func (f *fixes) UnmarshalJSON(b []byte) error {
 	for _, entry := range list[:min(len(list), read.MaxList)] {
 		for _, name := range slices.Sorted(maps.Keys(entry)) {
 			for _, version := range entry[name] {
-				*f = append(*f, redoubt.Fix{Package: read.Text(name).Name(), Version: read.Text(version).Name()})
+				*f = append(*f, model.Fix{Package: read.Text(name).Name(), Version: read.Text(version).Name()})
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (f *fixes) UnmarshalJSON(b []byte) error {
 
 // semgrepRule is a rule with what decides about its results.
 type semgrepRule struct {
-	*redoubt.Rule
+	*model.Rule
 	meta semgrepMetadata
 }
 
@@ -128,14 +128,14 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 }
 
 // rule returns the rule without its message: results hold only expanded ones.
-func (md *semgrepMetadata) rule(name string, severity read.Text, isSCA bool) *redoubt.Rule {
+func (md *semgrepMetadata) rule(name string, severity read.Text, isSCA bool) *model.Rule {
 	words := ruleTraits{name, md.Product, md.Category, md.Technology, md.Tags}
-	r := &redoubt.Rule{
+	r := &model.Rule{
 		Name:      name,
-		IssueType: redoubt.SAST,
-		Severity:  cmp.Or(severityOf(string(severity)), redoubt.SeverityMedium),
+		IssueType: model.SAST,
+		Severity:  cmp.Or(severityOf(string(severity)), model.SeverityMedium),
 		// The contract has no word for a confidence not told (semantics §2).
-		Confidence:           cmp.Or(confidenceOf(string(md.Confidence)), redoubt.ConfidenceMedium),
+		Confidence:           cmp.Or(confidenceOf(string(md.Confidence)), model.ConfidenceMedium),
 		Category:             read.Text(md.Category.First()).Name(),
 		Subcategories:        md.Subcategory.Names(),
 		VulnerabilityClasses: md.Class.Names(),
@@ -151,25 +151,25 @@ func (md *semgrepMetadata) rule(name string, severity read.Text, isSCA bool) *re
 	}
 	switch {
 	case isSCA: // its findings are as bad as the package (semantics §4)
-		r.IssueType, r.Severity = redoubt.SCA, cmp.Or(severityOf(string(md.SCASeverity)), r.Severity)
+		r.IssueType, r.Severity = model.SCA, cmp.Or(severityOf(string(md.SCASeverity)), r.Severity)
 	case words.isSecret():
-		r.IssueType = redoubt.Secrets
+		r.IssueType = model.Secrets
 		r.SecretType = md.secretType()
 	}
 	return r
 }
 
 // mode is what dev.semgrep.actions asks for; 0 when it is absent.
-func (md *semgrepMetadata) mode() redoubt.PolicyMode {
+func (md *semgrepMetadata) mode() model.PolicyMode {
 	switch {
 	case md.Actions == nil:
 		return 0
 	case slices.Contains(*md.Actions, "block"):
-		return redoubt.ModeBlock
+		return model.ModeBlock
 	case slices.Contains(*md.Actions, "comment"):
-		return redoubt.ModeComment
+		return model.ModeComment
 	}
-	return redoubt.ModeMonitor
+	return model.ModeMonitor
 }
 
 // secretType is the kind of credential, else the first technology that is not
@@ -201,11 +201,11 @@ func originOf(word string) string {
 // of a validated secret, else by dev.semgrep.actions, whose absence blocks. A
 // vulnerable dependency blocks only when it is reached, and not when all that
 // is known is that something deep down should be upgraded.
-func (r *semgrepRule) blocks(m *semgrepResult, d *redoubt.Vulnerable) bool {
+func (r *semgrepRule) blocks(m *semgrepResult, d *model.Vulnerable) bool {
 	byActions := r.meta.Actions == nil || slices.Contains(*r.meta.Actions, "block")
 	if d != nil {
-		reached := d.Reachability == redoubt.Reachable || d.Reachability == redoubt.AlwaysReachable
-		deep := r.meta.SCAKind == "upgrade-only" && d.Transitivity == redoubt.Transitive
+		reached := d.Reachability == model.Reachable || d.Reachability == model.AlwaysReachable
+		deep := r.meta.SCAKind == "upgrade-only" && d.Transitivity == model.Transitive
 		return byActions && reached && !deep
 	}
 	state := map[read.Text]string{
@@ -224,10 +224,10 @@ func isProOnly(engine json.RawMessage) bool {
 
 // ServedRule is what a rule of a product says of itself, by its text, for scanners to be
 // served it. The error is that of SemgrepRule.
-func ServedRule(text []byte, product redoubt.IssueType) (redoubt.Rule, error) {
+func ServedRule(text []byte, product model.IssueType) (model.Rule, error) {
 	content, err := SemgrepRule(text)
 	if err != nil {
-		return redoubt.Rule{}, err
+		return model.Rule{}, err
 	}
 	content.IssueType = product
 	return *content, nil
@@ -236,7 +236,7 @@ func ServedRule(text []byte, product redoubt.IssueType) (redoubt.Rule, error) {
 // SemgrepRule reads a rule in semgrep's rule language, as JSON, and returns
 // what its results will say of it, with the message and languages that they
 // do not tell.
-func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
+func SemgrepRule(rule []byte) (*model.Rule, error) {
 	var r struct {
 		ID        read.Text       `json:"id"`
 		Message   read.Text       `json:"message"`
@@ -252,6 +252,6 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
 	out.Version = 0 // what it says is of where it was taken from
 	blank := byShape(redact.Finder{})
-	cleaner{id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}.rule(out)
+	cleaner{id: blank, name: blank, text: blank, rules: map[*model.Rule]bool{}}.rule(out)
 	return out, nil
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -26,18 +26,18 @@ type semgrepSCA struct {
 }
 
 // dependency returns the package that a result is about.
-func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *redoubt.Vulnerable {
+func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *model.Vulnerable {
 	sca := m.Extra.SCA
 	found := sca.Match.Found
 	lockfile, err := s.checkout.path(string(cmp.Or(sca.Match.Lockfile, found.Lockfile)))
 	if err != nil {
 		lockfile = path
 	}
-	transitivity, ok := redoubt.ParseTransitivity(string(found.Transitivity))
+	transitivity, ok := model.ParseTransitivity(string(found.Transitivity))
 	if !ok {
-		transitivity = redoubt.TransitivityUnknown
+		transitivity = model.TransitivityUnknown
 	}
-	return &redoubt.Vulnerable{
+	return &model.Vulnerable{
 		Ecosystem:     found.Ecosystem.Name(),
 		Package:       found.Package.Name(),
 		Version:       found.Version.Name(),
@@ -54,20 +54,20 @@ func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *
 
 // reachability follows semantics §4: what kind of rule it is comes first, then
 // what the scanner found.
-func (r *semgrepRule) reachability(sca *semgrepSCA) redoubt.Reachability {
+func (r *semgrepRule) reachability(sca *semgrepSCA) model.Reachability {
 	switch r.meta.SCAKind {
 	case "upgrade-only", "malicious":
-		return redoubt.AlwaysReachable
+		return model.AlwaysReachable
 	case "legacy":
-		return redoubt.ReachabilityUnknown
+		return model.ReachabilityUnknown
 	}
 	var kind read.Texts
 	read.Loosely(sca.Kind, &kind)
 	switch {
 	case kind.First() == "TransitiveUndetermined":
-		return redoubt.ReachabilityUnknown
+		return model.ReachabilityUnknown
 	case bool(sca.Reachable):
-		return redoubt.Reachable
+		return model.Reachable
 	}
-	return redoubt.Unreachable
+	return model.Unreachable
 }

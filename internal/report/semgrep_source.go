@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -202,7 +202,7 @@ func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece 
 	if p == nil {
 		return nil
 	}
-	if !s.in.room.fits(len(p.code)) || rule.IssueType == redoubt.Secrets && len(p.lines) > read.MaxBlock { // of which each cuts its own out
+	if !s.in.room.fits(len(p.code)) || rule.IssueType == model.Secrets && len(p.lines) > read.MaxBlock { // of which each cuts its own out
 		s.sources.left(path, "its lines are more than a report of that length may tell")
 		return nil
 	}

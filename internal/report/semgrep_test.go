@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -55,7 +55,7 @@ func TestSemgrepCodeHashIgnoresLayout(t *testing.T) {
 }
 
 // semgrepOne reads a report of one result.
-func semgrepOne(t *testing.T, severity, metadata, extra string) redoubt.Result {
+func semgrepOne(t *testing.T, severity, metadata, extra string) model.Result {
 	t.Helper()
 	r := readOne(t, "x", fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"r","path":"a.py","extra":{"severity":%q,"metadata":%s%s}}]}`,
 		severity, metadata, extra))
@@ -69,22 +69,22 @@ func TestSemgrepSeverity(t *testing.T) {
 	sca := `,"sca_info":{"dependency_match":{"lockfile":"go.mod"}}`
 	tests := []struct {
 		word, metadata, extra string
-		want                  redoubt.Severity
+		want                  model.Severity
 	}{
-		{"INFO", `{}`, "", redoubt.SeverityLow},
-		{"WARNING", `{}`, "", redoubt.SeverityMedium},
-		{"ERROR", `{}`, "", redoubt.SeverityHigh},
-		{"LOW", `{}`, "", redoubt.SeverityLow},
-		{"MEDIUM", `{}`, "", redoubt.SeverityMedium},
-		{"HIGH", `{}`, "", redoubt.SeverityHigh},
-		{"CRITICAL", `{}`, "", redoubt.SeverityCritical},
-		{"EXPERIMENT", `{}`, "", redoubt.SeverityLow},
-		{"INVENTORY", `{}`, "", redoubt.SeverityLow},
-		{"", `{}`, "", redoubt.SeverityMedium},
-		{"INFO", `{"sca-severity":"CRITICAL"}`, "", redoubt.SeverityLow},
-		{"INFO", `{"sca-severity":"CRITICAL"}`, sca, redoubt.SeverityCritical},
-		{"INFO", `{"sca-severity":"MODERATE"}`, sca, redoubt.SeverityMedium},
-		{"ERROR", `{}`, sca, redoubt.SeverityHigh},
+		{"INFO", `{}`, "", model.SeverityLow},
+		{"WARNING", `{}`, "", model.SeverityMedium},
+		{"ERROR", `{}`, "", model.SeverityHigh},
+		{"LOW", `{}`, "", model.SeverityLow},
+		{"MEDIUM", `{}`, "", model.SeverityMedium},
+		{"HIGH", `{}`, "", model.SeverityHigh},
+		{"CRITICAL", `{}`, "", model.SeverityCritical},
+		{"EXPERIMENT", `{}`, "", model.SeverityLow},
+		{"INVENTORY", `{}`, "", model.SeverityLow},
+		{"", `{}`, "", model.SeverityMedium},
+		{"INFO", `{"sca-severity":"CRITICAL"}`, "", model.SeverityLow},
+		{"INFO", `{"sca-severity":"CRITICAL"}`, sca, model.SeverityCritical},
+		{"INFO", `{"sca-severity":"MODERATE"}`, sca, model.SeverityMedium},
+		{"ERROR", `{}`, sca, model.SeverityHigh},
 	}
 	for _, test := range tests {
 		if got := semgrepOne(t, test.word, test.metadata, test.extra).Severity; got != test.want {
@@ -99,23 +99,23 @@ func TestSemgrepModeAndBlocking(t *testing.T) {
 	}
 	tests := []struct {
 		metadata, extra string
-		mode            redoubt.PolicyMode
+		mode            model.PolicyMode
 		blocking        bool
 	}{
 		{`{}`, "", 0, true},
 		{`{"dev.semgrep.actions":null}`, "", 0, true},
-		{`{"dev.semgrep.actions":[]}`, "", redoubt.ModeMonitor, false},
-		{`{"dev.semgrep.actions":["comment"]}`, "", redoubt.ModeComment, false},
-		{`{"dev.semgrep.actions":["comment","block"]}`, "", redoubt.ModeBlock, true},
-		{`{"dev.semgrep.actions":["block"]}`, `,"is_ignored":true`, redoubt.ModeBlock, false},
-		{`{"dev.semgrep.actions":["block"]}`, `,"validation_state":"NO_VALIDATOR"`, redoubt.ModeBlock, true},
-		{`{"dev.semgrep.actions":["block"]}`, `,"validation_state":"CONFIRMED_INVALID"`, redoubt.ModeBlock, false},
-		{`{"dev.semgrep.actions":[],"dev.semgrep.validation_state.actions":{"valid":"block"}}`, `,"validation_state":"CONFIRMED_VALID"`, redoubt.ModeMonitor, true},
-		{`{"dev.semgrep.actions":["block"]}`, sca("", "direct", true), redoubt.ModeBlock, true},
-		{`{"dev.semgrep.actions":["block"]}`, sca("", "direct", false), redoubt.ModeBlock, false},
-		{`{"dev.semgrep.actions":["block"],"sca-kind":"upgrade-only"}`, sca("", "direct", false), redoubt.ModeBlock, true},
-		{`{"dev.semgrep.actions":["block"],"sca-kind":"upgrade-only"}`, sca("", "transitive", false), redoubt.ModeBlock, false},
-		{`{"dev.semgrep.actions":["block"],"sca-kind":"legacy"}`, sca("", "direct", true), redoubt.ModeBlock, false},
+		{`{"dev.semgrep.actions":[]}`, "", model.ModeMonitor, false},
+		{`{"dev.semgrep.actions":["comment"]}`, "", model.ModeComment, false},
+		{`{"dev.semgrep.actions":["comment","block"]}`, "", model.ModeBlock, true},
+		{`{"dev.semgrep.actions":["block"]}`, `,"is_ignored":true`, model.ModeBlock, false},
+		{`{"dev.semgrep.actions":["block"]}`, `,"validation_state":"NO_VALIDATOR"`, model.ModeBlock, true},
+		{`{"dev.semgrep.actions":["block"]}`, `,"validation_state":"CONFIRMED_INVALID"`, model.ModeBlock, false},
+		{`{"dev.semgrep.actions":[],"dev.semgrep.validation_state.actions":{"valid":"block"}}`, `,"validation_state":"CONFIRMED_VALID"`, model.ModeMonitor, true},
+		{`{"dev.semgrep.actions":["block"]}`, sca("", "direct", true), model.ModeBlock, true},
+		{`{"dev.semgrep.actions":["block"]}`, sca("", "direct", false), model.ModeBlock, false},
+		{`{"dev.semgrep.actions":["block"],"sca-kind":"upgrade-only"}`, sca("", "direct", false), model.ModeBlock, true},
+		{`{"dev.semgrep.actions":["block"],"sca-kind":"upgrade-only"}`, sca("", "transitive", false), model.ModeBlock, false},
+		{`{"dev.semgrep.actions":["block"],"sca-kind":"legacy"}`, sca("", "direct", true), model.ModeBlock, false},
 	}
 	for _, test := range tests {
 		got := semgrepOne(t, "ERROR", test.metadata, test.extra)

@@ -4,42 +4,42 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // severityWords are the words of all tools. Semgrep's are INFO, WARNING, ERROR
 // and, newer, the four names (semantics §4); SARIF's are note, warning, error.
-var severityWords = map[string]redoubt.Severity{
-	"critical": redoubt.SeverityCritical,
-	"high":     redoubt.SeverityHigh, "error": redoubt.SeverityHigh, "important": redoubt.SeverityHigh,
-	"medium": redoubt.SeverityMedium, "moderate": redoubt.SeverityMedium, "warning": redoubt.SeverityMedium,
-	"low": redoubt.SeverityLow, "info": redoubt.SeverityLow, "note": redoubt.SeverityLow, "none": redoubt.SeverityLow,
-	"negligible": redoubt.SeverityLow, "experiment": redoubt.SeverityLow, "inventory": redoubt.SeverityLow,
+var severityWords = map[string]model.Severity{
+	"critical": model.SeverityCritical,
+	"high":     model.SeverityHigh, "error": model.SeverityHigh, "important": model.SeverityHigh,
+	"medium": model.SeverityMedium, "moderate": model.SeverityMedium, "warning": model.SeverityMedium,
+	"low": model.SeverityLow, "info": model.SeverityLow, "note": model.SeverityLow, "none": model.SeverityLow,
+	"negligible": model.SeverityLow, "experiment": model.SeverityLow, "inventory": model.SeverityLow,
 }
 
 // severityOf reads a word, whatever its case; 0 when it says nothing.
-func severityOf(word string) redoubt.Severity {
+func severityOf(word string) model.Severity {
 	return severityWords[strings.ToLower(strings.TrimSpace(word))]
 }
 
 // severityOfNumber reads a score spelt out; 0 when it is none.
-func severityOfNumber(s string) redoubt.Severity {
+func severityOfNumber(s string) model.Severity {
 	score, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(score >= 0 && score <= 10) {
 		return 0
 	}
-	return redoubt.SeverityOfScore(score)
+	return model.SeverityOfScore(score)
 }
 
 // confidenceOf reads a word; 0 when it says nothing.
-func confidenceOf(word string) redoubt.Confidence {
+func confidenceOf(word string) model.Confidence {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "high", "very-high":
-		return redoubt.ConfidenceHigh
+		return model.ConfidenceHigh
 	case "medium":
-		return redoubt.ConfidenceMedium
+		return model.ConfidenceMedium
 	case "low":
-		return redoubt.ConfidenceLow
+		return model.ConfidenceLow
 	}
 	return 0
 }

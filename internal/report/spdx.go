@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -38,7 +38,7 @@ type spdxRelationship struct {
 }
 
 // readSPDX reads SPDX 2.x JSON, package by package.
-func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
+func readSPDX(in *input, o Options) ([]*model.Report, error) {
 	s := &spdx{bom: newBOM(o, "spdx")}
 	s.rep.RulesRun = []string{} // it has no place for vulnerabilities, so it says of none that it is gone
 	w := in.walker()
@@ -79,7 +79,7 @@ func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
 	if err := s.finish(); err != nil {
 		return nil, err
 	}
-	return []*redoubt.Report{s.rep}, nil
+	return []*model.Report{s.rep}, nil
 }
 
 type spdx struct {
@@ -122,8 +122,8 @@ var toolVersion = regexp.MustCompile(`-(?:v[0-9]|[0-9]+\.[0-9])`)
 // name is part of the source (semantics §4) and must not change with the version. We
 // write our own name, then whatever version the build has.
 func splitTool(tool string) (name, version string) {
-	if version, ours := strings.CutPrefix(tool, redoubt.SBOMTool+"-"); ours {
-		return redoubt.SBOMTool, version
+	if version, ours := strings.CutPrefix(tool, model.SBOMTool+"-"); ours {
+		return model.SBOMTool, version
 	}
 	if at := toolVersion.FindStringIndex(tool); at != nil && at[0] > 0 {
 		return tool[:at[0]], tool[at[0]+1:]

@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -12,10 +12,10 @@ import (
 // has it nowhere else: lines as "Package: x", "Installed Version: 1",
 // "Vulnerability CVE-1", "Fixed Version: 2, 3". The ecosystem comes from the
 // lockfile's name.
-func trivyDependency(rule *redoubt.Rule, message, file string) *redoubt.Vulnerable {
-	d := &redoubt.Vulnerable{
+func trivyDependency(rule *model.Rule, message, file string) *model.Vulnerable {
+	d := &model.Vulnerable{
 		Ecosystem: lockfile.Ecosystem(file), Lockfile: file, Vulnerability: rule.Name,
-		Transitivity: redoubt.TransitivityUnknown, Reachability: redoubt.ReachabilityUnknown,
+		Transitivity: model.TransitivityUnknown, Reachability: model.ReachabilityUnknown,
 	}
 	var fixed string
 	for line := range strings.Lines(message) {
@@ -30,7 +30,7 @@ func trivyDependency(rule *redoubt.Rule, message, file string) *redoubt.Vulnerab
 		}
 	}
 	for _, version := range read.Texts(strings.Split(fixed, ",")).Names() {
-		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: version})
+		d.Fixes = append(d.Fixes, model.Fix{Package: d.Package, Version: version})
 	}
 	return d
 }

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // readTrivy reads Trivy's own JSON. Its packages are no inventory: Trivy leaves
 // out those of development unless told otherwise, so the list is not all that
 // the lockfile holds.
-func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
+func readTrivy(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "trivy")
 	var version struct {
 		Version read.Text `json:"Version"`
@@ -47,7 +47,7 @@ func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 	if kind == "container_image" {
 		scopeToImage(n.rep, imageName(string(artifact)), n.file)
 	}
-	return n.finish(redoubt.SCA)
+	return n.finish(model.SCA)
 }
 
 // trivyTarget is one of Results: a lockfile, an image, a file. Its packages
@@ -69,14 +69,14 @@ type trivyPackage struct {
 	} `json:"Locations"`
 }
 
-func (p trivyPackage) transitivity() redoubt.Transitivity {
+func (p trivyPackage) transitivity() model.Transitivity {
 	switch {
 	case p.Relationship == "direct":
-		return redoubt.Direct
+		return model.Direct
 	case p.Relationship == "indirect", bool(p.Indirect):
-		return redoubt.Transitive
+		return model.Transitive
 	}
-	return redoubt.TransitivityUnknown
+	return model.TransitivityUnknown
 }
 
 type trivyVulnerability struct {
@@ -187,14 +187,14 @@ func (t *trivyTarget) mutedIf(muted bool, take func()) {
 }
 
 // trivyProduct is what a class of targets was searched for.
-func trivyProduct(class read.Text) redoubt.IssueType {
+func trivyProduct(class read.Text) model.IssueType {
 	switch class {
 	case "config":
-		return redoubt.SAST
+		return model.SAST
 	case "secret":
-		return redoubt.Secrets
+		return model.Secrets
 	}
-	return redoubt.SCA
+	return model.SCA
 }
 
 func (t *trivyTarget) vulnerability(v *trivyVulnerability) {
@@ -207,7 +207,7 @@ func (t *trivyTarget) vulnerability(v *trivyVulnerability) {
 		item: v.item, aliases: v.Aliases, purl: v.Identifier.PURL, kind: t.kind, name: v.Package, version: v.Installed,
 		location: string(cmp.Or(v.Path, t.target)), line: line, fixes: strings.Split(string(v.Fixed), ","), transitivity: p.transitivity(),
 		message: cmp.Or(v.Description, v.Title).Block(),
-		rule: redoubt.Rule{
+		rule: model.Rule{
 			Name: v.ID.Name(), CWE: v.CWE.Names(), Severity: severityOf(string(v.Severity)), URL: v.URL.Link(), References: v.References.Names(),
 		},
 	})
@@ -248,12 +248,12 @@ func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
 		return
 	}
 	code, hash := codeOf(m.Cause.Code.cause())
-	t.take(redoubt.Result{
-		Item: item, Location: redoubt.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
+	t.take(model.Result{
+		Item: item, Location: model.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
 		Message: cmp.Or(m.Message, m.Title).Block(), Severity: severityOf(string(m.Severity)), Code: code, CodeHash: hash,
 		Muted: m.Status == "EXCEPTION", MutedOutside: m.Status == "EXCEPTION",
-	}, redoubt.Rule{
-		Name: m.ID.Name(), IssueType: redoubt.SAST, Message: m.Description.Block(), Severity: severityOf(string(m.Severity)),
+	}, model.Rule{
+		Name: m.ID.Name(), IssueType: model.SAST, Message: m.Description.Block(), Severity: severityOf(string(m.Severity)),
 		URL: m.URL.Link(), References: m.References.Names(),
 	}, string(t.target))
 }
@@ -269,7 +269,7 @@ type trivySecret struct {
 func (t *trivyTarget) secret(item string, s *trivySecret) {
 	t.leaked(leak{
 		item: item, path: string(t.target), raw: string(s.Match),
-		rule:     redoubt.Rule{Name: s.Rule.Name(), Message: s.Title.Block(), Severity: severityOf(string(s.Severity))},
-		location: redoubt.Location{Line: int(s.StartLine), EndLine: int(s.EndLine)},
+		rule:     model.Rule{Name: s.Rule.Name(), Message: s.Title.Block(), Severity: severityOf(string(s.Severity))},
+		location: model.Location{Line: int(s.StartLine), EndLine: int(s.EndLine)},
 	})
 }

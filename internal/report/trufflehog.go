@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -32,13 +32,13 @@ type truffleHogLine struct {
 
 // readTruffleHog reads lines of JSON. The end of the file is the end of the
 // report: nothing else tells it, and a scan that found nothing is empty.
-func readTruffleHog(in *input, o Options) ([]*redoubt.Report, error) {
+func readTruffleHog(in *input, o Options) ([]*model.Report, error) {
 	n := newNative(in, o, "trufflehog")
 	err := n.lines("findings", func(item string) error { return items(n, n.truffleHog)(item) })
 	if err != nil {
 		return nil, err
 	}
-	return n.reports(redoubt.Secrets), nil
+	return n.reports(model.Secrets), nil
 }
 
 // lines calls element for each of the objects that follow each other up to the
@@ -93,17 +93,17 @@ func (n *native) truffleHog(item string, l *truffleHogLine) {
 	}
 	found := leak{
 		item: item, path: string(place.File), raw: string(cmp.Or(l.Raw, l.RawV2)), others: []string{string(l.RawV2)},
-		commit: place.Commit, location: redoubt.Location{Line: int(place.Line)},
-		rule: redoubt.Rule{Name: l.Detector.Name(), Message: l.Description.Block()},
+		commit: place.Commit, location: model.Location{Line: int(place.Line)},
+		rule: model.Rule{Name: l.Detector.Name(), Message: l.Description.Block()},
 	}
 	for _, part := range slices.Sorted(maps.Keys(l.Parts)) {
 		found.others = append(found.others, string(l.Parts[part]))
 	}
 	switch {
 	case bool(l.Verified):
-		found.state, found.severity = redoubt.ConfirmedValid, redoubt.SeverityCritical
+		found.state, found.severity = model.ConfirmedValid, model.SeverityCritical
 	case l.Failed != "":
-		found.state = redoubt.ValidationError
+		found.state = model.ValidationError
 	}
 	n.leaked(found)
 }

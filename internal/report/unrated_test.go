@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What a report does not rate counts as medium and is known to be unrated.
@@ -20,16 +20,16 @@ func TestUnratedVulnerabilities(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		text    string
-		want    redoubt.Severity
+		want    model.Severity
 		unrated bool
 	}{
-		"cyclonedx, none":    {cyclonedx(""), redoubt.SeverityMedium, true},
-		"cyclonedx, unknown": {cyclonedx(`,"ratings":[{"severity":"unknown"}]`), redoubt.SeverityMedium, true},
-		"cyclonedx, medium":  {cyclonedx(`,"ratings":[{"severity":"medium"}]`), redoubt.SeverityMedium, false},
-		"cyclonedx, score":   {cyclonedx(`,"ratings":[{"score":5.0,"method":"CVSSv3"}]`), redoubt.SeverityMedium, false},
-		"grype, unknown":     {grype("Unknown"), redoubt.SeverityMedium, true},
-		"grype, high":        {grype("High"), redoubt.SeverityHigh, false},
-		"grype, medium":      {grype("Medium"), redoubt.SeverityMedium, false},
+		"cyclonedx, none":    {cyclonedx(""), model.SeverityMedium, true},
+		"cyclonedx, unknown": {cyclonedx(`,"ratings":[{"severity":"unknown"}]`), model.SeverityMedium, true},
+		"cyclonedx, medium":  {cyclonedx(`,"ratings":[{"severity":"medium"}]`), model.SeverityMedium, false},
+		"cyclonedx, score":   {cyclonedx(`,"ratings":[{"score":5.0,"method":"CVSSv3"}]`), model.SeverityMedium, false},
+		"grype, unknown":     {grype("Unknown"), model.SeverityMedium, true},
+		"grype, high":        {grype("High"), model.SeverityHigh, false},
+		"grype, medium":      {grype("Medium"), model.SeverityMedium, false},
 	} {
 		reports, err := Read(strings.NewReader(c.text), Options{Name: "report.json"})
 		if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 {

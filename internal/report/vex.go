@@ -9,21 +9,21 @@ import (
 
 	"github.com/package-url/packageurl-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // vexReport makes a report of a document that stands alone. A document that
 // does not name itself goes by its file.
-func vexReport(o Options, d redoubt.VEXDocument, refused redoubt.Refusals) *redoubt.Report {
+func vexReport(o Options, d model.VEXDocument, refused model.Refusals) *model.Report {
 	d.File = fileInRepository(o)
 	if d.Name == "" {
 		d.Name = "file " + d.File
 	}
-	return &redoubt.Report{
-		Tool: redoubt.ToolVEX, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA),
-		VEX: []redoubt.VEXDocument{d}, Refusals: refused,
+	return &model.Report{
+		Tool: model.ToolVEX, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA),
+		VEX: []model.VEXDocument{d}, Refusals: refused,
 	}
 }
 
@@ -38,13 +38,13 @@ func vexNames(list ...string) []string {
 
 // vexPackage names the package of a package URL as findings do. It is false for
 // what is none, and for what is no package but holds some.
-func vexPackage(address string) (redoubt.VEXPackage, bool) {
+func vexPackage(address string) (model.VEXPackage, bool) {
 	if !strings.HasPrefix(address, "pkg:") {
-		return redoubt.VEXPackage{}, false
+		return model.VEXPackage{}, false
 	}
 	ecosystem, name, version, ok := purl.Parse(address)
 	if !ok || slices.Contains(holders, ecosystem) {
-		return redoubt.VEXPackage{}, false
+		return model.VEXPackage{}, false
 	}
 	return vexPackageOf(ecosystem, name, version), true
 }
@@ -55,9 +55,9 @@ var holders = []string{
 	packageurl.TypeGithub, packageurl.TypeBitbucket, "gitlab", packageurl.TypeOCI, packageurl.TypeDocker, packageurl.TypeGeneric,
 }
 
-func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
+func vexPackageOf(ecosystem, name, version string) model.VEXPackage {
 	key := purl.VEXKey(ecosystem, read.Text(name).Name())
-	return redoubt.VEXPackage{Key: key, Version: purl.Version(key, read.Text(version).Name())}
+	return model.VEXPackage{Key: key, Version: purl.Version(key, read.Text(version).Name())}
 }
 
 // maxVEX is how much the statements of a document may weigh, in bytes. A few
@@ -67,12 +67,12 @@ const maxVEX = 64 << 20
 
 // statements gathers those of a document while they are light enough.
 type statements struct {
-	list   []redoubt.VEXStatement
+	list   []model.VEXStatement
 	weight int
 }
 
-// add returns redoubt.ErrTooLarge for a statement that is too much.
-func (l *statements) add(s redoubt.VEXStatement) error {
+// add returns model.ErrTooLarge for a statement that is too much.
+func (l *statements) add(s model.VEXStatement) error {
 	if l.weight += weightOf(&s); l.weight > maxVEX {
 		return tooLarge("what the statements of the document say, told of each product and component,", maxVEX)
 	}
@@ -81,7 +81,7 @@ func (l *statements) add(s redoubt.VEXStatement) error {
 }
 
 // weightOf is about what a statement takes when it is written out.
-func weightOf(s *redoubt.VEXStatement) int {
+func weightOf(s *model.VEXStatement) int {
 	n := len(s.Detail)
 	if s.Own != nil {
 		n += len(s.Own.Comment)
@@ -99,10 +99,10 @@ func weightOf(s *redoubt.VEXStatement) int {
 }
 
 // about tells statements of one vulnerability apart by what they are about.
-func about(s *redoubt.VEXStatement) string { return fmt.Sprintf("%q %q", s.Product, s.Packages) }
+func about(s *model.VEXStatement) string { return fmt.Sprintf("%q %q", s.Product, s.Packages) }
 
 // sole marks the statements of a document that speaks of one product only.
-func sole(statements []redoubt.VEXStatement) {
+func sole(statements []model.VEXStatement) {
 	products := map[string]bool{}
 	for i := range statements {
 		if s := &statements[i]; len(s.Product) > 0 {
@@ -128,19 +128,19 @@ var ownNote = regexp.MustCompile(`^Redoubt triage: ([a-z]+)(?:, ([a-z_]+))?\.(?:
 // ownTriage reads a triage that a Redoubt wrote, from its words. It counts only
 // where the statement is the one that Redoubt makes of it, so that nobody hides
 // one behind another.
-func ownTriage(s *redoubt.VEXStatement, state, reason, comment string) {
-	var own redoubt.VEXTriage
+func ownTriage(s *model.VEXStatement, state, reason, comment string) {
+	var own model.VEXTriage
 	var ok bool
-	if own.State, ok = redoubt.ParseTriageState(state); !ok {
+	if own.State, ok = model.ParseTriageState(state); !ok {
 		return
 	}
-	if own.Reason, ok = redoubt.ParseTriageReason(reason); !ok && reason != "" || (own.Reason != 0) != (own.State == redoubt.TriageIgnored) {
+	if own.Reason, ok = model.ParseTriageReason(reason); !ok && reason != "" || (own.Reason != 0) != (own.State == model.TriageIgnored) {
 		return
 	}
-	if own.Comment = read.MultiLine(comment, read.MaxBlock); len([]rune(own.Comment)) > redoubt.MaxNote {
+	if own.Comment = read.MultiLine(comment, read.MaxBlock); len([]rune(own.Comment)) > model.MaxNote {
 		return
 	}
-	made, ok := redoubt.VEXOf(redoubt.Triage{State: own.State, Reason: own.Reason, Comment: own.Comment})
+	made, ok := model.VEXOf(model.Triage{State: own.State, Reason: own.Reason, Comment: own.Comment})
 	if !ok || made.Status != s.Status {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -82,7 +82,7 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 		"an SBOM": cycloneDXOf(libP, nil, numbered(1100, "pkg:npm/p%d"), long),
 	} {
 		_, err := Read(strings.NewReader(text), Options{Name: "x.json"})
-		if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(fmt.Sprint(err), "what the statements of the document say") {
+		if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(fmt.Sprint(err), "what the statements of the document say") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 
 func TestCycloneDXThatAffectsTooMuch(t *testing.T) {
 	o := Options{Name: "x.json", Limits: Limits{Items: 10}}
-	if _, err := Read(strings.NewReader(cycloneDXOf(libP, nil, numbered(9, "pkg:npm/p%d"), "x")), o); !errors.Is(err, redoubt.ErrTooLarge) {
+	if _, err := Read(strings.NewReader(cycloneDXOf(libP, nil, numbered(9, "pkg:npm/p%d"), "x")), o); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("the error of an SBOM is %v", err)
 	}
 	reports, err := Read(strings.NewReader(cycloneDXOf("", nil, numbered(9, "pkg:npm/p%d"), "x")), o)
@@ -169,7 +169,7 @@ func TestWhatMakesADocumentAVEX(t *testing.T) {
 			t.Fatalf("%s: %v, %d reports", name, err, len(reports))
 		}
 		r := reports[0]
-		if vex := r.Tool == redoubt.ToolVEX; vex != test.vex || vex != (len(r.Inventories) == 0) || vex && len(r.Results) > 0 {
+		if vex := r.Tool == model.ToolVEX; vex != test.vex || vex != (len(r.Inventories) == 0) || vex && len(r.Results) > 0 {
 			t.Errorf("%s: a VEX %v, with %d inventories and %d findings", name, vex, len(r.Inventories), len(r.Results))
 		}
 		if len(r.Refused) > 0 {

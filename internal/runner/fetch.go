@@ -12,8 +12,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // fetch brings what a run is about onto the disk.
@@ -83,7 +83,7 @@ func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	r := &remote{url: u}
 	if f.Resolve != nil && u.Scheme != "file" {
 		r.address, err = f.Resolve(ctx, u.Hostname())
-		if errors.Is(err, redoubt.ErrUnavailable) {
+		if errors.Is(err, model.ErrUnavailable) {
 			return nil, transient("the host's name is not known: %v", err)
 		}
 		if err != nil {

@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestATreeThatUnfoldsWithoutEndIsRefused: some hundred bytes that name ten thousand
@@ -105,7 +105,7 @@ func TestGitGoesWhereTheCheckAllows(t *testing.T) {
 	}{
 		{"an address that is allowed", "127.0.0.1", nil, "permanent", "not there", "git.example.invalid:" + port},
 		{"one that is not", "", errors.New("it is an address that this runner asks nobody at"), "permanent", "asks nobody", ""},
-		{"a name that is not known", "", redoubt.ErrUnavailable, "transient", "not known", ""},
+		{"a name that is not known", "", model.ErrUnavailable, "transient", "not known", ""},
 	} {
 		asked = ""
 		b := newBench(t, func(o *Config) {

@@ -19,8 +19,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Config is what a runner is made of.
@@ -47,7 +47,7 @@ type Config struct {
 	// Isolation says how scanners are kept in.
 	Isolation Isolation
 	// Resolve finds the address that a host may be fetched from, which git is held to:
-	// redoubt.ErrUnavailable where another try may help, any other error where none is
+	// model.ErrUnavailable where another try may help, any other error where none is
 	// allowed. Nil leaves it to git.
 	Resolve func(ctx context.Context, host string) (netip.Addr, error)
 	// Local lets repositories be folders of this machine, as file:///srv/x.git.
@@ -219,7 +219,7 @@ func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.Fi
 	}
 	end = outcome(parent, ctx, workErr)
 	end.Claim, end.ScanID, end.Reason = leased.Claim, scanID, tell.hide.clean(end.Reason)
-	within := redoubt.RunLease
+	within := model.RunLease
 	if parent.Err() != nil {
 		within = finishWithin
 	}

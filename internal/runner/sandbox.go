@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Isolation says how scanners are kept in.
@@ -62,7 +62,7 @@ func (s sandbox) String() string {
 	if s.bwrap != "" {
 		return "bubblewrap: no network, the checkout alone"
 	}
-	return redoubt.NoSandbox + s.why
+	return model.NoSandbox + s.why
 }
 
 // isolates reports whether scanners are kept from the network and the rest of the disk.

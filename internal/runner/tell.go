@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // How often a runner tells of a run, and how much of a line and of a log it keeps.
@@ -167,7 +167,7 @@ func (t *teller) flush(ctx context.Context) error {
 
 // flushAgain is flush, tried as long as the run stays this runner's without it.
 func (t *teller) flushAgain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, redoubt.RunLease)
+	ctx, cancel := context.WithTimeout(ctx, model.RunLease)
 	defer cancel()
 	return again(ctx, t.flush)
 }

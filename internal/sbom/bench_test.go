@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -20,14 +20,14 @@ func large(n int) Content {
 	p.Dependencies, p.Vulnerabilities = nil, nil
 	for i := range n {
 		name := fmt.Sprintf("@scope-%d/package-%d", i%50, i)
-		p.Dependencies = append(p.Dependencies, redoubt.Dependency{
+		p.Dependencies = append(p.Dependencies, model.Dependency{
 			Lockfile: fmt.Sprintf("app-%d/package-lock.json", i%7), Ecosystem: "npm", Name: name, Version: fmt.Sprintf("%d.%d.0", i%9, i%31),
-			Transitivity: redoubt.Transitive, Licenses: []string{"MIT"}, Hashes: []redoubt.Hash{{Algorithm: "SHA-512", Hex: strings.Repeat("ab", 64)}},
+			Transitivity: model.Transitive, Licenses: []string{"MIT"}, Hashes: []model.Hash{{Algorithm: "SHA-512", Hex: strings.Repeat("ab", 64)}},
 		})
 		if i%10 == 0 {
 			p.Vulnerabilities = append(p.Vulnerabilities, Vulnerability{
-				ID: fmt.Sprintf("CVE-2024-%d", i), Severity: redoubt.SeverityHigh, Description: "Something bad.", CWEs: []string{"CWE-79"},
-				Ecosystem: "npm", Package: name, Version: p.Dependencies[i].Version, Fixes: []redoubt.Fix{{Package: name, Version: "99.0.0"}},
+				ID: fmt.Sprintf("CVE-2024-%d", i), Severity: model.SeverityHigh, Description: "Something bad.", CWEs: []string{"CWE-79"},
+				Ecosystem: "npm", Package: name, Version: p.Dependencies[i].Version, Fixes: []model.Fix{{Package: name, Version: "99.0.0"}},
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func BenchmarkDense(b *testing.B) {
 		for i := range p.Dependencies {
 			for k := range each {
 				to := (i+k+1)%len(p.Dependencies) + 1
-				p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(i + 1), To: int64(to)})
+				p.Edges = append(p.Edges, model.DependencyEdge{From: int64(i + 1), To: int64(to)})
 			}
 		}
 		c := Content{Serial: sample().Serial, Projects: []Project{p}}

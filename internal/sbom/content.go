@@ -3,7 +3,7 @@ package sbom
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Content is what an export describes, collected by whoever runs the job.
@@ -21,8 +21,8 @@ type Project struct {
 	URL             string // of the repository; empty when unknown
 	Ref             string // in full
 	Commit          string // empty when unknown
-	Dependencies    []redoubt.Dependency
-	Edges           []redoubt.DependencyEdge // which of them ask for which, of one lockfile each
+	Dependencies    []model.Dependency
+	Edges           []model.DependencyEdge // which of them ask for which, of one lockfile each
 	Vulnerabilities []Vulnerability
 }
 
@@ -30,20 +30,20 @@ type Project struct {
 // materials tells it.
 type Vulnerability struct {
 	ID           string // CVE or GHSA; the rule's name where there is neither
-	Triage       redoubt.VEXTriage
-	DecidedAt    time.Time        // when that was; zero when never
-	Severity     redoubt.Severity // 0 where nobody rates it
-	Reachability redoubt.Reachability
+	Triage       model.VEXTriage
+	DecidedAt    time.Time      // when that was; zero when never
+	Severity     model.Severity // 0 where nobody rates it
+	Reachability model.Reachability
 	Malicious    bool
-	EPSS         *redoubt.EPSS // nil when no score is known
-	CWEs         []string      // as "CWE-79: Cross-site Scripting"
+	EPSS         *model.EPSS // nil when no score is known
+	CWEs         []string    // as "CWE-79: Cross-site Scripting"
 	Description  string
 	References   []string // URLs
-	Fixes        []redoubt.Fix
+	Fixes        []model.Fix
 
 	Ecosystem    string
 	Package      string
 	Version      string
-	Transitivity redoubt.Transitivity
+	Transitivity model.Transitivity
 	Lockfile     string
 }

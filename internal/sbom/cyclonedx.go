@@ -8,7 +8,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // cdxVersions are the versions of CycloneDX that Write knows.
@@ -27,7 +27,7 @@ var since15 = map[string]cdx.ComponentType{
 	"data":                   cdx.ComponentTypeFile,
 }
 
-func cdxType(r redoubt.SBOMRequest) cdx.ComponentType {
+func cdxType(r model.SBOMRequest) cdx.ComponentType {
 	if older, lacking := since15[r.ComponentType]; lacking && r.Version == "1.4" {
 		return older
 	}
@@ -36,7 +36,7 @@ func cdxType(r redoubt.SBOMRequest) cdx.ComponentType {
 
 // writeCycloneDX builds the document for its version from the start: the
 // library's own conversion copies the whole of it.
-func writeCycloneDX(w io.Writer, r redoubt.SBOMRequest, c Content, doc document) (mediaType string, err error) {
+func writeCycloneDX(w io.Writer, r model.SBOMRequest, c Content, doc document) (mediaType string, err error) {
 	bom := cycloneDX(r, c, doc)
 	format, name := cdx.BOMFileFormatJSON, "json"
 	if r.XML {
@@ -48,7 +48,7 @@ func writeCycloneDX(w io.Writer, r redoubt.SBOMRequest, c Content, doc document)
 	return "application/vnd.cyclonedx+" + name + "; version=" + r.Version, nil
 }
 
-func cycloneDX(r redoubt.SBOMRequest, c Content, doc document) *cdx.BOM {
+func cycloneDX(r model.SBOMRequest, c Content, doc document) *cdx.BOM {
 	components := make([]cdx.Component, 0, len(doc.parts)+len(doc.components))
 	for _, p := range doc.parts {
 		components = append(components, cdxPart(p, cdx.ComponentTypeApplication))
@@ -83,7 +83,7 @@ func nonEmpty[T any](list []T) *[]T {
 	return &list
 }
 
-func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
+func cdxMetadata(r model.SBOMRequest, c Content, root part) *cdx.Metadata {
 	component := cdxPart(root, cdxType(r))
 	component.Supplier = cdxSupplier(r.Supplier)
 	var authors []cdx.OrganizationalContact
@@ -103,16 +103,16 @@ func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
 func cdxTools(format, version string) *cdx.ToolsChoice {
 	if format == "1.4" {
 		//lint:ignore SA1019 deprecated since 1.5, and all that 1.4 has
-		tools := []cdx.Tool{{Vendor: "Redoubt", Name: redoubt.SBOMTool, Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
+		tools := []cdx.Tool{{Vendor: "Redoubt", Name: model.SBOMTool, Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
 		return &cdx.ToolsChoice{Tools: &tools}
 	}
 	return &cdx.ToolsChoice{Components: &[]cdx.Component{{
-		Type: cdx.ComponentTypeApplication, Name: redoubt.SBOMTool, Version: version,
+		Type: cdx.ComponentTypeApplication, Name: model.SBOMTool, Version: version,
 	}}}
 }
 
-func cdxSupplier(s redoubt.SBOMSupplier) *cdx.OrganizationalEntity {
-	if s == (redoubt.SBOMSupplier{}) {
+func cdxSupplier(s model.SBOMSupplier) *cdx.OrganizationalEntity {
+	if s == (model.SBOMSupplier{}) {
 		return nil
 	}
 	entity := &cdx.OrganizationalEntity{Name: singleLine(s.Name)}
@@ -155,7 +155,7 @@ func cdxComponent(c *component) cdx.Component {
 		out.Supplier = &cdx.OrganizationalEntity{Name: c.supplier}
 	}
 	notes := c.notes()
-	properties := redoubt.Map(notes, func(n note) cdx.Property { return cdx.Property{Name: n.name, Value: n.value} })
+	properties := model.Map(notes, func(n note) cdx.Property { return cdx.Property{Name: n.name, Value: n.value} })
 	out.Properties = &properties
 	return out
 }

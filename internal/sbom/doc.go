@@ -20,7 +20,7 @@
 //     packages may be its own or others'. Nothing claims to be complete.
 //   - A component is merged over lockfiles, and so are its edges: what any of
 //     them says holds for all. Its properties name the lockfiles, so that an
-//     import restores the inventory; see redoubt.SBOMNote.
+//     import restores the inventory; see model.SBOMNote.
 //   - A supplier is told where a bill of materials told it. Nobody's name is made
 //     of a scope, a group or a host: SPDX says NOASSERTION, CycloneDX nothing.
 //   - Several licences of one package all hold: they are listed, or joined
@@ -30,7 +30,7 @@
 //     analysis. Reviewing is in_triage. Fixing is exploitable, and answered by
 //     an update where one is known; but where the scanner says that no code
 //     gets there, no verdict is claimed. Ignored is what its comment and reason
-//     say (redoubt.VEXOf): a risk that is accepted claims nothing, and will not
+//     say (model.VEXOf): a risk that is accepted claims nothing, and will not
 //     be fixed. The status_notes of OpenVEX tell exactly what was decided, for
 //     another Redoubt that reads it; an SBOM is inventory and moves no decision.
 //   - OpenVEX speaks of the projects as products, with the packages as their

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -41,7 +41,7 @@ type component struct {
 	licenses  []license
 	hashes    []hash
 	supplier  string
-	direct    redoubt.Transitivity // the closest of all places
+	direct    model.Transitivity // the closest of all places
 	ecosystem []string
 	places    []place  // the lockfiles that hold it
 	needs     []string // refs of what it asks for
@@ -126,24 +126,24 @@ func (b *builder) project(p Project) part {
 
 // use notes that the project holds a component: what it asks for itself is an edge,
 // what others ask for is none of its own.
-func (at *scope) use(c *component, t redoubt.Transitivity) {
+func (at *scope) use(c *component, t model.Transitivity) {
 	switch t {
-	case redoubt.Direct:
+	case model.Direct:
 		at.uses[c.ref] = true
-	case redoubt.Transitive:
+	case model.Transitive:
 	default:
 		at.open = true
 	}
 }
 
 // component finds the component of a package version, or adds it.
-func (b *builder) component(d redoubt.Dependency) *component {
+func (b *builder) component(d model.Dependency) *component {
 	name, version := singleLine(d.Name), singleLine(d.Version)
 	address := cmp.Or(purl.Canonical(singleLine(d.PURL)), purl.Make(singleLine(d.Ecosystem), name, version))
 	ref := cmp.Or(address, "component:"+url.PathEscape(singleLine(d.Ecosystem)+"/"+name+"@"+version))
 	c := b.components[ref]
 	if c == nil {
-		c = &component{ref: ref, purl: address, direct: redoubt.TransitivityUnknown}
+		c = &component{ref: ref, purl: address, direct: model.TransitivityUnknown}
 		b.components[ref] = c
 	}
 	c.addName(d.Ecosystem, name, versionText(version))
@@ -165,7 +165,7 @@ func (c *component) addName(ecosystem, name, version string) {
 }
 
 // addOccurrence adds what one place tells.
-func (c *component) addOccurrence(d redoubt.Dependency, lockfile string) {
+func (c *component) addOccurrence(d model.Dependency, lockfile string) {
 	for _, text := range d.Licenses {
 		if l, ok := readLicense(text); ok {
 			c.licenses = append(c.licenses, l)
@@ -179,7 +179,7 @@ func (c *component) addOccurrence(d redoubt.Dependency, lockfile string) {
 	if s := strings.TrimPrefix(singleLine(d.Supplier), "Organization: "); s != "" && s+" " != personal && (c.supplier == "" || s < c.supplier) {
 		c.supplier = s
 	}
-	c.direct = min(c.direct, cmp.Or(d.Transitivity, redoubt.TransitivityUnknown))
+	c.direct = min(c.direct, cmp.Or(d.Transitivity, model.TransitivityUnknown))
 	if lockfile != "" {
 		c.places = append(c.places, place{lockfile, max(d.Line, 0)})
 	}

@@ -8,24 +8,24 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Store is what Export reads: one state of one deployment.
 type Store interface {
-	Deployment() redoubt.Deployment
-	// Project finds a project by id; an unknown one is redoubt.ErrNotFound.
-	Project(ctx context.Context, id int64) (redoubt.Project, error)
+	Deployment() model.Deployment
+	// Project finds a project by id; an unknown one is model.ErrNotFound.
+	Project(ctx context.Context, id int64) (model.Project, error)
 	// VisibleProjects lists the projects that the globs allow.
-	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
+	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
 	// DependencyGraph lists what is in force on a ref, and which of it ask for which.
-	DependencyGraph(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, []redoubt.DependencyEdge, error)
+	DependencyGraph(ctx context.Context, projectID int64, ref string) ([]model.Dependency, []model.DependencyEdge, error)
 	// InventoryCommit is the commit that the newest inventory of a ref is of;
 	// empty when unknown.
 	InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error)
 	// SupplyChainFindings hands over the unresolved supply-chain findings of a
 	// ref, ignored ones too, each with its rule and its lineage.
-	SupplyChainFindings(ctx context.Context, projectID int64, ref string, take func(redoubt.IndexedFinding, redoubt.Rule, redoubt.Lineage) error) error
+	SupplyChainFindings(ctx context.Context, projectID int64, ref string, take func(model.IndexedFinding, model.Rule, model.Lineage) error) error
 }
 
 // Options are what an export cannot know by itself.
@@ -36,10 +36,10 @@ type Options struct {
 }
 
 // Export collects what the request asks for and writes it. A project that is
-// not there or that the requester may not see is redoubt.ErrNotFound, a request
-// that Check refuses a redoubt.InvalidError: another try mends neither. Other
+// not there or that the requester may not see is model.ErrNotFound, a request
+// that Check refuses a model.InvalidError: another try mends neither. Other
 // errors are the store's.
-func Export(ctx context.Context, s Store, r redoubt.SBOMRequest, o Options) (result []byte, mediaType string, err error) {
+func Export(ctx context.Context, s Store, r model.SBOMRequest, o Options) (result []byte, mediaType string, err error) {
 	if err := Check(r); err != nil {
 		return nil, "", err
 	}
@@ -63,7 +63,7 @@ func Export(ctx context.Context, s Store, r redoubt.SBOMRequest, o Options) (res
 	return buf.Bytes(), mediaType, err
 }
 
-func deploymentName(d redoubt.Deployment) string {
+func deploymentName(d model.Deployment) string {
 	if d.Name != "" {
 		return d.Name
 	}
@@ -71,23 +71,23 @@ func deploymentName(d redoubt.Deployment) string {
 }
 
 // requested finds the projects of an export, among those its requester may see.
-func requested(ctx context.Context, s Store, r redoubt.SBOMRequest) ([]redoubt.Project, error) {
+func requested(ctx context.Context, s Store, r model.SBOMRequest) ([]model.Project, error) {
 	if r.ProjectID == 0 {
 		return s.VisibleProjects(ctx, r.Visible)
 	}
 	p, err := s.Project(ctx, r.ProjectID)
 	if err == nil && !r.Visible.Allows(p.Name) {
-		err = fmt.Errorf("project %d: %w", r.ProjectID, redoubt.ErrNotFound)
+		err = fmt.Errorf("project %d: %w", r.ProjectID, model.ErrNotFound)
 	}
-	return []redoubt.Project{p}, err
+	return []model.Project{p}, err
 }
 
 // collect reads one project on the ref asked for, or its primary branch.
-func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out Project, err error) {
+func collect(ctx context.Context, s Store, p model.Project, ref string) (out Project, err error) {
 	if ref == "" {
 		ref = p.Primary()
 	}
-	ref = redoubt.FullRef(ref)
+	ref = model.FullRef(ref)
 	out = Project{Name: p.Name, URL: p.URL, Ref: ref}
 	if out.Commit, err = s.InventoryCommit(ctx, p.ID, ref); err != nil {
 		return out, err
@@ -95,7 +95,7 @@ func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out P
 	if out.Dependencies, out.Edges, err = s.DependencyGraph(ctx, p.ID, ref); err != nil {
 		return out, err
 	}
-	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) error {
+	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f model.IndexedFinding, rule model.Rule, l model.Lineage) error {
 		v, err := vulnerabilityOf(f, rule, l)
 		out.Vulnerabilities = append(out.Vulnerabilities, v)
 		return err
@@ -103,18 +103,18 @@ func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out P
 }
 
 // vulnerabilityOf reads the parts of a finding that a document tells.
-func vulnerabilityOf(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) (Vulnerability, error) {
+func vulnerabilityOf(f model.IndexedFinding, rule model.Rule, l model.Lineage) (Vulnerability, error) {
 	v := Vulnerability{
-		ID: f.RuleName, Triage: redoubt.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment}, DecidedAt: l.Triage.At, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
+		ID: f.RuleName, Triage: model.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment}, DecidedAt: l.Triage.At, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
 		CWEs: rule.CWE, Description: rule.Message, References: rule.References, Package: f.Package, Transitivity: f.Transitivity,
 	}
-	if (v.Reachability == 0 || v.Reachability == redoubt.ReachabilityUnknown) && l.Annotations.Reachability != 0 {
+	if (v.Reachability == 0 || v.Reachability == model.ReachabilityUnknown) && l.Annotations.Reachability != 0 {
 		v.Reachability = l.Annotations.Reachability
 	}
 	if rule.URL != "" {
 		v.References = append([]string{rule.URL}, rule.References...)
 	}
-	body := redoubt.Body{SCABody: &redoubt.SCABody{}}
+	body := model.Body{SCABody: &model.SCABody{}}
 	if err := json.Unmarshal([]byte("{"+string(f.Body)+"}"), &body); err != nil {
 		return v, fmt.Errorf("body of finding %d: %w", f.ID, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // algorithm is a hash function as the formats name it; empty where a format
@@ -41,7 +41,7 @@ type hash struct {
 var withoutDashes = strings.NewReplacer("-", "", "_", "")
 
 // validHash drops unknown algorithms and what is not of their length.
-func validHash(h redoubt.Hash) (hash, bool) {
+func validHash(h model.Hash) (hash, bool) {
 	a, known := algorithms[withoutDashes.Replace(strings.ToUpper(h.Algorithm))]
 	if !known || len(h.Hex) != a.digits || !isHex(h.Hex) {
 		return hash{}, false

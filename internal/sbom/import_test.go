@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -16,7 +16,7 @@ import (
 // reads as that package again, Go modules in their own case above all, which the
 // specification of package URLs has in lower case.
 func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
-	packages := []redoubt.LockedPackage{
+	packages := []model.LockedPackage{
 		{Ecosystem: "cargo", Name: "serde_json", Version: "1.0.100"},
 		{Ecosystem: "gomod", Name: "github.com/Azure/go-autorest", Version: "14.2.0"},
 		{Ecosystem: "gomod", Name: "github.com/Masterminds/semver/v3", Version: "3.2.1"},
@@ -30,12 +30,12 @@ func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
 	}
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
 	for _, k := range packages {
-		p.Dependencies = append(p.Dependencies, redoubt.Dependency{Ecosystem: k.Ecosystem, Name: k.Name, Version: k.Version, Lockfile: "a.lock", Transitivity: redoubt.Direct})
+		p.Dependencies = append(p.Dependencies, model.Dependency{Ecosystem: k.Ecosystem, Name: k.Name, Version: k.Version, Lockfile: "a.lock", Transitivity: model.Direct})
 	}
-	for _, r := range []redoubt.SBOMRequest{
-		{Format: redoubt.CycloneDX, Version: "1.6", ComponentType: "application", ProjectID: 1},
-		{Format: redoubt.CycloneDX, Version: "1.4", ComponentType: "application", ProjectID: 1, XML: true},
-		{Format: redoubt.SPDX, Version: "2.3", ComponentType: "application", ProjectID: 1},
+	for _, r := range []model.SBOMRequest{
+		{Format: model.CycloneDX, Version: "1.6", ComponentType: "application", ProjectID: 1},
+		{Format: model.CycloneDX, Version: "1.4", ComponentType: "application", ProjectID: 1, XML: true},
+		{Format: model.SPDX, Version: "2.3", ComponentType: "application", ProjectID: 1},
 	} {
 		var out bytes.Buffer
 		if _, err := Write(&out, r, Content{Serial: sample().Serial, Created: sample().Created, Projects: []Project{p}}); err != nil {
@@ -45,15 +45,15 @@ func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []redoubt.LockedPackage
+		var got []model.LockedPackage
 		for _, rep := range reports {
 			for _, i := range rep.Inventories {
 				for _, d := range i.Dependencies {
-					got = append(got, redoubt.LockedPackage{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version})
+					got = append(got, model.LockedPackage{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version})
 				}
 			}
 		}
-		slices.SortFunc(got, func(a, b redoubt.LockedPackage) int {
+		slices.SortFunc(got, func(a, b model.LockedPackage) int {
 			return strings.Compare(a.Ecosystem+a.Name, b.Ecosystem+b.Name)
 		})
 		if diff := cmp.Diff(packages, got); diff != "" {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // note is what a component carries for another Redoubt that reads it, and for
@@ -17,11 +17,11 @@ func (c *component) notes() []note {
 	var list []note
 	add := func(name, value string) { list = append(list, note{name, value}) }
 	for _, e := range c.ecosystem {
-		add(redoubt.SBOMEcosystem, e)
+		add(model.SBOMEcosystem, e)
 	}
-	add(redoubt.SBOMTransitivity, c.direct.String())
+	add(model.SBOMTransitivity, c.direct.String())
 	for _, p := range c.places {
-		add(redoubt.SBOMLockfile, p.address())
+		add(model.SBOMLockfile, p.address())
 	}
 	return list
 }
@@ -51,7 +51,7 @@ func sourceInfo(notes []note) string {
 			if i > 0 {
 				b.WriteString("; ")
 			}
-			b.WriteString(strings.TrimPrefix(n.name, redoubt.SBOMNote) + ": ")
+			b.WriteString(strings.TrimPrefix(n.name, model.SBOMNote) + ": ")
 		}
 		b.WriteString(inSourceInfo.Replace(n.value))
 	}

@@ -13,7 +13,7 @@ import (
 
 	packageurl "github.com/package-url/packageurl-go"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -52,8 +52,8 @@ type openVEXComponent struct {
 }
 
 // writeOpenVEX writes what was decided about the findings. Where that is
-// nothing there is no document, which is a redoubt.InvalidError.
-func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err error) {
+// nothing there is no document, which is a model.InvalidError.
+func writeOpenVEX(w io.Writer, r model.SBOMRequest, c Content) (mediaType string, err error) {
 	doc := openVEX{
 		Context: "https://openvex.dev/ns/v0.2.0", ID: openVEXID(r, c),
 		Author:    cmp.Or(singleLine(r.Supplier.Name), orUnnamed(singleLine(c.Deployment))),
@@ -64,7 +64,7 @@ func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType stri
 		doc.Statements = append(doc.Statements, openVEXStatements(p)...)
 	}
 	if len(doc.Statements) == 0 {
-		return "", redoubt.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an OpenVEX document needs something to say: triage findings first")
+		return "", model.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an OpenVEX document needs something to say: triage findings first")
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -76,7 +76,7 @@ func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType stri
 
 // openVEXID names the document by what it is about, so that a later one, whose
 // version is its time, takes its place.
-func openVEXID(r redoubt.SBOMRequest, c Content) string {
+func openVEXID(r model.SBOMRequest, c Content) string {
 	parts := []string{"urn:redoubt:vex", url.PathEscape(orUnnamed(singleLine(c.Deployment)))}
 	if r.ProjectID != 0 {
 		parts = append(parts, url.PathEscape(orUnnamed(singleLine(c.Projects[0].Name))))
@@ -132,17 +132,17 @@ func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
 	s.Vulnerability.ID, s.Vulnerability.Name = v.sourceURL, v.id
 	s.Status, s.StatusNotes = said.Status.String(), ownNote(said.Own)
 	switch said.Status {
-	case redoubt.VEXNotAffected, redoubt.VEXFalsePositive:
-		s.Status = redoubt.VEXNotAffected.String()
-		if word, _, ok := redoubt.VEXJustification(said.Justification); ok {
+	case model.VEXNotAffected, model.VEXFalsePositive:
+		s.Status = model.VEXNotAffected.String()
+		if word, _, ok := model.VEXJustification(said.Justification); ok {
 			s.Justification = word
 		} else {
 			s.Impact = cmp.Or(said.Detail, unexplained(said))
 		}
-	case redoubt.VEXAffected, redoubt.VEXUnclaimed:
-		s.Status = redoubt.VEXAffected.String()
+	case model.VEXAffected, model.VEXUnclaimed:
+		s.Status = model.VEXAffected.String()
 		s.Action = cmp.Or(said.Detail, unexplained(said))
-		if advice := v.recommendation(); said.Status == redoubt.VEXAffected && advice != "" {
+		if advice := v.recommendation(); said.Status == model.VEXAffected && advice != "" {
 			s.Action += " " + advice
 		}
 	}
@@ -150,7 +150,7 @@ func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
 }
 
 // ownNote tells a triage in a form that a Redoubt reads again.
-func ownNote(t *redoubt.VEXTriage) string {
+func ownNote(t *model.VEXTriage) string {
 	note := "Redoubt triage: " + t.State.String()
 	if t.Reason != 0 {
 		note += ", " + t.Reason.String()
@@ -163,28 +163,28 @@ func ownNote(t *redoubt.VEXTriage) string {
 }
 
 // unexplained stands where nobody said why.
-func unexplained(said redoubt.VEXStatement) string {
+func unexplained(said model.VEXStatement) string {
 	t := said.Own
 	switch {
-	case said.Justification != "" || said.Status == redoubt.VEXFixed:
+	case said.Justification != "" || said.Status == model.VEXFixed:
 		return ""
-	case said.Status == redoubt.VEXNotAffected:
+	case said.Status == model.VEXNotAffected:
 		return "It is not affected."
 	}
 	switch t.State {
-	case redoubt.TriageFixing:
+	case model.TriageFixing:
 		return "A fix is under way."
-	case redoubt.TriageReviewing:
+	case model.TriageReviewing:
 		return ""
-	case redoubt.TriageReopened:
+	case model.TriageReopened:
 		return "It is to be fixed."
 	}
 	switch t.Reason {
-	case redoubt.AcceptableRisk:
+	case model.AcceptableRisk:
 		return "The risk is accepted."
-	case redoubt.FalsePositive:
+	case model.FalsePositive:
 		return "It was found falsely."
-	case redoubt.NoTime:
+	case model.NoTime:
 		return "There is no time to fix it now."
 	}
 	return "It is not to be fixed."

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestAnyOpenVEXIsValid(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAnyOpenVEXIsValid(t *testing.T) {
 		c := contents(r.ProjectID != 0).Draw(t, "content")
 		var doc, other bytes.Buffer
 		_, err := Write(&doc, r, c)
-		if nothing := (*redoubt.InvalidError)(nil); errors.As(err, &nothing) && doc.Len() == 0 {
+		if nothing := (*model.InvalidError)(nil); errors.As(err, &nothing) && doc.Len() == 0 {
 			return
 		}
 		if err != nil {
@@ -44,7 +44,7 @@ func TestOpenVEXNeedsSomethingToSay(t *testing.T) {
 	c.Projects[0].Vulnerabilities = []Vulnerability{{ID: "CVE-2024-1", Ecosystem: "npm", Package: "a", Version: "1"}}
 	var doc bytes.Buffer
 	_, err := Write(&doc, request(vexOutput), c)
-	if bad := (*redoubt.InvalidError)(nil); !errors.As(err, &bad) || doc.Len() > 0 {
+	if bad := (*model.InvalidError)(nil); !errors.As(err, &bad) || doc.Len() > 0 {
 		t.Errorf("%v and %q", err, doc.String())
 	}
 }
@@ -61,7 +61,7 @@ func TestProductURL(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("productURL(%s) = %q, want %q", tt.name, got, tt.want)
 		}
-		if p := (redoubt.Project{Name: tt.name}); !p.IsCalled(got) {
+		if p := (model.Project{Name: tt.name}); !p.IsCalled(got) {
 			t.Errorf("%s does not answer to %s", tt.name, got)
 		}
 	}

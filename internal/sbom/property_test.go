@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestAnyContentIsValidJSON(t *testing.T) {
@@ -82,7 +82,7 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 			}
 		}
 		for _, c := range doc.components {
-			if c.direct == redoubt.Direct && !used[c.ref] {
+			if c.direct == model.Direct && !used[c.ref] {
 				t.Fatalf("nothing uses the direct component %q", c.ref)
 			}
 			if len(c.needs) > 0 && !c.known {

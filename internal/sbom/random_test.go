@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // hostile are texts that break who does not escape or check.
@@ -33,8 +33,8 @@ var licenseTexts = rapid.OneOf(anyText, rapid.SampledFrom([]string{
 	"LicenseRef-own", "MIT OR LicenseRef-own", "DocumentRef-a:LicenseRef-b", "MIT AND", "See LICENSE", "NOASSERTION", "Classpath-exception-2.0",
 }))
 
-var hashes = rapid.Custom(func(t *rapid.T) redoubt.Hash {
-	return redoubt.Hash{
+var hashes = rapid.Custom(func(t *rapid.T) model.Hash {
+	return model.Hash{
 		Algorithm: rapid.SampledFrom([]string{"SHA-256", "sha1", "MD5", "SHA512", "sha-224", "BLAKE3", "sha3-256", "crc", ""}).Draw(t, "algorithm"),
 		Hex: rapid.OneOf(anyText, rapid.SampledFrom([]string{
 			strings.Repeat("a", 32), strings.Repeat("B", 40), strings.Repeat("0", 56), strings.Repeat("cD", 32), strings.Repeat("e", 128), strings.Repeat("g", 64),
@@ -42,10 +42,10 @@ var hashes = rapid.Custom(func(t *rapid.T) redoubt.Hash {
 	}
 })
 
-var dependencies = rapid.Custom(func(t *rapid.T) redoubt.Dependency {
-	return redoubt.Dependency{
+var dependencies = rapid.Custom(func(t *rapid.T) model.Dependency {
+	return model.Dependency{
 		Lockfile: anyText.Draw(t, "lockfile"), Ecosystem: ecosystemNames.Draw(t, "ecosystem"), Name: anyText.Draw(t, "name"), Version: anyText.Draw(t, "version"),
-		Transitivity: redoubt.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity")),
+		Transitivity: model.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity")),
 		Licenses:     rapid.SliceOfN(licenseTexts, 0, 3).Draw(t, "licenses"),
 		PURL:         rapid.OneOf(rapid.Just(""), anyText, rapid.SampledFrom([]string{"pkg:npm/%40a/b@1?x=y#z", "pkg:golang/Example.com/a@1.2.3", "pkg:deb/debian/curl@1?arch=i386"})).Draw(t, "purl"),
 		Hashes:       rapid.SliceOfN(hashes, 0, 3).Draw(t, "hashes"),
@@ -54,46 +54,46 @@ var dependencies = rapid.Custom(func(t *rapid.T) redoubt.Dependency {
 })
 
 // edges between the dependencies of a project, and some that lead nowhere.
-var edges = rapid.Custom(func(t *rapid.T) redoubt.DependencyEdge {
-	return redoubt.DependencyEdge{From: rapid.Int64Range(1, 6).Draw(t, "from"), To: rapid.Int64Range(1, 6).Draw(t, "to")}
+var edges = rapid.Custom(func(t *rapid.T) model.DependencyEdge {
+	return model.DependencyEdge{From: rapid.Int64Range(1, 6).Draw(t, "from"), To: rapid.Int64Range(1, 6).Draw(t, "to")}
 })
 
-var scores = rapid.Custom(func(t *rapid.T) *redoubt.EPSS {
+var scores = rapid.Custom(func(t *rapid.T) *model.EPSS {
 	if rapid.Bool().Draw(t, "no score") {
 		return nil
 	}
-	return &redoubt.EPSS{
+	return &model.EPSS{
 		Score:      rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, 1e-5, 9e-5, 1e-9, -1, 2})).Draw(t, "score"),
 		Percentile: rapid.Float64Range(0, 1).Draw(t, "percentile"),
 	}
 })
 
-var triages = rapid.Custom(func(t *rapid.T) redoubt.VEXTriage {
-	v := redoubt.VEXTriage{
-		State:   redoubt.TriageState(rapid.IntRange(1, 5).Draw(t, "state")),
+var triages = rapid.Custom(func(t *rapid.T) model.VEXTriage {
+	v := model.VEXTriage{
+		State:   model.TriageState(rapid.IntRange(1, 5).Draw(t, "state")),
 		Comment: rapid.OneOf(anyText, rapid.SampledFrom([]string{"component_not_present: x", "code_not_reachable", "fixed: y", "not_affected", "affected: z"})).Draw(t, "comment"),
 	}
-	if v.State == redoubt.TriageIgnored {
-		v.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
+	if v.State == model.TriageIgnored {
+		v.Reason = model.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
 	}
 	return v
 })
 
 // findings draws findings, half of them about one of the dependencies.
-func findings(known []redoubt.Dependency) *rapid.Generator[Vulnerability] {
+func findings(known []model.Dependency) *rapid.Generator[Vulnerability] {
 	return rapid.Custom(func(t *rapid.T) Vulnerability {
 		v := Vulnerability{
 			ID:     rapid.OneOf(anyText, rapid.SampledFrom([]string{"CVE-2024-1", "GHSA-a-b-c", "ssc-1"})).Draw(t, "id"),
 			Triage: triages.Draw(t, "triage"), DecidedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "decided"), 0),
-			Severity:     redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
-			Reachability: redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability")),
+			Severity:     model.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
+			Reachability: model.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability")),
 			Malicious:    rapid.Bool().Draw(t, "malicious"), EPSS: scores.Draw(t, "EPSS"),
 			CWEs:        rapid.SliceOfN(rapid.OneOf(anyText, rapid.SampledFrom([]string{"CWE-79: XSS", "79", "CWE-0", "CWE-99999999999"})), 0, 3).Draw(t, "CWEs"),
 			Description: anyText.Draw(t, "description"), References: rapid.SliceOfN(anyText, 0, 3).Draw(t, "references"),
 			Ecosystem: ecosystemNames.Draw(t, "ecosystem"), Package: anyText.Draw(t, "package"), Version: anyText.Draw(t, "version"), Lockfile: anyText.Draw(t, "lockfile"),
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "fixes") {
-			v.Fixes = append(v.Fixes, redoubt.Fix{Package: anyText.Draw(t, "fixed package"), Version: anyText.Draw(t, "fixed version")})
+			v.Fixes = append(v.Fixes, model.Fix{Package: anyText.Draw(t, "fixed package"), Version: anyText.Draw(t, "fixed version")})
 		}
 		if len(known) > 0 && rapid.Bool().Draw(t, "of a dependency") {
 			d := rapid.SampledFrom(known).Draw(t, "dependency")
@@ -128,7 +128,7 @@ func contents(single bool) *rapid.Generator[Content] {
 	})
 }
 
-var suppliers = rapid.Custom(func(t *rapid.T) (s redoubt.SBOMSupplier) {
+var suppliers = rapid.Custom(func(t *rapid.T) (s model.SBOMSupplier) {
 	s.Name, s.Contact.Name, s.Contact.Phone = anyText.Draw(t, "supplier"), anyText.Draw(t, "contact"), anyText.Draw(t, "phone")
 	s.URL = rapid.OneOf(rapid.Just("https://example.com/a?b=c#d"), anyText).Draw(t, "URL")
 	s.Contact.Email = rapid.OneOf(rapid.Just("jane@example.com"), rapid.Just("jané@example.com"), anyText).Draw(t, "email")
@@ -136,8 +136,8 @@ var suppliers = rapid.Custom(func(t *rapid.T) (s redoubt.SBOMSupplier) {
 })
 
 // requests draws a request for an output that Check takes.
-func requests(output string) *rapid.Generator[redoubt.SBOMRequest] {
-	return rapid.Custom(func(t *rapid.T) redoubt.SBOMRequest {
+func requests(output string) *rapid.Generator[model.SBOMRequest] {
+	return rapid.Custom(func(t *rapid.T) model.SBOMRequest {
 		r := request(output)
 		r.ComponentType = rapid.SampledFrom(ComponentTypes()).Draw(t, "type")
 		r.Supplier = suppliers.Draw(t, "supplier")

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Format is a family of documents that Write knows.
 type Format struct {
-	Name     redoubt.SBOMFormat
+	Name     model.SBOMFormat
 	Versions []string // oldest first, as 1.5
 	XML      bool     // written as XML too, not only as JSON
 }
@@ -19,9 +19,9 @@ type Format struct {
 // Formats lists what can be exported (semantics §11).
 func Formats() []Format {
 	return []Format{
-		{Name: redoubt.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},
-		{Name: redoubt.SPDX, Versions: []string{"2.3"}},
-		{Name: redoubt.OpenVEX, Versions: []string{"0.2.0"}},
+		{Name: model.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},
+		{Name: model.SPDX, Versions: []string{"2.3"}},
+		{Name: model.OpenVEX, Versions: []string{"0.2.0"}},
 	}
 }
 
@@ -36,11 +36,11 @@ func ComponentTypes() []string {
 // Check reports whether a document can be written as requested: that the
 // version is one of the format's, the output one that it has, and the supplier
 // something that the schemas take. All faults are named at once, in a
-// redoubt.InvalidError, with the locations of the contract's request body.
-func Check(r redoubt.SBOMRequest) error {
-	var faults []redoubt.FieldError
+// model.InvalidError, with the locations of the contract's request body.
+func Check(r model.SBOMRequest) error {
+	var faults []model.FieldError
 	fault := func(location, message string, value any) {
-		faults = append(faults, redoubt.FieldError{Location: location, Message: message, Value: value})
+		faults = append(faults, model.FieldError{Location: location, Message: message, Value: value})
 	}
 	checkFormat(r, fault)
 	if !slices.Contains(ComponentTypes(), r.ComponentType) {
@@ -53,16 +53,16 @@ func Check(r redoubt.SBOMRequest) error {
 		fault("body.metadataSupplier.contact.email", "must be an e-mail address, as jane@example.com", email)
 	}
 	if len(faults) > 0 {
-		return &redoubt.InvalidError{Fields: faults}
+		return &model.InvalidError{Fields: faults}
 	}
 	return nil
 }
 
-func checkFormat(r redoubt.SBOMRequest, fault func(location, message string, value any)) {
+func checkFormat(r model.SBOMRequest, fault func(location, message string, value any)) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == r.Format })
 	if i < 0 {
-		names := redoubt.Map(formats, func(f Format) string { return string(f.Name) })
+		names := model.Map(formats, func(f Format) string { return string(f.Name) })
 		fault("body.formatVersion.format", "must be one of "+strings.Join(names, ", "), string(r.Format))
 		return
 	}

@@ -9,30 +9,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name string
-		edit func(*redoubt.SBOMRequest)
+		edit func(*model.SBOMRequest)
 		want []string // locations
 	}{
-		{name: "as it is", edit: func(*redoubt.SBOMRequest) {}},
-		{name: "an unknown format", edit: func(r *redoubt.SBOMRequest) { r.Format = "SBOM_FORMAT_SWID" }, want: []string{"body.formatVersion.format"}},
-		{name: "a version to come", edit: func(r *redoubt.SBOMRequest) { r.Version = "1.7" }, want: []string{"body.formatVersion.version"}},
-		{name: "the other format's version", edit: func(r *redoubt.SBOMRequest) { r.Format = redoubt.SPDX }, want: []string{"body.formatVersion.version"}},
+		{name: "as it is", edit: func(*model.SBOMRequest) {}},
+		{name: "an unknown format", edit: func(r *model.SBOMRequest) { r.Format = "SBOM_FORMAT_SWID" }, want: []string{"body.formatVersion.format"}},
+		{name: "a version to come", edit: func(r *model.SBOMRequest) { r.Version = "1.7" }, want: []string{"body.formatVersion.version"}},
+		{name: "the other format's version", edit: func(r *model.SBOMRequest) { r.Format = model.SPDX }, want: []string{"body.formatVersion.version"}},
 		{
-			name: "SPDX as XML", edit: func(r *redoubt.SBOMRequest) { r.Format, r.Version, r.XML = redoubt.SPDX, "2.3", true },
+			name: "SPDX as XML", edit: func(r *model.SBOMRequest) { r.Format, r.Version, r.XML = model.SPDX, "2.3", true },
 			want: []string{"body.sbomOutputFormat"},
 		},
-		{name: "no component type", edit: func(r *redoubt.SBOMRequest) { r.ComponentType = "" }, want: []string{"body.metadataComponentType"}},
-		{name: "a relative address", edit: func(r *redoubt.SBOMRequest) { r.Supplier.URL = "acme.example.com" }, want: []string{"body.metadataSupplier.url"}},
-		{name: "another scheme", edit: func(r *redoubt.SBOMRequest) { r.Supplier.URL = "javascript:alert(1)" }, want: []string{"body.metadataSupplier.url"}},
-		{name: "no address", edit: func(r *redoubt.SBOMRequest) { r.Supplier.Contact.Email = "Jane <jane@example.com>" }, want: []string{"body.metadataSupplier.contact.email"}},
+		{name: "no component type", edit: func(r *model.SBOMRequest) { r.ComponentType = "" }, want: []string{"body.metadataComponentType"}},
+		{name: "a relative address", edit: func(r *model.SBOMRequest) { r.Supplier.URL = "acme.example.com" }, want: []string{"body.metadataSupplier.url"}},
+		{name: "another scheme", edit: func(r *model.SBOMRequest) { r.Supplier.URL = "javascript:alert(1)" }, want: []string{"body.metadataSupplier.url"}},
+		{name: "no address", edit: func(r *model.SBOMRequest) { r.Supplier.Contact.Email = "Jane <jane@example.com>" }, want: []string{"body.metadataSupplier.contact.email"}},
 		{
 			name: "all at once",
-			edit: func(r *redoubt.SBOMRequest) {
+			edit: func(r *model.SBOMRequest) {
 				r.Version, r.ComponentType, r.Supplier.URL, r.Supplier.Contact.Email = "9", "car", "x", "x"
 			},
 			want: []string{"body.formatVersion.version", "body.metadataComponentType", "body.metadataSupplier.url", "body.metadataSupplier.contact.email"},
@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 			tt.edit(&r)
 			var got []string
 			if err := Check(r); err != nil {
-				var invalid *redoubt.InvalidError
+				var invalid *model.InvalidError
 				if !errors.As(err, &invalid) {
 					t.Fatalf("%v is no InvalidError", err)
 				}
@@ -77,7 +77,7 @@ func TestEveryFormatIsWritten(t *testing.T) {
 				outputs = append(outputs, "xml")
 			}
 			for _, output := range outputs {
-				r := redoubt.SBOMRequest{Format: f.Name, Version: version, XML: output == "xml", ProjectID: 1, ComponentType: "library"}
+				r := model.SBOMRequest{Format: f.Name, Version: version, XML: output == "xml", ProjectID: 1, ComponentType: "library"}
 				media, err := Write(&bytes.Buffer{}, r, sample())
 				if err != nil {
 					t.Fatal(err)

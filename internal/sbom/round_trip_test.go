@@ -11,7 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -24,8 +24,8 @@ var billOutputs = []string{"cyclonedx 1.4 xml", "cyclonedx 1.6 json", "spdx 2.3 
 // that have both ends.
 func merged(p Project) Project {
 	type pkg struct{ ecosystem, name, version string }
-	of := func(d redoubt.Dependency) pkg { return pkg{d.Ecosystem, d.Name, d.Version} }
-	closest, edges, by := map[pkg]redoubt.Transitivity{}, map[[2]pkg]bool{}, map[int64]redoubt.Dependency{}
+	of := func(d model.Dependency) pkg { return pkg{d.Ecosystem, d.Name, d.Version} }
+	closest, edges, by := map[pkg]model.Transitivity{}, map[[2]pkg]bool{}, map[int64]model.Dependency{}
 	for _, d := range p.Dependencies {
 		by[d.ID] = d
 		closest[of(d)] = min(d.Transitivity, cmp.Or(closest[of(d)], d.Transitivity))
@@ -40,7 +40,7 @@ func merged(p Project) Project {
 		d.Transitivity = closest[of(*d)]
 		for _, to := range p.Dependencies {
 			if to.Lockfile == d.Lockfile && edges[[2]pkg{of(*d), of(to)}] {
-				out.Edges = append(out.Edges, redoubt.DependencyEdge{From: d.ID, To: to.ID})
+				out.Edges = append(out.Edges, model.DependencyEdge{From: d.ID, To: to.ID})
 			}
 		}
 	}
@@ -49,11 +49,11 @@ func merged(p Project) Project {
 
 // heldBy tells of each dependency by lockfile and name what has to come back, and whom
 // it asks for.
-func heldBy(dependencies []redoubt.Dependency, edges []redoubt.DependencyEdge) map[string]string {
-	name := func(d redoubt.Dependency) string {
+func heldBy(dependencies []model.Dependency, edges []model.DependencyEdge) map[string]string {
+	name := func(d model.Dependency) string {
 		return d.Lockfile + ": " + d.Ecosystem + " " + d.Name + "@" + d.Version
 	}
-	needs, by := map[int64][]string{}, map[int64]redoubt.Dependency{}
+	needs, by := map[int64][]string{}, map[int64]model.Dependency{}
 	for _, d := range dependencies {
 		by[d.ID] = d
 	}
@@ -88,7 +88,7 @@ func comeBack(t rapid.TB, output string, doc []byte) Project {
 				p.Dependencies = append(p.Dependencies, d)
 			}
 			for _, e := range inventory.Edges {
-				p.Edges = append(p.Edges, redoubt.DependencyEdge{From: first + int64(e[0]) + 1, To: first + int64(e[1]) + 1})
+				p.Edges = append(p.Edges, model.DependencyEdge{From: first + int64(e[0]) + 1, To: first + int64(e[1]) + 1})
 			}
 		}
 	}
@@ -121,7 +121,7 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
 	seen := map[string]int64{}
 	lockfiles := []string{"web/yarn.lock", "a, b; c: d%2C/yarn.lock", "yarn.lock#L7", "sbom.json", "ü/go.mod"}
-	names := []redoubt.LockedPackage{
+	names := []model.LockedPackage{
 		{Ecosystem: "npm", Name: "@babel/core"},
 		{Ecosystem: "npm", Name: "a"},
 		{Ecosystem: "npm", Name: "b%20c"},
@@ -133,10 +133,10 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	}
 	for range rapid.IntRange(1, 14).Draw(t, "dependencies") {
 		k := rapid.SampledFrom(names).Draw(t, "package")
-		d := redoubt.Dependency{
+		d := model.Dependency{
 			ID: int64(len(p.Dependencies) + 1), Lockfile: rapid.SampledFrom(lockfiles).Draw(t, "lockfile"), Ecosystem: k.Ecosystem, Name: k.Name,
 			Version:      rapid.SampledFrom([]string{"1.0.0", "2.0.0+x y"}).Draw(t, "version"),
-			Transitivity: redoubt.Transitivity(rapid.IntRange(1, 3).Draw(t, "transitivity")), Line: rapid.IntRange(0, 2).Draw(t, "line"),
+			Transitivity: model.Transitivity(rapid.IntRange(1, 3).Draw(t, "transitivity")), Line: rapid.IntRange(0, 2).Draw(t, "line"),
 		}
 		d.Supplier = map[string]string{"a": "Person: Jane", "@babel/core": "Babel, Inc. (x@example.com)"}[d.Name]
 		if key := d.Lockfile + d.Name + d.Version; seen[key] == 0 {
@@ -147,7 +147,7 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	for range rapid.IntRange(0, 20).Draw(t, "edges") {
 		from, to := rapid.SampledFrom(p.Dependencies).Draw(t, "from"), rapid.SampledFrom(p.Dependencies).Draw(t, "to")
 		if from.Lockfile == to.Lockfile && from.ID != to.ID {
-			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: from.ID, To: to.ID})
+			p.Edges = append(p.Edges, model.DependencyEdge{From: from.ID, To: to.ID})
 		}
 	}
 	return p
@@ -157,12 +157,12 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 // one that nothing is known to be asked for, one with a package of its own, and one
 // that holds nothing.
 func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
-	of := func(name string, list ...redoubt.Dependency) Project {
+	of := func(name string, list ...model.Dependency) Project {
 		return Project{Name: name, Ref: "refs/heads/main", Dependencies: list}
 	}
 	c := Content{Serial: sample().Serial, Created: sample().Created, Deployment: "Acme", Projects: []Project{
-		of("acme/web", redoubt.Dependency{ID: 1, Lockfile: "a.lock", Ecosystem: "npm", Name: "a", Version: "1", Transitivity: redoubt.TransitivityUnknown}),
-		of("acme/shop", redoubt.Dependency{ID: 2, Lockfile: "a.lock", Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct}),
+		of("acme/web", model.Dependency{ID: 1, Lockfile: "a.lock", Ecosystem: "npm", Name: "a", Version: "1", Transitivity: model.TransitivityUnknown}),
+		of("acme/shop", model.Dependency{ID: 2, Lockfile: "a.lock", Ecosystem: "npm", Name: "b", Version: "1", Transitivity: model.Direct}),
 		of("acme/empty"),
 	}}
 	for _, output := range billOutputs {
@@ -190,14 +190,14 @@ func npmProject(n int) Project {
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
 	for i := range n {
-		name, t := fmt.Sprintf("package-%d", i), redoubt.Transitive
+		name, t := fmt.Sprintf("package-%d", i), model.Transitive
 		if i%10 == 9 {
 			name = fmt.Sprintf("package-%d", i-1) // in another version
 		}
 		if i < n/50+1 {
-			t = redoubt.Direct
+			t = model.Direct
 		}
-		p.Dependencies = append(p.Dependencies, redoubt.Dependency{
+		p.Dependencies = append(p.Dependencies, model.Dependency{
 			ID: int64(i + 1), Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: name, Version: fmt.Sprintf("%d.%d.0", i%7, i), Transitivity: t, Line: 3 * i,
 			PURL: purl.Of("npm", name, fmt.Sprintf("%d.%d.0", i%7, i)), Licenses: []string{"MIT"},
 		})
@@ -206,13 +206,13 @@ func npmProject(n int) Project {
 			asked = 150
 		}
 		for range min(asked, i) {
-			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(random.IntN(i) + 1), To: int64(i + 1)})
+			p.Edges = append(p.Edges, model.DependencyEdge{From: int64(random.IntN(i) + 1), To: int64(i + 1)})
 		}
 		if i%40 == 39 {
-			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(i + 1), To: int64(random.IntN(i) + 1)})
+			p.Edges = append(p.Edges, model.DependencyEdge{From: int64(i + 1), To: int64(random.IntN(i) + 1)})
 		}
 	}
-	slices.SortFunc(p.Edges, func(a, b redoubt.DependencyEdge) int {
+	slices.SortFunc(p.Edges, func(a, b model.DependencyEdge) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	p.Edges = slices.Compact(p.Edges)

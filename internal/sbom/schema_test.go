@@ -13,18 +13,18 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // request asks for one of the formats, as "cyclonedx 1.5 xml".
-func request(name string) redoubt.SBOMRequest {
+func request(name string) model.SBOMRequest {
 	words := strings.Fields(name)
-	r := redoubt.SBOMRequest{Format: redoubt.CycloneDX, Version: words[1], XML: words[2] == "xml", ProjectID: 7, ComponentType: "application"}
+	r := model.SBOMRequest{Format: model.CycloneDX, Version: words[1], XML: words[2] == "xml", ProjectID: 7, ComponentType: "application"}
 	switch words[0] {
 	case "spdx":
-		r.Format = redoubt.SPDX
+		r.Format = model.SPDX
 	case "openvex":
-		r.Format = redoubt.OpenVEX
+		r.Format = model.OpenVEX
 	}
 	return r
 }
@@ -78,9 +78,9 @@ var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	for _, name := range append([]string{vexOutput}, jsonOutputs...) {
 		address := "http://spdx.org/rdf/terms/2.3"
 		switch r := request(name); r.Format {
-		case redoubt.CycloneDX:
+		case model.CycloneDX:
 			address = "http://cyclonedx.org/schema/bom-" + r.Version + ".schema.json"
-		case redoubt.OpenVEX:
+		case model.OpenVEX:
 			address = openVEXSchema
 		}
 		schema, err := c.Compile(address)
@@ -135,7 +135,7 @@ func checkXML(t *testing.T, output string, docs ...[]byte) {
 func write(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
-}, r redoubt.SBOMRequest, c Content,
+}, r model.SBOMRequest, c Content,
 ) []byte {
 	t.Helper()
 	var buf bytes.Buffer

@@ -15,7 +15,7 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const noAssertion = "NOASSERTION"
@@ -28,14 +28,14 @@ var spdxPurposes = map[string]string{
 	"file": "FILE",
 }
 
-func writeSPDX(w io.Writer, r redoubt.SBOMRequest, c Content, doc document) (mediaType string, err error) {
+func writeSPDX(w io.Writer, r model.SBOMRequest, c Content, doc document) (mediaType string, err error) {
 	if err := spdxjson.Write(spdxDocument(r, c, doc), w, spdxjson.EscapeHTML(false)); err != nil {
 		return "", fmt.Errorf("write SPDX: %w", err)
 	}
 	return "application/spdx+json", nil
 }
 
-func spdxDocument(r redoubt.SBOMRequest, c Content, doc document) *v2_3.Document {
+func spdxDocument(r model.SBOMRequest, c Content, doc document) *v2_3.Document {
 	advisories := spdxAdvisories(doc.vulnerabilities)
 	others := extractedLicenses{}
 	root := spdxPart(doc.root, advisories)
@@ -66,7 +66,7 @@ func orOther(purpose string) string {
 }
 
 func spdxCreation(c Content) *v2_3.CreationInfo {
-	tool := redoubt.SBOMTool
+	tool := model.SBOMTool
 	if v := versionText(c.Tool); v != "" {
 		tool += "-" + v
 	}
@@ -81,7 +81,7 @@ func spdxCreation(c Content) *v2_3.CreationInfo {
 }
 
 // spdxSupplier names the organisation, or else the person to be reached.
-func spdxSupplier(s redoubt.SBOMSupplier) *common.Supplier {
+func spdxSupplier(s model.SBOMSupplier) *common.Supplier {
 	kind, name := "Organization", singleLine(s.Name)
 	if name == "" {
 		kind, name = "Person", singleLine(s.Contact.Name)

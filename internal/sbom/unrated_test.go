@@ -3,18 +3,18 @@ package sbom
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A document rates no vulnerability that nobody rates.
 func TestUnratedHasNoSeverity(t *testing.T) {
-	for unrated, want := range map[bool]redoubt.Severity{true: 0, false: redoubt.SeverityMedium} {
-		body, err := redoubt.Body{SCABody: &redoubt.SCABody{Unrated: unrated}}.Members()
+	for unrated, want := range map[bool]model.Severity{true: 0, false: model.SeverityMedium} {
+		body, err := model.Body{SCABody: &model.SCABody{Unrated: unrated}}.Members()
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := redoubt.IndexedFinding{Finding: redoubt.Finding{Severity: redoubt.SeverityMedium}, Body: body}
-		v, err := vulnerabilityOf(f, redoubt.Rule{}, redoubt.Lineage{})
+		f := model.IndexedFinding{Finding: model.Finding{Severity: model.SeverityMedium}, Body: body}
+		v, err := vulnerabilityOf(f, model.Rule{}, model.Lineage{})
 		if err != nil || v.Severity != want {
 			t.Errorf("unrated %v has severity %v, %v", unrated, v.Severity, err)
 		}

@@ -5,15 +5,15 @@ import (
 	"io"
 	"regexp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var serialPattern = regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Write writes the document that was asked for and returns its media type. A
-// request that Check refuses is a redoubt.InvalidError; other errors are the
+// request that Check refuses is a model.InvalidError; other errors are the
 // writer's, or say that the content does not fit the request.
-func Write(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err error) {
+func Write(w io.Writer, r model.SBOMRequest, c Content) (mediaType string, err error) {
 	if err := Check(r); err != nil {
 		return "", err
 	}
@@ -23,11 +23,11 @@ func Write(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err
 	if r.ProjectID != 0 && len(c.Projects) != 1 {
 		return "", fmt.Errorf("the export of project %d got %d projects", r.ProjectID, len(c.Projects))
 	}
-	if r.Format == redoubt.OpenVEX {
+	if r.Format == model.OpenVEX {
 		return writeOpenVEX(w, r, c)
 	}
 	doc := build(c, r.ProjectID == 0)
-	if r.Format == redoubt.SPDX {
+	if r.Format == model.SPDX {
 		return writeSPDX(w, r, c, doc)
 	}
 	return writeCycloneDX(w, r, c, doc)

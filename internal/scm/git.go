@@ -15,17 +15,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // gitHost is one remote of git, which can be asked for its branches and no more.
 type gitHost struct {
 	reach      Reach
 	remote     string
-	credential redoubt.HostCredential
+	credential model.HostCredential
 }
 
-func newGit(c Config, to redoubt.Connection, credential redoubt.HostCredential) *gitHost {
+func newGit(c Config, to model.Connection, credential model.HostCredential) *gitHost {
 	return &gitHost{c.Reach, to.BaseURL, credential}
 }
 
@@ -37,23 +37,23 @@ func (h *gitHost) Who(ctx context.Context) (Account, error) {
 }
 
 // Repositories implements Host: there is one.
-func (h *gitHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+func (h *gitHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	r, err := h.Repository(ctx, "")
 	if err != nil {
 		return err
 	}
-	return take([]redoubt.Repository{r})
+	return take([]model.Repository{r})
 }
 
 // Repository implements Host. Its id is its address, which is all that git knows it by.
-func (h *gitHost) Repository(ctx context.Context, _ string) (redoubt.Repository, error) {
+func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, error) {
 	head, err := h.head(ctx)
 	if err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	u, err := url.Parse(h.remote)
 	if err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	name := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
 	if u.Scheme == "file" { // where it lies on the machine is no part of its name
@@ -62,9 +62,9 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (redoubt.Repository,
 	if !strings.Contains(name, "/") {
 		name = u.Hostname() + "/" + name
 	}
-	r, fine := cleaned("", redoubt.Repository{HostID: h.remote, FullName: name, DefaultBranch: head, Private: true})
+	r, fine := cleaned("", model.Repository{HostID: h.remote, FullName: name, DefaultBranch: head, Private: true})
 	if !fine {
-		return r, redoubt.Invalid("base_url", "no project can be called %.80q: the address ends as acme/payments.git", name)
+		return r, model.Invalid("base_url", "no project can be called %.80q: the address ends as acme/payments.git", name)
 	}
 	r.CloneURL = h.remote
 	return r, nil
@@ -83,14 +83,14 @@ func (h *gitHost) head(ctx context.Context) (string, error) {
 }
 
 // Branch implements Host.
-func (h *gitHost) Branch(ctx context.Context, _ redoubt.Repository, name string) (string, error) {
+func (h *gitHost) Branch(ctx context.Context, _ model.Repository, name string) (string, error) {
 	told, err := h.ask(ctx, "refs/heads/"+name)
 	for line := range strings.Lines(told) {
 		if commit, _, _ := strings.Cut(line, "\t"); !strings.HasPrefix(commit, "ref: ") {
 			return goodCommit(commit)
 		}
 	}
-	return "", cmp.Or(err, fmt.Errorf("branch %.100q: %w", name, redoubt.ErrNotFound))
+	return "", cmp.Or(err, fmt.Errorf("branch %.100q: %w", name, model.ErrNotFound))
 }
 
 // ask asks the remote for a ref.
@@ -114,7 +114,7 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
 	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("git cannot read the remote: %s: %w", redoubt.Shorten(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
+		return "", fmt.Errorf("git cannot read the remote: %s: %w", model.Shorten(model.Line(strings.TrimSpace(wrong.String())), 300), model.ErrUnavailable)
 	}
 	return out.kept.String(), nil
 }
@@ -219,47 +219,47 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 // What follows is what git alone cannot do.
 
 // ChangeRequests implements Host.
-func (h *gitHost) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (h *gitHost) ChangeRequests(context.Context, model.Repository) ([]model.ChangeRequest, error) {
 	return nil, ErrUnsupported
 }
 
 // ChangeRequest implements Host.
-func (h *gitHost) ChangeRequest(context.Context, redoubt.Repository, int64) (redoubt.ChangeRequest, error) {
-	return redoubt.ChangeRequest{}, ErrUnsupported
+func (h *gitHost) ChangeRequest(context.Context, model.Repository, int64) (model.ChangeRequest, error) {
+	return model.ChangeRequest{}, ErrUnsupported
 }
 
 // SetStatus implements Host.
-func (h *gitHost) SetStatus(context.Context, redoubt.Repository, string, Status) error {
+func (h *gitHost) SetStatus(context.Context, model.Repository, string, Status) error {
 	return ErrUnsupported
 }
 
 // Comments implements Host.
-func (h *gitHost) Comments(context.Context, redoubt.Repository, int64) ([]Comment, error) {
+func (h *gitHost) Comments(context.Context, model.Repository, int64) ([]Comment, error) {
 	return nil, ErrUnsupported
 }
 
 // AddComment implements Host.
-func (h *gitHost) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) (Comment, error) {
+func (h *gitHost) AddComment(context.Context, model.Repository, model.ChangeRequest, Comment) (Comment, error) {
 	return Comment{}, ErrUnsupported
 }
 
 // EditComment implements Host.
-func (h *gitHost) EditComment(context.Context, redoubt.Repository, int64, Comment) error {
+func (h *gitHost) EditComment(context.Context, model.Repository, int64, Comment) error {
 	return ErrUnsupported
 }
 
 // Reply implements Host.
-func (h *gitHost) Reply(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment, string) error {
+func (h *gitHost) Reply(context.Context, model.Repository, model.ChangeRequest, Comment, string) error {
 	return ErrUnsupported
 }
 
 // ResolveComment implements Host.
-func (h *gitHost) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+func (h *gitHost) ResolveComment(context.Context, model.Repository, int64, Comment) error {
 	return ErrUnsupported
 }
 
 // Permission implements Host.
-func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permission, Account, error) {
+func (h *gitHost) Permission(context.Context, model.Repository, string) (Permission, Account, error) {
 	return MayNothing, Account{}, ErrUnsupported
 }
 
@@ -267,14 +267,14 @@ func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permi
 func (h *gitHost) User(context.Context, string) (Account, error) { return Account{}, ErrUnsupported }
 
 // Hooks implements Host.
-func (h *gitHost) Hooks(context.Context, redoubt.Repository) ([]Hook, error) {
+func (h *gitHost) Hooks(context.Context, model.Repository) ([]Hook, error) {
 	return nil, ErrUnsupported
 }
 
 // AddHook implements Host.
-func (h *gitHost) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
+func (h *gitHost) AddHook(context.Context, model.Repository, string, string) (string, error) {
 	return "", ErrUnsupported
 }
 
 // RemoveHook implements Host.
-func (h *gitHost) RemoveHook(context.Context, redoubt.Repository, string) error { return nil }
+func (h *gitHost) RemoveHook(context.Context, model.Repository, string) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // remote serves a repository over HTTP to who shows a password.
@@ -48,8 +48,8 @@ func remote(t *testing.T) (address string) {
 
 func TestPlainRemotesOfGit(t *testing.T) {
 	address := remote(t)
-	ask := func(secret string) (redoubt.Repository, error) {
-		h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: address}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: secret})
+	ask := func(secret string) (model.Repository, error) {
+		h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: address}, model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: secret})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,15 +59,15 @@ func TestPlainRemotesOfGit(t *testing.T) {
 		t.Errorf("a wrong password: %v", err)
 	}
 	r, err := ask("s3cret")
-	equal(t, "the repository", err, r, redoubt.Repository{HostID: address, FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: address})
-	h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: address}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: "s3cret"})
+	equal(t, "the repository", err, r, model.Repository{HostID: address, FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: address})
+	h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: address}, model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: "s3cret"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if commit, err := h.Branch(t.Context(), r, "trunk"); err != nil || !redoubt.IsCommit(commit) {
+	if commit, err := h.Branch(t.Context(), r, "trunk"); err != nil || !model.IsCommit(commit) {
 		t.Errorf("the newest commit of trunk is %q, %v", commit, err)
 	}
-	if commit, err := h.Branch(t.Context(), r, "runk"); !errors.Is(err, redoubt.ErrNotFound) {
+	if commit, err := h.Branch(t.Context(), r, "runk"); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("of a branch that is not there it is %q, %v", commit, err)
 	}
 }
@@ -80,8 +80,8 @@ func TestKeysAreShownToTheirHostAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", fake)
-	h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: "ssh://git@127.0.0.1:2222/acme/payments.git"},
-		redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "PRIVATE", KnownHosts: "[127.0.0.1]:2222 ssh-ed25519 AAAA"})
+	h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: "ssh://git@127.0.0.1:2222/acme/payments.git"},
+		model.HostCredential{Kind: model.CredentialSSHKey, Secret: "PRIVATE", KnownHosts: "[127.0.0.1]:2222 ssh-ed25519 AAAA"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,20 +112,20 @@ func TestFoldersAreNoRemotes(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), git, "init", "--quiet", "--initial-branch=trunk", folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	at := redoubt.Connection{Kind: redoubt.HostGit, BaseURL: "file://" + folder}
+	at := model.Connection{Kind: model.HostGit, BaseURL: "file://" + folder}
 	c := config(loopback)
-	if _, err := c.Open(at, redoubt.HostCredential{}); err == nil {
+	if _, err := c.Open(at, model.HostCredential{}); err == nil {
 		t.Error("a folder is a remote")
 	}
 	c.Local = true
-	h, err := c.Open(at, redoubt.HostCredential{})
+	h, err := c.Open(at, model.HostCredential{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := h.Repository(t.Context(), "")
-	equal(t, "the repository", err, r, redoubt.Repository{HostID: at.BaseURL, FullName: "acme/ledger", DefaultBranch: r.DefaultBranch, Private: true, CloneURL: at.BaseURL})
-	for _, bad := range []redoubt.Connection{{Kind: redoubt.HostGit, BaseURL: "file://host" + folder}, {Kind: redoubt.HostGitea, BaseURL: at.BaseURL}} {
-		if _, err := c.Open(bad, redoubt.HostCredential{}); err == nil {
+	equal(t, "the repository", err, r, model.Repository{HostID: at.BaseURL, FullName: "acme/ledger", DefaultBranch: r.DefaultBranch, Private: true, CloneURL: at.BaseURL})
+	for _, bad := range []model.Connection{{Kind: model.HostGit, BaseURL: "file://host" + folder}, {Kind: model.HostGitea, BaseURL: at.BaseURL}} {
+		if _, err := c.Open(bad, model.HostCredential{}); err == nil {
 			t.Errorf("%s of %s is a remote", bad.BaseURL, bad.Kind)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // giteaHost is Gitea, or Forgejo, which has its API. Its pages may be shorter than we
@@ -18,7 +18,7 @@ type giteaHost struct {
 	api  rest
 }
 
-func newGitea(c Config, to redoubt.Connection, credential redoubt.HostCredential) *giteaHost {
+func newGitea(c Config, to model.Connection, credential model.HostCredential) *giteaHost {
 	return &giteaHost{to.BaseURL, rest{to.BaseURL + "/api/v1", c.client(askerOf(to, credential)), http.Header{"Authorization": {"token " + credential.Secret}}}}
 }
 
@@ -78,17 +78,17 @@ func (h *giteaHost) Who(ctx context.Context) (Account, error) {
 	return u.account(), nil
 }
 
-func (u giteaUser) account() Account { return Account{idText(u.ID), redoubt.Line(u.Login)} }
+func (u giteaUser) account() Account { return Account{idText(u.ID), model.Line(u.Login)} }
 
-func (r giteaRepository) repository() redoubt.Repository {
-	return redoubt.Repository{
+func (r giteaRepository) repository() model.Repository {
+	return model.Repository{
 		HostID: strconv.FormatInt(r.ID, 10), FullName: r.FullName, DefaultBranch: r.DefaultBranch,
 		Archived: r.Archived, Private: r.Private, WebURL: r.HTMLURL,
 	}
 }
 
 // Repositories implements Host.
-func (h *giteaHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+func (h *giteaHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	return listed(ctx, h.api, func(n int) string { return "/user/repos" + page(n, "limit", strconv.Itoa(perPage)) },
 		func(list []giteaRepository) (bool, error) {
 			return true, take(good(h.base, list, giteaRepository.repository))
@@ -96,36 +96,36 @@ func (h *giteaHost) Repositories(ctx context.Context, take func([]redoubt.Reposi
 }
 
 // Repository implements Host.
-func (h *giteaHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+func (h *giteaHost) Repository(ctx context.Context, hostID string) (model.Repository, error) {
 	var r giteaRepository
 	if err := h.api.ask(ctx, http.MethodGet, at("repositories", hostID), nil, &r); err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	return onlyGood(h.base, r.repository())
 }
 
-func (p giteaPull) change() redoubt.ChangeRequest {
-	out := redoubt.ChangeRequest{
-		Number: p.Number, Title: p.Title, Author: p.User.Login, WebURL: p.HTMLURL, State: redoubt.ChangeOpen,
+func (p giteaPull) change() model.ChangeRequest {
+	out := model.ChangeRequest{
+		Number: p.Number, Title: p.Title, Author: p.User.Login, WebURL: p.HTMLURL, State: model.ChangeOpen,
 		HeadCommit: p.Head.SHA, HeadRef: p.Head.Ref, FetchRef: fmt.Sprintf("refs/pull/%d/head", p.Number), BaseRef: p.Base.Ref, BaseCommit: p.MergeBase,
 		Fork: p.Head.RepoID != p.Base.RepoID, UpdatedAt: p.UpdatedAt.UTC(),
 	}
 	switch {
 	case p.Merged:
-		out.State = redoubt.ChangeMerged
+		out.State = model.ChangeMerged
 	case p.State != "open":
-		out.State = redoubt.ChangeClosed
+		out.State = model.ChangeClosed
 	}
 	return out
 }
 
-func giteaAt(r redoubt.Repository, parts ...any) string {
+func giteaAt(r model.Repository, parts ...any) string {
 	owner, name := ownerAndName(r)
 	return at(append([]any{"repos", owner, name}, parts...)...)
 }
 
 // Branch implements Host.
-func (h *giteaHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+func (h *giteaHost) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
 	var b struct {
 		Commit struct {
 			ID string `json:"id"`
@@ -138,7 +138,7 @@ func (h *giteaHost) Branch(ctx context.Context, r redoubt.Repository, name strin
 }
 
 // ChangeRequests implements Host.
-func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+func (h *giteaHost) ChangeRequests(ctx context.Context, r model.Repository) (out []model.ChangeRequest, err error) {
 	return out, listed(ctx, h.api, func(n int) string {
 		return giteaAt(r, "pulls") + page(n, "state", "open", "limit", strconv.Itoa(perPage))
 	}, func(list []giteaPull) (bool, error) {
@@ -153,13 +153,13 @@ func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (o
 }
 
 // ChangeRequest implements Host.
-func (h *giteaHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+func (h *giteaHost) ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error) {
 	var p giteaPull
 	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", number), nil, &p); err != nil {
-		return redoubt.ChangeRequest{}, err
+		return model.ChangeRequest{}, err
 	}
 	if err := sameRepository(r, p.Base.RepoID); err != nil {
-		return redoubt.ChangeRequest{}, err
+		return model.ChangeRequest{}, err
 	}
 	return goodChange(p.change())
 }
@@ -168,7 +168,7 @@ func (h *giteaHost) ChangeRequest(ctx context.Context, r redoubt.Repository, num
 var statusWord = map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failure", StatusError: "error"}
 
 // SetStatus implements Host.
-func (h *giteaHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+func (h *giteaHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
 	return h.api.ask(ctx, http.MethodPost, giteaAt(r, "statuses", commit), map[string]string{
 		"state": statusWord[s.State], "target_url": s.URL, "description": s.Text, "context": s.Context,
 	}, nil)
@@ -188,7 +188,7 @@ func (c giteaComment) comment() Comment {
 }
 
 // Comments implements Host. Those on lines belong to reviews.
-func (h *giteaHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	take := func(path string) error {
 		var list []giteaComment
 		err := h.api.ask(ctx, http.MethodGet, path, nil, &list)
@@ -218,7 +218,7 @@ func (h *giteaHost) Comments(ctx context.Context, r redoubt.Repository, number i
 
 // AddComment implements Host. One on a line is a review of its own, which does not tell
 // the comment's id.
-func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
+func (h *giteaHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
 	if c.Path == "" {
 		var made giteaComment
 		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, &made)
@@ -237,7 +237,7 @@ func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to red
 }
 
 // review writes on a line.
-func (h *giteaHost) review(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (made giteaReview, err error) {
+func (h *giteaHost) review(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (made giteaReview, err error) {
 	type line struct {
 		Path string `json:"path"`
 		Body string `json:"body"`
@@ -250,7 +250,7 @@ func (h *giteaHost) review(ctx context.Context, r redoubt.Repository, to redoubt
 
 // Reply implements Host: on the line, which is the same conversation, or beside it where
 // the line is no part of the change any more.
-func (h *giteaHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+func (h *giteaHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
 	if to.Path != "" {
 		_, err := h.review(ctx, r, on, Comment{Body: body, Path: to.Path, Line: to.Line})
 		if refused, is := errors.AsType[*HostError](err); !is || refused.Status >= 500 {
@@ -262,17 +262,17 @@ func (h *giteaHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.
 }
 
 // EditComment implements Host.
-func (h *giteaHost) EditComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+func (h *giteaHost) EditComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
 	return h.api.ask(ctx, http.MethodPatch, giteaAt(r, "issues", "comments", c.ID), map[string]string{"body": c.Body}, nil)
 }
 
 // ResolveComment implements Host. Older ones have no such operation.
-func (h *giteaHost) ResolveComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+func (h *giteaHost) ResolveComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
 	return unsupportedWhereMissing(h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil))
 }
 
 // Permission implements Host. It is asked under the name that the repository has now.
-func (h *giteaHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+func (h *giteaHost) Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error) {
 	now, err := h.Repository(ctx, r.HostID)
 	if err != nil {
 		return MayNothing, Account{}, err
@@ -299,7 +299,7 @@ var permissions = map[string]Permission{"read": MayRead, "write": MayWrite, "adm
 var giteaEvents = []string{"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository"}
 
 // Hooks implements Host.
-func (h *giteaHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+func (h *giteaHost) Hooks(ctx context.Context, r model.Repository) (out []Hook, err error) {
 	type hook struct {
 		ID     int64    `json:"id"`
 		Active *bool    `json:"active"`
@@ -317,7 +317,7 @@ func (h *giteaHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook
 }
 
 // AddHook implements Host.
-func (h *giteaHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+func (h *giteaHost) AddHook(ctx context.Context, r model.Repository, address, secret string) (string, error) {
 	var hook struct {
 		ID int64 `json:"id"`
 	}
@@ -329,6 +329,6 @@ func (h *giteaHost) AddHook(ctx context.Context, r redoubt.Repository, address, 
 }
 
 // RemoveHook implements Host.
-func (h *giteaHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+func (h *giteaHost) RemoveHook(ctx context.Context, r model.Repository, id string) error {
 	return unlessGone(h.api.ask(ctx, http.MethodDelete, giteaAt(r, "hooks", id), nil, nil))
 }

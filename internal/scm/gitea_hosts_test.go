@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/scm/hosttest"
 )
@@ -28,7 +28,7 @@ func TestHostsGitea(t *testing.T) {
 	g.Call(t, http.MethodPost, "/repos/acme/payments/pulls", map[string]string{"head": "fix", "base": "trunk", "title": "a fix"}, &pull)
 
 	open := func(token string) scm.Host {
-		h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: g.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: token})
+		h, err := config(loopback).Open(model.Connection{Kind: model.HostGitea, BaseURL: g.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,8 @@ func TestHostsGitea(t *testing.T) {
 	h, ctx := open(g.BotToken), t.Context()
 	who, err := h.Who(ctx)
 	equal(t, "who", err, who.Login, "bot")
-	var list []redoubt.Repository
-	err = h.Repositories(ctx, func(part []redoubt.Repository) error { list = append(list, part...); return nil })
+	var list []model.Repository
+	err = h.Repositories(ctx, func(part []model.Repository) error { list = append(list, part...); return nil })
 	if err != nil || len(list) != 1 || list[0].FullName != "acme/payments" || !list[0].Private || list[0].DefaultBranch != "trunk" || list[0].CloneURL != g.URL+"/acme/payments.git" {
 		t.Fatalf("repositories are %+v, %v", list, err)
 	}
@@ -116,13 +116,13 @@ func TestHostsGitea(t *testing.T) {
 		t.Errorf("a token of nobody: %v", err)
 	}
 	g.Stop(t)
-	if _, err := h.Who(ctx); !errors.Is(err, redoubt.ErrUnavailable) {
+	if _, err := h.Who(ctx); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("a host that is down: %v", err)
 	}
 }
 
 // answersReachTheirThread has ada answer our comment on a line, and ours her.
-func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Host, r redoubt.Repository, c redoubt.ChangeRequest) {
+func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Host, r model.Repository, c model.ChangeRequest) {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := adas.AddComment(ctx, r, c, scm.Comment{Body: "/redoubt ignore", Path: "a.go", Line: 2}); err != nil {

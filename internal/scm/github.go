@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-github/v92/github"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // githubHost is GitHub, or GitHub Enterprise Server.
@@ -27,11 +27,11 @@ func githubAPI(base string) string {
 	return base + "/api/v3/"
 }
 
-func newGitHub(c Config, to redoubt.Connection, credential redoubt.HostCredential) (*githubHost, error) {
+func newGitHub(c Config, to model.Connection, credential model.HostCredential) (*githubHost, error) {
 	who, api := askerOf(to, credential), githubAPI(to.BaseURL)
 	client := c.client(who)
 	options := []github.ClientOptionsFunc{github.WithURLs(&api, &api), github.WithDisableRateLimitCheck()}
-	if credential.Kind == redoubt.CredentialApp {
+	if credential.Kind == model.CredentialApp {
 		key, err := appKey(credential.Secret)
 		if err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func newGitHub(c Config, to redoubt.Connection, credential redoubt.HostCredentia
 	if err != nil {
 		return nil, fmt.Errorf("the address of the host will not do: %w", err)
 	}
-	return &githubHost{to.BaseURL, g, credential.Kind == redoubt.CredentialApp}, nil
+	return &githubHost{to.BaseURL, g, credential.Kind == model.CredentialApp}, nil
 }
 
 // Who implements Host. An app is who its comments are by.
@@ -55,21 +55,21 @@ func (h *githubHost) Who(ctx context.Context) (Account, error) {
 		if err == nil {
 			_, err = h.api.Do(q, &app)
 		}
-		return Account{strconv.FormatInt(app.GetID(), 10), redoubt.Line(app.GetSlug() + "[bot]")}, explained(err)
+		return Account{strconv.FormatInt(app.GetID(), 10), model.Line(app.GetSlug() + "[bot]")}, explained(err)
 	}
 	u, _, err := h.api.Users.Get(ctx, "")
 	return githubAccount(u), explained(err)
 }
 
-func githubRepository(r *github.Repository) redoubt.Repository {
-	return redoubt.Repository{
+func githubRepository(r *github.Repository) model.Repository {
+	return model.Repository{
 		HostID: strconv.FormatInt(r.GetID(), 10), FullName: r.GetFullName(), DefaultBranch: r.GetDefaultBranch(),
 		Archived: r.GetArchived(), Private: r.GetPrivate(), WebURL: r.GetHTMLURL(),
 	}
 }
 
 // Repositories implements Host.
-func (h *githubHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+func (h *githubHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	return turned(func(options github.ListOptions) (*github.Response, error) {
 		var list []*github.Repository
 		var answer *github.Response
@@ -93,7 +93,7 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]redoubt.Repos
 func turned(ask func(github.ListOptions) (*github.Response, error)) error {
 	for n := 1; n != 0; {
 		if n > maxPages {
-			return fmt.Errorf("the host's list does not end: %w", redoubt.ErrTooLarge)
+			return fmt.Errorf("the host's list does not end: %w", model.ErrTooLarge)
 		}
 		answer, err := ask(github.ListOptions{Page: n, PerPage: perPage})
 		if err != nil {
@@ -108,35 +108,35 @@ func turned(ask func(github.ListOptions) (*github.Response, error)) error {
 }
 
 // Repository implements Host.
-func (h *githubHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+func (h *githubHost) Repository(ctx context.Context, hostID string) (model.Repository, error) {
 	id, err := strconv.ParseInt(hostID, 10, 64)
 	if err != nil {
-		return redoubt.Repository{}, fmt.Errorf("repository %.40q: %w", hostID, redoubt.ErrNotFound)
+		return model.Repository{}, fmt.Errorf("repository %.40q: %w", hostID, model.ErrNotFound)
 	}
 	r, _, err := h.api.Repositories.GetByID(ctx, id)
 	if err != nil {
-		return redoubt.Repository{}, explained(err)
+		return model.Repository{}, explained(err)
 	}
 	return onlyGood(h.base, githubRepository(r))
 }
 
-func githubChange(p *github.PullRequest) redoubt.ChangeRequest {
-	out := redoubt.ChangeRequest{
-		Number: int64(p.GetNumber()), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), WebURL: p.GetHTMLURL(), State: redoubt.ChangeOpen,
+func githubChange(p *github.PullRequest) model.ChangeRequest {
+	out := model.ChangeRequest{
+		Number: int64(p.GetNumber()), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), WebURL: p.GetHTMLURL(), State: model.ChangeOpen,
 		HeadCommit: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(), FetchRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
 		BaseRef: p.GetBase().GetRef(), Fork: p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID(), UpdatedAt: p.GetUpdatedAt().UTC(),
 	}
 	switch {
 	case p.GetMerged() || p.MergedAt != nil:
-		out.State = redoubt.ChangeMerged
+		out.State = model.ChangeMerged
 	case p.GetState() != "open":
-		out.State = redoubt.ChangeClosed
+		out.State = model.ChangeClosed
 	}
 	return out
 }
 
 // Branch implements Host.
-func (h *githubHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+func (h *githubHost) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
 	owner, of := ownerAndName(r)
 	ref, _, err := h.api.Git.GetRef(ctx, owner, of, "heads/"+name)
 	if err != nil {
@@ -146,7 +146,7 @@ func (h *githubHost) Branch(ctx context.Context, r redoubt.Repository, name stri
 }
 
 // ChangeRequests implements Host.
-func (h *githubHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+func (h *githubHost) ChangeRequests(ctx context.Context, r model.Repository) (out []model.ChangeRequest, err error) {
 	owner, name := ownerAndName(r)
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{State: "open", ListOptions: options})
@@ -169,22 +169,22 @@ func enough(answer *github.Response, is bool) *github.Response {
 }
 
 // ChangeRequest implements Host.
-func (h *githubHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+func (h *githubHost) ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error) {
 	owner, name := ownerAndName(r)
 	p, _, err := h.api.PullRequests.Get(ctx, owner, name, int(number))
 	if err != nil {
-		return redoubt.ChangeRequest{}, explained(err)
+		return model.ChangeRequest{}, explained(err)
 	}
 	if err := sameRepository(r, p.GetBase().GetRepo().GetID()); err != nil {
-		return redoubt.ChangeRequest{}, err
+		return model.ChangeRequest{}, err
 	}
 	return goodChange(githubChange(p))
 }
 
 // SetStatus implements Host.
-func (h *githubHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+func (h *githubHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
 	owner, name := ownerAndName(r)
-	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(redoubt.Shorten(s.Text, 140))}
+	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(model.Shorten(s.Text, 140))}
 	if s.URL != "" {
 		status.TargetURL = new(s.URL)
 	}
@@ -193,7 +193,7 @@ func (h *githubHost) SetStatus(ctx context.Context, r redoubt.Repository, commit
 }
 
 // Comments implements Host.
-func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+func (h *githubHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	owner, name := ownerAndName(r)
 	err = turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{ListOptions: options})
@@ -221,7 +221,7 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 }
 
 // AddComment implements Host.
-func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
+func (h *githubHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
 	owner, name := ownerAndName(r)
 	if c.Path == "" {
 		made, _, err := h.api.Issues.CreateComment(ctx, owner, name, int(to.Number), github.IssueCommentRequest{Body: c.Body})
@@ -238,7 +238,7 @@ func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to re
 func isGitHubBot(u *github.User) bool { return u.GetType() == "Bot" }
 
 // Reply implements Host.
-func (h *githubHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+func (h *githubHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
 	thread, err := strconv.ParseInt(to.Thread, 10, 64)
 	if to.Path == "" || err != nil {
 		_, err = h.AddComment(ctx, r, on, Comment{Body: body})
@@ -250,7 +250,7 @@ func (h *githubHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt
 }
 
 // EditComment implements Host.
-func (h *githubHost) EditComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+func (h *githubHost) EditComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
 	owner, name := ownerAndName(r)
 	id, err := strconv.ParseInt(c.ID, 10, 64)
 	switch {
@@ -264,12 +264,12 @@ func (h *githubHost) EditComment(ctx context.Context, r redoubt.Repository, _ in
 }
 
 // ResolveComment implements Host: only the other API of GitHub could.
-func (h *githubHost) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+func (h *githubHost) ResolveComment(context.Context, model.Repository, int64, Comment) error {
 	return ErrUnsupported
 }
 
 // Permission implements Host. It is asked under the name that the repository has now.
-func (h *githubHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+func (h *githubHost) Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error) {
 	now, err := h.Repository(ctx, r.HostID)
 	if err != nil {
 		return MayNothing, Account{}, err
@@ -282,21 +282,21 @@ func (h *githubHost) Permission(ctx context.Context, r redoubt.Repository, login
 // User implements Host.
 func (h *githubHost) User(ctx context.Context, login string) (Account, error) {
 	if login == "" { // which would be our own account
-		return Account{}, redoubt.ErrNotFound
+		return Account{}, model.ErrNotFound
 	}
 	u, _, err := h.api.Users.Get(ctx, url.PathEscape(login))
 	return githubAccount(u), explained(err)
 }
 
 func githubAccount(u *github.User) Account {
-	return Account{idText(u.GetID()), redoubt.Line(u.GetLogin())}
+	return Account{idText(u.GetID()), model.Line(u.GetLogin())}
 }
 
 // githubEvents are what a webhook has to tell.
 var githubEvents = []string{"push", "pull_request", "issue_comment", "pull_request_review_comment", "repository"}
 
 // Hooks implements Host.
-func (h *githubHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+func (h *githubHost) Hooks(ctx context.Context, r model.Repository) (out []Hook, err error) {
 	owner, name := ownerAndName(r)
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Repositories.ListHooks(ctx, owner, name, &options)
@@ -308,7 +308,7 @@ func (h *githubHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hoo
 }
 
 // AddHook implements Host.
-func (h *githubHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+func (h *githubHost) AddHook(ctx context.Context, r model.Repository, address, secret string) (string, error) {
 	owner, name := ownerAndName(r)
 	hook, _, err := h.api.Repositories.CreateHook(ctx, owner, name, &github.Hook{
 		Active: new(true), Events: githubEvents,
@@ -318,7 +318,7 @@ func (h *githubHost) AddHook(ctx context.Context, r redoubt.Repository, address,
 }
 
 // RemoveHook implements Host.
-func (h *githubHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+func (h *githubHost) RemoveHook(ctx context.Context, r model.Repository, id string) error {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return err

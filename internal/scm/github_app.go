@@ -21,12 +21,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // appKey reads the private key of a GitHub App.
 func appKey(text string) (*rsa.PrivateKey, error) {
-	wrong := redoubt.Invalid("credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made")
+	wrong := model.Invalid("credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made")
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
 		return nil, wrong
@@ -185,14 +185,14 @@ func (t *appTransport) make(ctx context.Context, only *narrow) (token string, un
 
 // CloneToken has GitHub make a token with which git may read one repository, and nothing
 // else, for an hour. It is for connections by an app.
-func (c Config) CloneToken(ctx context.Context, at redoubt.Connection, credential redoubt.HostCredential, r redoubt.Repository) (string, error) {
+func (c Config) CloneToken(ctx context.Context, at model.Connection, credential model.HostCredential, r model.Repository) (string, error) {
 	key, err := appKey(credential.Secret)
 	if err != nil {
 		return "", err
 	}
 	id, err := strconv.ParseInt(r.HostID, 10, 64)
 	if err != nil {
-		return "", fmt.Errorf("repository %.40q: %w", r.HostID, redoubt.ErrNotFound)
+		return "", fmt.Errorf("repository %.40q: %w", r.HostID, model.ErrNotFound)
 	}
 	t := &appTransport{base: c.client(askerOf(at, credential)).Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: githubAPI(at.BaseURL), clock: c.Clock}
 	token, _, err := t.make(ctx, &narrow{[]int64{id}, map[string]string{"contents": "read"}})

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -51,8 +51,8 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 		_, _ = w.Write([]byte(answer))
 	}))
 	defer s.Close()
-	credential := redoubt.HostCredential{Kind: redoubt.CredentialApp, AppID: 11, InstallationID: 12, Secret: string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))}
-	h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential)
+	credential := model.HostCredential{Kind: model.CredentialApp, AppID: 11, InstallationID: 12, Secret: string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))}
+	h, err := config(loopback).Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,19 +61,19 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 		t.Errorf("who: %+v, %v", who, err)
 	}
 	for range 2 {
-		if err := h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil }); err != nil {
+		if err := h.Repositories(t.Context(), func([]model.Repository) error { return nil }); err != nil {
 			t.Error(err)
 		}
 	}
 	if made != 1 {
 		t.Errorf("%d tokens were made for two questions, want 1", made)
 	}
-	token, err := config(loopback).CloneToken(t.Context(), redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential, redoubt.Repository{HostID: "7"})
+	token, err := config(loopback).CloneToken(t.Context(), model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential, model.Repository{HostID: "7"})
 	if err != nil || token != "ghs_1" || asked != `{"repository_ids":[7],"permissions":{"contents":"read"}}` {
 		t.Errorf("a token for git: %q, %v, asked for %s", token, err, asked)
 	}
 	credential.Secret = "no key"
-	if _, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential); err == nil {
+	if _, err := config(loopback).Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential); err == nil {
 		t.Error("what is no key was taken")
 	}
 }
@@ -82,7 +82,7 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 // alone, and notes how it answered.
 type githubApp struct {
 	*httptest.Server
-	credential redoubt.HostCredential
+	credential model.HostCredential
 	now        time.Time
 	made       int
 	revoked    bool // the newest token
@@ -97,7 +97,7 @@ func newGitHubApp(t *testing.T) *githubApp {
 	}
 	g := &githubApp{
 		now:        time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-		credential: redoubt.HostCredential{Kind: redoubt.CredentialApp, AppID: 11, InstallationID: 12, Secret: string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))},
+		credential: model.HostCredential{Kind: model.CredentialApp, AppID: 11, InstallationID: 12, Secret: string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))},
 	}
 	g.Server = httptest.NewServer(g)
 	t.Cleanup(g.Close)
@@ -130,11 +130,11 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 	c := config(loopback)
 	c.Clock = func() time.Time { return g.now }
 	c.Known, c.Tokens = scm.NewKnown(), scm.NewTokens()
-	round := func(of redoubt.HostCredential) {
+	round := func(of model.HostCredential) {
 		t.Helper()
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: g.URL}, of)
+		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: g.URL}, of)
 		if err == nil {
-			err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+			err = h.Repositories(t.Context(), func([]model.Repository) error { return nil })
 		}
 		if err != nil {
 			t.Error(err)
@@ -179,11 +179,11 @@ func TestATokenThatIsRefusedAtOnceIsNotMadeAgain(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	t.Cleanup(s.Close)
-	h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, g.credential)
+	h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, g.credential)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+	err = h.Repositories(t.Context(), func([]model.Repository) error { return nil })
 	if no, is := errors.AsType[*scm.HostError](err); !is || no.Status != http.StatusUnauthorized || made != 1 {
 		t.Errorf("%v, with %d tokens", err, made)
 	}
@@ -242,11 +242,11 @@ func TestARightThatIsGivenIsUsed(t *testing.T) {
 		if g.now = g.now.Add(step.passes); step.grants {
 			granted = made + 1
 		}
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, g.credential)
+		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, g.credential)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = h.Repositories(t.Context(), func([]redoubt.Repository) error { return nil })
+		err = h.Repositories(t.Context(), func([]model.Repository) error { return nil })
 		if refused := err != nil; refused != step.refused || made != step.made {
 			t.Errorf("%s: %v, with %d tokens, want %d", step.what, err, made, step.made)
 		}

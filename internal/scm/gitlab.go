@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // gitlabHost is GitLab, whose projects are our repositories and whose merge requests
@@ -20,7 +20,7 @@ type gitlabHost struct {
 	api  rest
 }
 
-func newGitLab(c Config, to redoubt.Connection, credential redoubt.HostCredential) *gitlabHost {
+func newGitLab(c Config, to model.Connection, credential model.HostCredential) *gitlabHost {
 	return &gitlabHost{to.BaseURL, rest{to.BaseURL + "/api/v4", c.client(askerOf(to, credential)), http.Header{"Private-Token": {credential.Secret}}}}
 }
 
@@ -85,15 +85,15 @@ func (h *gitlabHost) Who(ctx context.Context) (Account, error) {
 	return u.account(), nil
 }
 
-func (p gitlabProject) repository() redoubt.Repository {
-	return redoubt.Repository{
+func (p gitlabProject) repository() model.Repository {
+	return model.Repository{
 		HostID: strconv.FormatInt(p.ID, 10), FullName: p.Path, DefaultBranch: p.DefaultBranch,
 		Archived: p.Archived, Private: p.Visibility != "public", WebURL: p.WebURL,
 	}
 }
 
 // Repositories implements Host: of all projects, those that the account is a member of.
-func (h *gitlabHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+func (h *gitlabHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	return listed(ctx, h.api, func(n int) string {
 		return "/projects" + page(n, "membership", "true", "order_by", "id", "per_page", strconv.Itoa(perPage))
 	}, func(list []gitlabProject) (bool, error) {
@@ -102,30 +102,30 @@ func (h *gitlabHost) Repositories(ctx context.Context, take func([]redoubt.Repos
 }
 
 // Repository implements Host.
-func (h *gitlabHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+func (h *gitlabHost) Repository(ctx context.Context, hostID string) (model.Repository, error) {
 	var p gitlabProject
 	if err := h.api.ask(ctx, http.MethodGet, at("projects", hostID), nil, &p); err != nil {
-		return redoubt.Repository{}, err
+		return model.Repository{}, err
 	}
 	return onlyGood(h.base, p.repository())
 }
 
-var gitlabChanges = map[string]redoubt.ChangeState{"opened": redoubt.ChangeOpen, "locked": redoubt.ChangeOpen, "merged": redoubt.ChangeMerged, "closed": redoubt.ChangeClosed}
+var gitlabChanges = map[string]model.ChangeState{"opened": model.ChangeOpen, "locked": model.ChangeOpen, "merged": model.ChangeMerged, "closed": model.ChangeClosed}
 
-func (m gitlabMerge) change() redoubt.ChangeRequest {
-	return redoubt.ChangeRequest{
+func (m gitlabMerge) change() model.ChangeRequest {
+	return model.ChangeRequest{
 		Number: m.Number, Title: m.Title, Author: m.Author.Username, WebURL: m.WebURL, State: gitlabChanges[m.State],
 		HeadCommit: m.SHA, HeadRef: m.Source, FetchRef: fmt.Sprintf("refs/merge-requests/%d/head", m.Number), BaseRef: m.Target, BaseCommit: m.Refs.Base,
 		Fork: m.SourceID != m.TargetID, UpdatedAt: m.UpdatedAt.UTC(),
 	}
 }
 
-func gitlabAt(r redoubt.Repository, parts ...any) string {
+func gitlabAt(r model.Repository, parts ...any) string {
 	return at(append([]any{"projects", r.HostID}, parts...)...)
 }
 
 // Branch implements Host.
-func (h *gitlabHost) Branch(ctx context.Context, r redoubt.Repository, name string) (string, error) {
+func (h *gitlabHost) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
 	var b struct {
 		Commit struct {
 			ID string `json:"id"`
@@ -138,7 +138,7 @@ func (h *gitlabHost) Branch(ctx context.Context, r redoubt.Repository, name stri
 }
 
 // ChangeRequests implements Host.
-func (h *gitlabHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+func (h *gitlabHost) ChangeRequests(ctx context.Context, r model.Repository) (out []model.ChangeRequest, err error) {
 	return out, listed(ctx, h.api, func(n int) string {
 		return gitlabAt(r, "merge_requests") + page(n, "state", "opened", "per_page", strconv.Itoa(perPage))
 	}, func(list []gitlabMerge) (bool, error) {
@@ -149,22 +149,22 @@ func (h *gitlabHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (
 	})
 }
 
-func (h *gitlabHost) merge(ctx context.Context, r redoubt.Repository, number int64) (m gitlabMerge, err error) {
+func (h *gitlabHost) merge(ctx context.Context, r model.Repository, number int64) (m gitlabMerge, err error) {
 	return m, h.api.ask(ctx, http.MethodGet, gitlabAt(r, "merge_requests", number), nil, &m)
 }
 
 // ChangeRequest implements Host.
-func (h *gitlabHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+func (h *gitlabHost) ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error) {
 	m, err := h.merge(ctx, r, number)
 	if err != nil {
-		return redoubt.ChangeRequest{}, err
+		return model.ChangeRequest{}, err
 	}
 	return goodChange(m.change())
 }
 
 // SetStatus implements Host. GitLab knows no error apart from failure, and refuses to
 // say the same twice.
-func (h *gitlabHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
 	word := map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failed", StatusError: "failed"}[s.State]
 	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "statuses", commit), map[string]string{
 		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
@@ -177,7 +177,7 @@ func (h *gitlabHost) SetStatus(ctx context.Context, r redoubt.Repository, commit
 }
 
 // Comments implements Host: the first note of each discussion, and answers to it.
-func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+func (h *gitlabHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	return out, listed(ctx, h.api, func(n int) string {
 		return gitlabAt(r, "merge_requests", number, "discussions") + page(n, "per_page", strconv.Itoa(perPage))
 	}, func(list []gitlabDiscussion) (bool, error) {
@@ -204,7 +204,7 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 var gitlabBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
 
 // AddComment implements Host. Each begins a discussion.
-func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
+func (h *gitlabHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
 	body := map[string]any{"body": c.Body}
 	if c.Path != "" {
 		m, err := h.merge(ctx, r, to.Number)
@@ -219,7 +219,7 @@ func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to re
 	var made gitlabDiscussion
 	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, &made)
 	if refused, is := errors.AsType[*HostError](err); is && refused.Status == http.StatusBadRequest && c.Path != "" {
-		return c, fmt.Errorf("the line is no part of the change: %w", redoubt.ErrConflict)
+		return c, fmt.Errorf("the line is no part of the change: %w", model.ErrConflict)
 	}
 	c.Thread = made.ID
 	if len(made.Notes) > 0 {
@@ -229,17 +229,17 @@ func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to re
 }
 
 // Reply implements Host.
-func (h *gitlabHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+func (h *gitlabHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
 	return h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"), map[string]string{"body": body}, nil)
 }
 
 // EditComment implements Host.
-func (h *gitlabHost) EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error {
+func (h *gitlabHost) EditComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
 	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID), map[string]string{"body": c.Body}, nil)
 }
 
 // ResolveComment implements Host.
-func (h *gitlabHost) ResolveComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error {
+func (h *gitlabHost) ResolveComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
 	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{"resolved": true}, nil)
 }
 
@@ -251,7 +251,7 @@ const (
 )
 
 // Permission implements Host.
-func (h *gitlabHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error) {
+func (h *gitlabHost) Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error) {
 	of, err := h.User(ctx, login)
 	if err != nil {
 		return MayNothing, of, err
@@ -261,7 +261,7 @@ func (h *gitlabHost) Permission(ctx context.Context, r redoubt.Repository, login
 	}
 	err = h.api.ask(ctx, http.MethodGet, gitlabAt(r, "members", "all", of.ID), nil, &member)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return MayNothing, of, nil
 	case member.Level >= gitlabMaintainer:
 		return MayAdminister, of, err
@@ -280,15 +280,15 @@ func (h *gitlabHost) User(ctx context.Context, login string) (Account, error) {
 		return Account{}, err
 	}
 	if len(users) != 1 || !strings.EqualFold(users[0].Username, login) {
-		return Account{}, fmt.Errorf("nobody at the host is called %.100q: %w", login, redoubt.ErrNotFound)
+		return Account{}, fmt.Errorf("nobody at the host is called %.100q: %w", login, model.ErrNotFound)
 	}
 	return users[0].account(), nil
 }
 
-func (u gitlabUser) account() Account { return Account{idText(u.ID), redoubt.Line(u.Username)} }
+func (u gitlabUser) account() Account { return Account{idText(u.ID), model.Line(u.Username)} }
 
 // Hooks implements Host.
-func (h *gitlabHost) Hooks(ctx context.Context, r redoubt.Repository) (out []Hook, err error) {
+func (h *gitlabHost) Hooks(ctx context.Context, r model.Repository) (out []Hook, err error) {
 	type hook struct {
 		ID     int64  `json:"id"`
 		URL    string `json:"url"`
@@ -320,7 +320,7 @@ func lackingGitlab(pushes, merges, notes bool) string {
 }
 
 // AddHook implements Host.
-func (h *gitlabHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+func (h *gitlabHost) AddHook(ctx context.Context, r model.Repository, address, secret string) (string, error) {
 	var hook struct {
 		ID int64 `json:"id"`
 	}
@@ -331,6 +331,6 @@ func (h *gitlabHost) AddHook(ctx context.Context, r redoubt.Repository, address,
 }
 
 // RemoveHook implements Host.
-func (h *gitlabHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+func (h *gitlabHost) RemoveHook(ctx context.Context, r model.Repository, id string) error {
 	return unlessGone(h.api.ask(ctx, http.MethodDelete, gitlabAt(r, "hooks", id), nil, nil))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -59,8 +59,8 @@ func quoted(s string) string {
 var hostile = quoted("pay\x1b[31m\nments")
 
 // hosts are what each kind answers about the same things.
-var hosts = map[redoubt.HostKind]map[string]string{
-	redoubt.HostGitea: {
+var hosts = map[model.HostKind]map[string]string{
+	model.HostGitea: {
 		"GET /api/v1/user": `{"id":7,"login":"bot"}`,
 		"GET /api/v1/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
@@ -84,7 +84,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v1/repos/acme/payments/hooks": `[{"id":40,"type":"slack","active":false,"config":{},"events":["push","pull_request","pull_request_sync","pull_request_comment"]},
 			{"id":41,"active":true,"config":{"url":"https://redoubt.example/hook"},"events":["create","push","pull_request","pull_request_sync","issue_comment","pull_request_comment","repository"]}]`,
 	},
-	redoubt.HostGitHub: {
+	model.HostGitHub: {
 		"GET /api/v3/user": `{"id":7,"login":"bot"}`,
 		"GET /api/v3/user/repos": `[{"id":3,"full_name":"acme/payments","default_branch":"trunk","private":true,"clone_url":"https://evil.example/x","html_url":"https://git.example/acme/payments"},
 			{"id":4,"full_name":"acme/../etc"},{"id":5,"full_name":"one"}]`,
@@ -105,7 +105,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"POST /api/v3/repos/acme/payments/hooks":                       `{"id":41}`,
 		"GET /api/v3/repos/acme/payments/hooks":                        `[{"id":40,"active":false,"config":{},"events":["push","pull_request","pull_request_review_comment"]},{"id":41,"active":true,"config":{"url":"https://redoubt.example/hook"},"events":["*"]}]`,
 	},
-	redoubt.HostGitLab: {
+	model.HostGitLab: {
 		"GET /api/v4/user": `{"id":7,"username":"bot"}`,
 		"GET /api/v4/projects": `[{"id":3,"path_with_namespace":"acme/payments","default_branch":"trunk","visibility":"internal","http_url_to_repo":"https://evil.example/x","web_url":"https://git.example/acme/payments"},
 			{"id":4,"path_with_namespace":"acme/../etc"},{"id":5,"path_with_namespace":"one"}]`,
@@ -127,8 +127,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 }
 
 // lacks are the events that somebody unticked in the first webhook of each host.
-var lacks = map[redoubt.HostKind]string{
-	redoubt.HostGitea: "issue_comment, repository", redoubt.HostGitHub: "issue_comment, repository", redoubt.HostGitLab: "merge_requests_events, note_events",
+var lacks = map[model.HostKind]string{
+	model.HostGitea: "issue_comment, repository", model.HostGitHub: "issue_comment, repository", model.HostGitLab: "merge_requests_events, note_events",
 }
 
 func TestHostsTellTheSame(t *testing.T) {
@@ -142,18 +142,18 @@ func TestHostsTellTheSame(t *testing.T) {
 			if p.header.Get("User-Agent") != "redoubt/test" || !strings.Contains(fmt.Sprint(p.header), "t0ken") {
 				t.Errorf("asked with %v", p.header)
 			}
-			var list []redoubt.Repository
-			err = h.Repositories(ctx, func(part []redoubt.Repository) error { list = append(list, part...); return nil })
-			mine := redoubt.Repository{HostID: "3", FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: base + "/acme/payments.git", WebURL: "https://git.example/acme/payments"}
-			equal(t, "repositories", err, list, []redoubt.Repository{mine})
+			var list []model.Repository
+			err = h.Repositories(ctx, func(part []model.Repository) error { list = append(list, part...); return nil })
+			mine := model.Repository{HostID: "3", FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: base + "/acme/payments.git", WebURL: "https://git.example/acme/payments"}
+			equal(t, "repositories", err, list, []model.Repository{mine})
 			one, err := h.Repository(ctx, "3")
-			equal(t, "one, renamed", err, one, redoubt.Repository{HostID: "3", FullName: "acme/renamed", Archived: true, CloneURL: base + "/acme/renamed.git"})
-			if _, err := h.Repository(ctx, "99"); !errors.Is(err, redoubt.ErrNotFound) {
+			equal(t, "one, renamed", err, one, model.Repository{HostID: "3", FullName: "acme/renamed", Archived: true, CloneURL: base + "/acme/renamed.git"})
+			if _, err := h.Repository(ctx, "99"); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
 			}
 			newest, err := h.Branch(ctx, mine, "release/2")
 			equal(t, "the newest commit of a branch", err, newest, head)
-			if _, err := h.Branch(ctx, mine, "gone"); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := h.Branch(ctx, mine, "gone"); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("a branch that is gone: %v", err)
 			}
 			if commit, err := h.Branch(ctx, mine, "odd"); err == nil {
@@ -164,12 +164,12 @@ func TestHostsTellTheSame(t *testing.T) {
 				t.Fatalf("open are %+v, %v", open, err)
 			}
 			c := open[0]
-			if c.Number != 9 || c.Author != "ada" || c.HeadCommit != head || c.HeadRef != "fix" || c.BaseRef != "trunk" || !c.Fork || c.State != redoubt.ChangeOpen ||
+			if c.Number != 9 || c.Author != "ada" || c.HeadCommit != head || c.HeadRef != "fix" || c.BaseRef != "trunk" || !c.Fork || c.State != model.ChangeOpen ||
 				strings.ContainsAny(c.Title, "\x1b\n") || !strings.HasSuffix(c.FetchRef, "/9/head") {
 				t.Errorf("the change request is %+v", c)
 			}
 			merged, err := h.ChangeRequest(ctx, mine, 9)
-			equal(t, "its state", err, merged.State, redoubt.ChangeMerged)
+			equal(t, "its state", err, merged.State, model.ChangeMerged)
 			comments, err := h.Comments(ctx, mine, 9)
 			if err != nil || len(comments) != 2 || comments[0].Body != "whole" || comments[0].Path != "" || comments[1].Path != "a.go" || comments[1].Line != 4 || comments[1].Author != "bot" {
 				t.Fatalf("comments are %+v, %v", comments, err)
@@ -180,7 +180,7 @@ func TestHostsTellTheSame(t *testing.T) {
 			equal(t, "who ada is", err, of, ada)
 			of, err = h.User(ctx, "ada")
 			equal(t, "who ada is", err, of, ada)
-			if of, err := h.User(ctx, "mallory"); !errors.Is(err, redoubt.ErrNotFound) {
+			if of, err := h.User(ctx, "mallory"); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("nobody is %+v, %v", of, err)
 			}
 			hooks, err := h.Hooks(ctx, mine)
@@ -191,7 +191,7 @@ func TestHostsTellTheSame(t *testing.T) {
 }
 
 // writes has a host told everything that one can be told.
-func writes(t *testing.T, h scm.Host, r redoubt.Repository, c redoubt.ChangeRequest, line scm.Comment) {
+func writes(t *testing.T, h scm.Host, r model.Repository, c model.ChangeRequest, line scm.Comment) {
 	t.Helper()
 	ctx := t.Context()
 	line.Body = "fixed"
@@ -229,18 +229,18 @@ func equal[T any](t *testing.T, what string, err error, got, want T) {
 
 // TestANameThatAnotherRepositoryTook: what is there now is none of what is meant.
 func TestANameThatAnotherRepositoryTook(t *testing.T) {
-	for _, kind := range []redoubt.HostKind{redoubt.HostGitea, redoubt.HostGitHub} {
+	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub} {
 		t.Run(kind.String(), func(t *testing.T) {
 			_, base := play(t, hosts[kind])
 			h := opened(t, loopback, kind, base)
-			r := redoubt.Repository{HostID: "77", FullName: "acme/payments"}
-			if list, err := h.ChangeRequests(t.Context(), r); !errors.Is(err, redoubt.ErrNotFound) || len(list) > 0 {
+			r := model.Repository{HostID: "77", FullName: "acme/payments"}
+			if list, err := h.ChangeRequests(t.Context(), r); !errors.Is(err, model.ErrNotFound) || len(list) > 0 {
 				t.Errorf("change requests are %+v, %v", list, err)
 			}
-			if c, err := h.ChangeRequest(t.Context(), r, 9); !errors.Is(err, redoubt.ErrNotFound) || c.Number != 0 {
+			if c, err := h.ChangeRequest(t.Context(), r, 9); !errors.Is(err, model.ErrNotFound) || c.Number != 0 {
 				t.Errorf("the change request is %+v, %v", c, err)
 			}
-			if may, _, err := h.Permission(t.Context(), r, "ada"); !errors.Is(err, redoubt.ErrNotFound) || may != scm.MayNothing {
+			if may, _, err := h.Permission(t.Context(), r, "ada"); !errors.Is(err, model.ErrNotFound) || may != scm.MayNothing {
 				t.Errorf("ada may %v, %v", may, err)
 			}
 		})
@@ -248,10 +248,10 @@ func TestANameThatAnotherRepositoryTook(t *testing.T) {
 }
 
 func TestNamesLeadNowhereElse(t *testing.T) {
-	p, base := play(t, hosts[redoubt.HostGitea])
-	h := opened(t, loopback, redoubt.HostGitea, base)
+	p, base := play(t, hosts[model.HostGitea])
+	h := opened(t, loopback, model.HostGitea, base)
 	for _, login := range []string{"../../../user", "..", "a/b", "x?page=2", "x#"} {
-		if may, _, err := h.Permission(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, login); may != scm.MayNothing || err == nil {
+		if may, _, err := h.Permission(t.Context(), model.Repository{HostID: "3", FullName: "acme/payments"}, login); may != scm.MayNothing || err == nil {
 			t.Errorf("%q may %v, %v", login, may, err)
 		}
 	}

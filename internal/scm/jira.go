@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // jiraHost is Jira Cloud, or Jira Data Center, which takes an older version of the API
@@ -20,9 +20,9 @@ type jiraHost struct {
 	api  rest
 }
 
-func newJira(c Config, to redoubt.Connection, credential redoubt.HostCredential) *jiraHost {
+func newJira(c Config, to model.Connection, credential model.HostCredential) *jiraHost {
 	shown := "Bearer " + credential.Secret // a personal access token of Data Center
-	if credential.Kind == redoubt.CredentialPassword {
+	if credential.Kind == model.CredentialPassword {
 		shown = "Basic " + base64.StdEncoding.EncodeToString([]byte(credential.Username+":"+credential.Secret))
 	}
 	return &jiraHost{base: to.BaseURL, api: rest{to.BaseURL + "/rest/api", c.client(askerOf(to, credential)), http.Header{"Authorization": {shown}}}}
@@ -50,7 +50,7 @@ func (h *jiraHost) Who(ctx context.Context) (Account, error) {
 	if err := h.api.ask(ctx, http.MethodGet, "/2/myself", nil, &u); err != nil {
 		return Account{}, err
 	}
-	return Account{u.AccountID + u.Key, redoubt.Line(u.Name)}, nil
+	return Account{u.AccountID + u.Key, model.Line(u.Name)}, nil
 }
 
 // CreateTicket implements Tracker. The marker is a label, which can be searched for.
@@ -77,8 +77,8 @@ func (h *jiraHost) CreateTicket(ctx context.Context, project string, d Draft) (T
 
 func (h *jiraHost) ticket(key string, closed bool) (Ticket, error) {
 	t := Ticket{Key: key, Slug: key, URL: h.base + "/browse/" + key, Closed: closed}
-	if parsed, err := redoubt.ParseTicketURL(t.URL); err != nil || key == "" || parsed.Key != key {
-		return t, fmt.Errorf("the host names no key of the issue: %w", redoubt.ErrUnavailable)
+	if parsed, err := model.ParseTicketURL(t.URL); err != nil || key == "" || parsed.Key != key {
+		return t, fmt.Errorf("the host names no key of the issue: %w", model.ErrUnavailable)
 	}
 	return t, nil
 }
@@ -203,57 +203,57 @@ type noCode struct{}
 
 var errNoCode = errors.Join(ErrUnsupported, errors.New("it keeps issues and no code"))
 
-func (noCode) Repositories(context.Context, func([]redoubt.Repository) error) error { return nil }
+func (noCode) Repositories(context.Context, func([]model.Repository) error) error { return nil }
 
-func (noCode) Repository(context.Context, string) (redoubt.Repository, error) {
-	return redoubt.Repository{}, errNoCode
+func (noCode) Repository(context.Context, string) (model.Repository, error) {
+	return model.Repository{}, errNoCode
 }
 
-func (noCode) Branch(context.Context, redoubt.Repository, string) (string, error) {
+func (noCode) Branch(context.Context, model.Repository, string) (string, error) {
 	return "", errNoCode
 }
 
-func (noCode) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+func (noCode) ChangeRequests(context.Context, model.Repository) ([]model.ChangeRequest, error) {
 	return nil, errNoCode
 }
 
-func (noCode) ChangeRequest(context.Context, redoubt.Repository, int64) (redoubt.ChangeRequest, error) {
-	return redoubt.ChangeRequest{}, errNoCode
+func (noCode) ChangeRequest(context.Context, model.Repository, int64) (model.ChangeRequest, error) {
+	return model.ChangeRequest{}, errNoCode
 }
 
-func (noCode) SetStatus(context.Context, redoubt.Repository, string, Status) error { return errNoCode }
+func (noCode) SetStatus(context.Context, model.Repository, string, Status) error { return errNoCode }
 
-func (noCode) Comments(context.Context, redoubt.Repository, int64) ([]Comment, error) {
+func (noCode) Comments(context.Context, model.Repository, int64) ([]Comment, error) {
 	return nil, errNoCode
 }
 
-func (noCode) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) (Comment, error) {
+func (noCode) AddComment(context.Context, model.Repository, model.ChangeRequest, Comment) (Comment, error) {
 	return Comment{}, errNoCode
 }
 
-func (noCode) EditComment(context.Context, redoubt.Repository, int64, Comment) error {
+func (noCode) EditComment(context.Context, model.Repository, int64, Comment) error {
 	return errNoCode
 }
 
 // Reply implements Host.
-func (noCode) Reply(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment, string) error {
+func (noCode) Reply(context.Context, model.Repository, model.ChangeRequest, Comment, string) error {
 	return ErrUnsupported
 }
 
-func (noCode) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+func (noCode) ResolveComment(context.Context, model.Repository, int64, Comment) error {
 	return errNoCode
 }
 
-func (noCode) Permission(context.Context, redoubt.Repository, string) (Permission, Account, error) {
+func (noCode) Permission(context.Context, model.Repository, string) (Permission, Account, error) {
 	return MayNothing, Account{}, errNoCode
 }
 
 func (noCode) User(context.Context, string) (Account, error) { return Account{}, errNoCode }
 
-func (noCode) Hooks(context.Context, redoubt.Repository) ([]Hook, error) { return nil, errNoCode }
+func (noCode) Hooks(context.Context, model.Repository) ([]Hook, error) { return nil, errNoCode }
 
-func (noCode) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
+func (noCode) AddHook(context.Context, model.Repository, string, string) (string, error) {
 	return "", errNoCode
 }
 
-func (noCode) RemoveHook(context.Context, redoubt.Repository, string) error { return nil }
+func (noCode) RemoveHook(context.Context, model.Repository, string) error { return nil }

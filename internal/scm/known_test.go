@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -32,11 +32,11 @@ func TestHostsAreAskedWhatChanged(t *testing.T) {
 	c.Known = scm.NewKnown()
 	titles := func(secret string) string {
 		t.Helper()
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret})
+		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: secret})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := h.ChangeRequests(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"})
+		list, err := h.ChangeRequests(t.Context(), model.Repository{HostID: "3", FullName: "acme/payments"})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -77,11 +77,11 @@ func TestAPageThatComesIsNotHidden(t *testing.T) {
 	c := config(loopback)
 	c.Known = scm.NewKnown()
 	for _, requests = range []int{page, page + 1, page + 2, page, page - 1, page, page + 1} {
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t"})
+		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := h.ChangeRequests(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"})
+		list, err := h.ChangeRequests(t.Context(), model.Repository{HostID: "3", FullName: "acme/payments"})
 		equal(t, fmt.Sprint("change requests, of ", requests), err, len(list), requests)
 	}
 }
@@ -104,9 +104,9 @@ func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
 	c.Known = scm.NewKnown()
 	ask := func(who string, number int64) string {
 		t.Helper()
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: who})
+		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: who})
 		if err == nil {
-			_, err = h.ChangeRequest(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, number)
+			_, err = h.ChangeRequest(t.Context(), model.Repository{HostID: "3", FullName: "acme/payments"}, number)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestLongAnswersAreNotKept(t *testing.T) {
 	c := config(loopback)
 	c.Known = scm.NewKnown()
 	for range 2 {
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t"})
+		h, err := c.Open(model.Connection{Kind: model.HostGitea, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // RateLimits stores the times until which hosts reject requests with a credential. It is safe for
@@ -27,7 +27,7 @@ func (w *RateLimits) forget(before time.Time) {
 }
 
 // limited is a transport that sends no request before the time a host asked for. It returns a
-// redoubt.BusyError, as for the host's own response. The wait starts with that response.
+// model.BusyError, as for the host's own response. The wait starts with that response.
 type limited struct {
 	base  http.RoundTripper
 	rates *RateLimits
@@ -41,10 +41,10 @@ func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	left := t.rates.until[t.who].Sub(t.clock())
 	t.rates.mu.Unlock()
 	if left > 0 {
-		return nil, &redoubt.BusyError{Text: "the host asks to wait", Wait: left}
+		return nil, &model.BusyError{Text: "the host asks to wait", Wait: left}
 	}
 	answer, err := t.base.RoundTrip(r)
-	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
+	if busy, is := errors.AsType[*model.BusyError](err); is {
 		t.rates.mu.Lock()
 		defer t.rates.mu.Unlock()
 		t.rates.until[t.who] = t.clock().Add(busy.Wait)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -26,12 +26,12 @@ func TestRateLimits(t *testing.T) {
 	c.RateLimits, c.Clock = scm.NewRateLimits(), func() time.Time { return now }
 	ask := func(secret string) time.Duration {
 		t.Helper()
-		h, err := c.Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: s.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret})
+		h, err := c.Open(model.Connection{Kind: model.HostGitea, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: secret})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = h.Who(t.Context())
-		busy, is := errors.AsType[*redoubt.BusyError](err)
+		busy, is := errors.AsType[*model.BusyError](err)
 		if !is {
 			t.Fatal(err)
 		}

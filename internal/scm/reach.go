@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Reach says which addresses of the network hosts may have: who adds a connection
@@ -80,7 +80,7 @@ func (e unreachableError) Forbidden() bool { return true }
 
 // Error says what to do.
 func (e unreachableError) Error() string {
-	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s", redoubt.Line(e.host), cmp.Or(e.flag, "--connect-to"))
+	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s", model.Line(e.host), cmp.Or(e.flag, "--connect-to"))
 }
 
 // Dial connects to addresses that hosts may have: each is looked at when it is known,
@@ -107,7 +107,7 @@ func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("find the host: %w: %w", redoubt.ErrUnavailable, err)
+		return netip.Addr{}, fmt.Errorf("find the host: %w: %w", model.ErrUnavailable, err)
 	}
 	for _, a := range found {
 		if !r.Allows(a) { // as Dial: one bad address is one too many

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -67,9 +67,9 @@ func config(reach scm.Reach) scm.Config {
 var loopback = scm.Reach{Also: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 // opened is a host of a kind at an address.
-func opened(t testing.TB, reach scm.Reach, kind redoubt.HostKind, address string) scm.Host {
+func opened(t testing.TB, reach scm.Reach, kind model.HostKind, address string) scm.Host {
 	t.Helper()
-	h, err := config(reach).Open(redoubt.Connection{Kind: kind, BaseURL: address}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t0ken"})
+	h, err := config(reach).Open(model.Connection{Kind: kind, BaseURL: address}, model.HostCredential{Kind: model.CredentialToken, Secret: "t0ken"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestNoHostIsWhereNoneMayBe(t *testing.T) {
 	asked := false
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
-	for _, kind := range redoubt.HostKinds() {
+	for _, kind := range model.HostKinds() {
 		for _, address := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1)} {
 			_, err := opened(t, scm.Reach{}, kind, address).Who(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "--connect-to") {
@@ -110,7 +110,7 @@ func TestWhatHostsRefuse(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		}
 	}
-	for _, kind := range []redoubt.HostKind{redoubt.HostGitea, redoubt.HostGitHub, redoubt.HostGitLab} {
+	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub, model.HostGitLab} {
 		for _, c := range []struct {
 			what   string
 			answer func(http.ResponseWriter, *http.Request)
@@ -119,16 +119,16 @@ func TestWhatHostsRefuse(t *testing.T) {
 		}{
 			{"a revoked token", status(401, `{"message":"Bad \u001b[31mcredentials"}`), nil, "does not take the credential"},
 			{"a token that may not", status(403, `{}`), nil, "may not do that"},
-			{"nothing there", status(404, `{}`), redoubt.ErrNotFound, "no such thing"},
-			{"a fault", status(502, `<html>`), redoubt.ErrUnavailable, "502"},
-			{"another site", status(200, `<html>`), redoubt.ErrUnavailable, ""},
+			{"nothing there", status(404, `{}`), model.ErrNotFound, "no such thing"},
+			{"a fault", status(502, `<html>`), model.ErrUnavailable, "502"},
+			{"another site", status(200, `<html>`), model.ErrUnavailable, ""},
 			{"an endless answer", func(w http.ResponseWriter, _ *http.Request) {
 				for range 17 << 10 {
 					if _, err := w.Write(make([]byte, 1<<10)); err != nil {
 						return
 					}
 				}
-			}, redoubt.ErrTooLarge, ""},
+			}, model.ErrTooLarge, ""},
 			{"another host", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, other.URL+"/user", http.StatusTemporaryRedirect)
 			}, nil, "moved"},
@@ -150,7 +150,7 @@ func TestWhatHostsRefuse(t *testing.T) {
 		} {
 			answer = status(403, `{"message":"slow down"}`, c.header...)
 			_, err := opened(t, loopback, kind, s.URL).Who(t.Context())
-			var busy *redoubt.BusyError
+			var busy *model.BusyError
 			if !errors.As(err, &busy) || busy.Wait != c.wait {
 				t.Errorf("%v of %s: %v", c.header, kind, err)
 			}

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
 // conversations are what each kind of host tells of the same: our comment on a line, an
 // answer to it, an edited one of a program on another line, and one of the whole.
-var conversations = map[redoubt.HostKind]map[string]string{
-	redoubt.HostGitea: {
+var conversations = map[model.HostKind]map[string]string{
+	model.HostGitea: {
 		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews":   `[{"id":31,"comments_count":2},{"id":32,"comments_count":1}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews/31/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","position":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
@@ -23,7 +23,7 @@ var conversations = map[redoubt.HostKind]map[string]string{
 		"POST /api/v1/repos/acme/payments/pulls/9/reviews":            `{"id":33}`,
 		"POST /api/v1/repos/acme/payments/issues/9/comments":          `{"id":25}`,
 	},
-	redoubt.HostGitHub: {
+	model.HostGitHub: {
 		"GET /api/v3/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada","type":"User"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
 		"GET /api/v3/repos/acme/payments/pulls/9/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","line":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
 			{"id":23,"in_reply_to_id":22,"body":"answer","user":{"id":50,"login":"ada","type":"User"},"path":"a.go","line":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"},
@@ -31,7 +31,7 @@ var conversations = map[redoubt.HostKind]map[string]string{
 		"POST /api/v3/repos/acme/payments/pulls/9/comments":  `{"id":26}`,
 		"POST /api/v3/repos/acme/payments/issues/9/comments": `{"id":25}`,
 	},
-	redoubt.HostGitLab: {
+	model.HostGitLab: {
 		"GET /api/v4/projects/3/merge_requests/9/discussions": `[{"id":"d1","notes":[{"id":21,"body":"whole","author":{"id":50,"username":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]},
 			{"id":"d2","notes":[{"id":22,"body":"ours","author":{"username":"bot"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:00:00.1Z","updated_at":"2026-01-01T00:00:00.4Z"},
 				{"id":23,"body":"answer","author":{"id":50,"username":"ada"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00.2Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"}]},
@@ -44,16 +44,16 @@ var conversations = map[redoubt.HostKind]map[string]string{
 // TestWhatRepliesAnswer: all hosts tell which comment another one answers, who changed what
 // they wrote, and which are by programs; and an answer comes below what it answers.
 func TestWhatRepliesAnswer(t *testing.T) {
-	answers := map[redoubt.HostKind][2]string{
-		redoubt.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
-		redoubt.HostGitHub: {`POST /api/v3/repos/acme/payments/pulls/9/comments {"body":"done","in_reply_to":22}`, `POST /api/v3/repos/acme/payments/issues/9/comments {"body":"done"}`},
-		redoubt.HostGitLab: {`POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes {"body":"done"}`, `POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes {"body":"done"}`},
+	answers := map[model.HostKind][2]string{
+		model.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
+		model.HostGitHub: {`POST /api/v3/repos/acme/payments/pulls/9/comments {"body":"done","in_reply_to":22}`, `POST /api/v3/repos/acme/payments/issues/9/comments {"body":"done"}`},
+		model.HostGitLab: {`POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes {"body":"done"}`, `POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes {"body":"done"}`},
 	}
 	for kind, told := range conversations {
 		t.Run(kind.String(), func(t *testing.T) {
 			p, base := play(t, told)
 			h := opened(t, loopback, kind, base)
-			r := redoubt.Repository{HostID: "3", FullName: "acme/payments"}
+			r := model.Repository{HostID: "3", FullName: "acme/payments"}
 			list, err := h.Comments(t.Context(), r, 9)
 			if err != nil || len(list) != 4 {
 				t.Fatalf("comments are %+v, %v", list, err)
@@ -71,10 +71,10 @@ func TestWhatRepliesAnswer(t *testing.T) {
 			if answer.AuthorID != "50" || !answer.At.Equal(time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)) {
 				t.Errorf("the answer is by %q at %s", answer.AuthorID, answer.At)
 			}
-			if answer.Bot || other.Bot != (kind != redoubt.HostGitea) { // which tells of no programs
+			if answer.Bot || other.Bot != (kind != model.HostGitea) { // which tells of no programs
 				t.Errorf("programs are %v, %v", answer.Bot, other.Bot)
 			}
-			at := redoubt.ChangeRequest{Number: 9, HeadCommit: head}
+			at := model.ChangeRequest{Number: 9, HeadCommit: head}
 			for i, to := range []scm.Comment{answer, whole} {
 				p.asked = nil
 				if err := h.Reply(t.Context(), r, at, to, "done"); err != nil || len(p.asked) != 1 || p.asked[0] != answers[kind][i] {
@@ -88,29 +88,29 @@ func TestWhatRepliesAnswer(t *testing.T) {
 // TestWhatWasEdited: a comment that somebody changed within a second, or before it was
 // resolved, is another than its author wrote all the same.
 func TestWhatWasEdited(t *testing.T) {
-	list := map[redoubt.HostKind]string{
-		redoubt.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
-		redoubt.HostGitHub: `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
-		redoubt.HostGitLab: `[{"id":"d1","notes":[{"id":1,"author":{"id":50,"username":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]}]`,
+	list := map[model.HostKind]string{
+		model.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
+		model.HostGitHub: `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
+		model.HostGitLab: `[{"id":"d1","notes":[{"id":1,"author":{"id":50,"username":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]}]`,
 	}
-	at := map[redoubt.HostKind][2]string{
-		redoubt.HostGitea:  {"GET /api/v1/repos/acme/payments/issues/9/comments", "GET /api/v1/repos/acme/payments/pulls/9/reviews"},
-		redoubt.HostGitHub: {"GET /api/v3/repos/acme/payments/issues/9/comments", "GET /api/v3/repos/acme/payments/pulls/9/comments"},
-		redoubt.HostGitLab: {"GET /api/v4/projects/3/merge_requests/9/discussions"},
+	at := map[model.HostKind][2]string{
+		model.HostGitea:  {"GET /api/v1/repos/acme/payments/issues/9/comments", "GET /api/v1/repos/acme/payments/pulls/9/reviews"},
+		model.HostGitHub: {"GET /api/v3/repos/acme/payments/issues/9/comments", "GET /api/v3/repos/acme/payments/pulls/9/comments"},
+		model.HostGitLab: {"GET /api/v4/projects/3/merge_requests/9/discussions"},
 	}
 	for _, c := range []struct {
 		times string
-		of    []redoubt.HostKind // for whom it was edited
+		of    []model.HostKind // for whom it was edited
 	}{
 		{`"updated_at":"2026-01-01T00:00:00Z"`, nil},
-		{`"updated_at":"2026-01-01T00:00:01Z"`, []redoubt.HostKind{redoubt.HostGitHub}},
-		{`"updated_at":"2026-01-01T00:00:02Z"`, redoubt.HostKinds()},
-		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"`, redoubt.HostKinds()},
-		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:06:00Z"`, redoubt.HostKinds()},
+		{`"updated_at":"2026-01-01T00:00:01Z"`, []model.HostKind{model.HostGitHub}},
+		{`"updated_at":"2026-01-01T00:00:02Z"`, model.HostKinds()},
+		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"`, model.HostKinds()},
+		{`"updated_at":"2026-01-01T00:05:00Z","resolved":true,"resolved_at":"2026-01-01T00:06:00Z"`, model.HostKinds()},
 	} {
 		for kind := range list {
 			_, base := play(t, map[string]string{at[kind][0]: fmt.Sprintf(list[kind], c.times), at[kind][1]: `[]`})
-			found, err := opened(t, loopback, kind, base).Comments(t.Context(), redoubt.Repository{HostID: "3", FullName: "acme/payments"}, 9)
+			found, err := opened(t, loopback, kind, base).Comments(t.Context(), model.Repository{HostID: "3", FullName: "acme/payments"}, 9)
 			if err != nil || len(found) != 1 || found[0].Edited != slices.Contains(c.of, kind) {
 				t.Errorf("%s, %s: %+v, %v", kind, c.times, found, err)
 			}
@@ -121,8 +121,8 @@ func TestWhatWasEdited(t *testing.T) {
 // TestAnAnswerToALineThatIsGone comes beside it, where the host answers on lines.
 func TestAnAnswerToALineThatIsGone(t *testing.T) {
 	p, base := play(t, map[string]string{"POST /api/v1/repos/acme/payments/issues/9/comments": `{"id":25}`})
-	h := opened(t, loopback, redoubt.HostGitea, base)
-	err := h.Reply(t.Context(), redoubt.Repository{FullName: "acme/payments"}, redoubt.ChangeRequest{Number: 9, HeadCommit: head}, scm.Comment{Path: "gone.go", Line: 3}, "done")
+	h := opened(t, loopback, model.HostGitea, base)
+	err := h.Reply(t.Context(), model.Repository{FullName: "acme/payments"}, model.ChangeRequest{Number: 9, HeadCommit: head}, scm.Comment{Path: "gone.go", Line: 3}, "done")
 	if err != nil || len(p.asked) != 2 || !strings.HasSuffix(p.asked[1], `issues/9/comments {"body":"done"}`) {
 		t.Errorf("asked %q, %v", p.asked, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // rest asks an API that speaks JSON.
@@ -59,7 +59,7 @@ func (r rest) ask(ctx context.Context, method, path string, body, into any) erro
 	}
 	q, err := http.NewRequestWithContext(ctx, method, r.base+path, sent)
 	if err != nil {
-		return fmt.Errorf("the address of the host will not do: %w", redoubt.ErrNotFound)
+		return fmt.Errorf("the address of the host will not do: %w", model.ErrNotFound)
 	}
 	q.Header = r.header.Clone()
 	q.Header.Set("Accept", "application/json")
@@ -92,5 +92,5 @@ func listed[T any](ctx context.Context, r rest, path func(page int) string, take
 			return err
 		}
 	}
-	return fmt.Errorf("the host's list does not end: %w", redoubt.ErrTooLarge)
+	return fmt.Errorf("the host's list does not end: %w", model.ErrTooLarge)
 }

@@ -12,50 +12,50 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Host is a code host, as one connection knows it. Its errors are HostError,
-// redoubt.BusyError, or wrap redoubt.ErrUnavailable where another try may help; what a
+// model.BusyError, or wrap model.ErrUnavailable where another try may help; what a
 // host cannot do is ErrUnsupported. It is safe for concurrent use.
 type Host interface {
 	// Who is the account that the connection has there.
 	Who(ctx context.Context) (Account, error)
 	// Repositories hands over all that the account sees, page by page.
-	Repositories(ctx context.Context, take func([]redoubt.Repository) error) error
+	Repositories(ctx context.Context, take func([]model.Repository) error) error
 	// Repository finds one by the host's own id.
-	Repository(ctx context.Context, hostID string) (redoubt.Repository, error)
-	// Branch is the newest commit of a branch; one that is not there is redoubt.ErrNotFound.
-	Branch(ctx context.Context, r redoubt.Repository, name string) (commit string, err error)
+	Repository(ctx context.Context, hostID string) (model.Repository, error)
+	// Branch is the newest commit of a branch; one that is not there is model.ErrNotFound.
+	Branch(ctx context.Context, r model.Repository, name string) (commit string, err error)
 	// ChangeRequests lists the open ones of a repository.
-	ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error)
+	ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error)
 	// ChangeRequest finds one by its number.
-	ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error)
+	ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error)
 	// SetStatus says beside a commit what became of it; the newest of a context counts.
-	SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error
+	SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error
 	// Comments lists those of a change request, on lines and not.
-	Comments(ctx context.Context, r redoubt.Repository, number int64) ([]Comment, error)
+	Comments(ctx context.Context, r model.Repository, number int64) ([]Comment, error)
 	// AddComment writes one, and returns it with the host's ids: on a line of the head
-	// where it names one. A line that is no part of the change is redoubt.ErrConflict.
-	AddComment(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, c Comment) (Comment, error)
+	// where it names one. A line that is no part of the change is model.ErrConflict.
+	AddComment(ctx context.Context, r model.Repository, at model.ChangeRequest, c Comment) (Comment, error)
 	// Reply answers a comment of Comments, in its thread where the host has those.
-	Reply(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, to Comment, body string) error
+	Reply(ctx context.Context, r model.Repository, at model.ChangeRequest, to Comment, body string) error
 	// EditComment gives one of the account's own another text.
-	EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
+	EditComment(ctx context.Context, r model.Repository, number int64, c Comment) error
 	// ResolveComment folds a comment on a line away, as settled.
-	ResolveComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
+	ResolveComment(ctx context.Context, r model.Repository, number int64, c Comment) error
 	// Permission says what somebody may do in a repository, and who has that login now.
-	Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, Account, error)
-	// User finds who has a login now. Nobody is redoubt.ErrNotFound.
+	Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error)
+	// User finds who has a login now. Nobody is model.ErrNotFound.
 	User(ctx context.Context, login string) (Account, error)
 	// Hooks lists the webhooks of a repository; what else the host may tell others by is
 	// not among them.
-	Hooks(ctx context.Context, r redoubt.Repository) ([]Hook, error)
+	Hooks(ctx context.Context, r model.Repository) ([]Hook, error)
 	// AddHook has the host tell an address of pushes, change requests and comments, and
 	// returns the host's id of that.
-	AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error)
+	AddHook(ctx context.Context, r model.Repository, address, secret string) (string, error)
 	// RemoveHook ends that; one that is gone already is no error.
-	RemoveHook(ctx context.Context, r redoubt.Repository, id string) error
+	RemoveHook(ctx context.Context, r model.Repository, id string) error
 }
 
 // Hook is a webhook at a host.
@@ -158,7 +158,7 @@ type Config struct {
 // bounds of what hosts tell.
 const (
 	perPage     = 50
-	maxPages    = redoubt.MaxRepositories / perPage
+	maxPages    = model.MaxRepositories / perPage
 	maxAnswer   = 16 << 20
 	askFor      = 30 * time.Second
 	maxComments = 2000
@@ -180,20 +180,20 @@ func (c Config) Forget(before time.Time) {
 }
 
 // Open returns the host of a connection, which nobody has asked anything yet.
-func (c Config) Open(at redoubt.Connection, credential redoubt.HostCredential) (Host, error) {
-	if local := c.Local && at.Kind == redoubt.HostGit && strings.HasPrefix(at.BaseURL, "file:///"); !local {
-		if err := redoubt.CheckHostURL(at.Kind, at.BaseURL); err != nil {
+func (c Config) Open(at model.Connection, credential model.HostCredential) (Host, error) {
+	if local := c.Local && at.Kind == model.HostGit && strings.HasPrefix(at.BaseURL, "file:///"); !local {
+		if err := model.CheckHostURL(at.Kind, at.BaseURL); err != nil {
 			return nil, err
 		}
 	}
 	switch at.Kind {
-	case redoubt.HostGitea:
+	case model.HostGitea:
 		return newGitea(c, at, credential), nil
-	case redoubt.HostGitHub:
+	case model.HostGitHub:
 		return newGitHub(c, at, credential)
-	case redoubt.HostGitLab:
+	case model.HostGitLab:
 		return newGitLab(c, at, credential), nil
-	case redoubt.HostJira:
+	case model.HostJira:
 		return newJira(c, at, credential), nil
 	}
 	return newGit(c, at, credential), nil

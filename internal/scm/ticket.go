@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-github/v92/github"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Tracker is a host that keeps issues. Project is a repository's full name, or a key of
@@ -73,13 +73,13 @@ type issue struct {
 // goodTicket refuses an issue whose address no page may link to.
 func goodTicket(project string, number int64, address string, closed bool) (Ticket, error) {
 	t := Ticket{Key: strconv.FormatInt(number, 10), Slug: fmt.Sprint(project, "#", number), URL: address, Closed: closed}
-	if _, err := redoubt.ParseTicketURL(address); err != nil || number <= 0 {
-		return t, fmt.Errorf("the host names no address of the issue: %w", redoubt.ErrUnavailable)
+	if _, err := model.ParseTicketURL(address); err != nil || number <= 0 {
+		return t, fmt.Errorf("the host names no address of the issue: %w", model.ErrUnavailable)
 	}
 	return t, nil
 }
 
-func repositoryAt(project string) redoubt.Repository { return redoubt.Repository{FullName: project} }
+func repositoryAt(project string) model.Repository { return model.Repository{FullName: project} }
 
 // CreateTicket implements Tracker. Labels that the repository does not have are left out:
 // to make them is more than the account may be allowed.
@@ -216,7 +216,7 @@ func (h *githubHost) FindTicket(ctx context.Context, project, marker string, sin
 func (h *githubHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
 	number, err := strconv.Atoi(key)
 	if err != nil {
-		return Ticket{}, fmt.Errorf("issue %.40q: %w", key, redoubt.ErrNotFound)
+		return Ticket{}, fmt.Errorf("issue %.40q: %w", key, model.ErrNotFound)
 	}
 	owner, name := githubPath(project)
 	i, _, err := h.api.Issues.Get(ctx, owner, name, number)

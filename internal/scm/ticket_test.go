@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -17,37 +17,37 @@ const marker = "redoubt-abc"
 
 // trackers are what each kind answers about the same issue.
 var trackers = map[string]struct {
-	kind    redoubt.HostKind
+	kind    model.HostKind
 	answers map[string]string
 	project string
 	slug    string
 	path    string // of the issue's page; empty: as the host says
 	written string // what creating it sends
 }{
-	"gitea": {redoubt.HostGitea, map[string]string{
+	"gitea": {model.HostGitea, map[string]string{
 		"GET /api/v1/repos/acme/app/labels":   `[{"id":4,"name":"security"},{"id":5,"name":"other"}]`,
 		"GET /api/v1/repos/acme/app/issues":   `[{"number":6,"body":"x","html_url":"https://git.example/acme/app/issues/6"},{"number":7,"body":"<!-- redoubt-abc -->","state":"closed","html_url":"https://git.example/acme/app/issues/7"}]`,
 		"POST /api/v1/repos/acme/app/issues":  `{"number":7,"state":"open","html_url":"https://git.example/acme/app/issues/7"}`,
 		"GET /api/v1/repos/acme/app/issues/7": `{"number":7,"state":"closed","html_url":"https://git.example/acme/app/issues/7"}`,
 	}, "acme/app", "acme/app#7", "", `POST /api/v1/repos/acme/app/issues {"body":"text","labels":[4],"title":"T"}`},
-	"github": {redoubt.HostGitHub, map[string]string{
+	"github": {model.HostGitHub, map[string]string{
 		"GET /api/v3/repos/acme/app/issues":   `[{"number":6,"body":"x","html_url":"https://git.example/acme/app/issues/6"},{"number":7,"body":"<!-- redoubt-abc -->","state":"closed","html_url":"https://git.example/acme/app/issues/7"}]`,
 		"POST /api/v3/repos/acme/app/issues":  `{"number":7,"state":"open","html_url":"https://git.example/acme/app/issues/7"}`,
 		"GET /api/v3/repos/acme/app/issues/7": `{"number":7,"state":"closed","html_url":"https://git.example/acme/app/issues/7"}`,
 	}, "acme/app", "acme/app#7", "", `POST /api/v3/repos/acme/app/issues {"title":"T","body":"text","labels":["security"]}`},
-	"gitlab": {redoubt.HostGitLab, map[string]string{
+	"gitlab": {model.HostGitLab, map[string]string{
 		"GET /api/v4/projects/acme/app/issues":   `[{"iid":6,"description":"x","web_url":"https://git.example/acme/app/-/issues/6"},{"iid":7,"description":"<!-- redoubt-abc -->","state":"closed","web_url":"https://git.example/acme/app/-/issues/7"}]`,
 		"POST /api/v4/projects/acme/app/issues":  `{"iid":7,"state":"opened","web_url":"https://git.example/acme/app/-/issues/7"}`,
 		"GET /api/v4/projects/acme/app/issues/7": `{"iid":7,"state":"closed","web_url":"https://git.example/acme/app/-/issues/7"}`,
 	}, "acme/app", "acme/app#7", "", `POST /api/v4/projects/acme/app/issues {"confidential":true,"description":"text","labels":"security","title":"T"}`},
-	"jira cloud": {redoubt.HostJira, map[string]string{
+	"jira cloud": {model.HostJira, map[string]string{
 		"GET /rest/api/2/serverInfo":      `{"deploymentType":"Cloud"}`,
 		"POST /rest/api/3/search/jql":     `{"issues":[{"id":"1","key":"SEC-7","fields":{"status":{"statusCategory":{"key":"done"}}}}]}`,
 		"POST /rest/api/3/issue":          `{"id":"10000","key":"SEC-7","self":"https://jira.example/rest/api/3/issue/10000"}`,
 		"GET /rest/api/2/issue/SEC-7":     `{"key":"SEC-7","fields":{"status":{"name":"Fertig","statusCategory":{"key":"done"}}}}`,
 		"GET /rest/api/2/issue/SEC-7/not": ``,
 	}, "SEC", "SEC-7", "/browse/SEC-7", `POST /rest/api/3/issue {"fields":{"description":{"content":[{"content":[{"marks":[{"type":"strong"}],"text":"Rule: ","type":"text"},{"marks":[{"type":"code"}],"text":"a*b","type":"text"}],"type":"paragraph"},{"content":[{"marks":[{"attrs":{"href":"https://redoubt.example/1"},"type":"link"}],"text":"see","type":"text"}],"type":"paragraph"}],"type":"doc","version":1},"issuetype":{"name":"Task"},"labels":["security","redoubt-abc"],"project":{"key":"SEC"},"summary":"T"}}`},
-	"jira data center": {redoubt.HostJira, map[string]string{
+	"jira data center": {model.HostJira, map[string]string{
 		"GET /rest/api/2/serverInfo":  `{"deploymentType":"Server"}`,
 		"POST /rest/api/2/search":     `{"issues":[{"id":"1","key":"SEC-7","fields":{"status":{"statusCategory":{"key":"done"}}}}]}`,
 		"POST /rest/api/2/issue":      `{"id":"10000","key":"SEC-7"}`,
@@ -81,10 +81,10 @@ func TestTrackersKeepTickets(t *testing.T) {
 			equal(t, "found by its marker", err, found, made)
 			again, err := h.Ticket(t.Context(), c.project, made.Key)
 			equal(t, "read again", err, again, made)
-			if _, err := h.Ticket(t.Context(), c.project, "99"); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := h.Ticket(t.Context(), c.project, "99"); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
 			}
-			if c.kind == redoubt.HostJira {
+			if c.kind == model.HostJira {
 				return
 			}
 			if _, there, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); there || err != nil {
@@ -105,20 +105,20 @@ func TestTrackersKeepTickets(t *testing.T) {
 // TestTicketsWithoutAnAddress are answers that no page may show.
 func TestTicketsWithoutAnAddress(t *testing.T) {
 	for _, c := range []struct {
-		kind redoubt.HostKind
+		kind model.HostKind
 		path string
 		text string
 	}{
-		{redoubt.HostGitea, "POST /api/v1/repos/acme/app/issues", `{"number":7,"html_url":"javascript:alert(1)"}`},
-		{redoubt.HostGitea, "POST /api/v1/repos/acme/app/issues", `{"html_url":"https://git.example/7"}`},
-		{redoubt.HostGitHub, "POST /api/v3/repos/acme/app/issues", `{"number":7}`},
-		{redoubt.HostGitLab, "POST /api/v4/projects/acme/app/issues", `{"iid":7,"web_url":"https://me:pw@git.example/7"}`},
-		{redoubt.HostJira, "POST /rest/api/2/issue", `{"key":"../../x"}`},
-		{redoubt.HostJira, "POST /rest/api/2/issue", `{}`},
+		{model.HostGitea, "POST /api/v1/repos/acme/app/issues", `{"number":7,"html_url":"javascript:alert(1)"}`},
+		{model.HostGitea, "POST /api/v1/repos/acme/app/issues", `{"html_url":"https://git.example/7"}`},
+		{model.HostGitHub, "POST /api/v3/repos/acme/app/issues", `{"number":7}`},
+		{model.HostGitLab, "POST /api/v4/projects/acme/app/issues", `{"iid":7,"web_url":"https://me:pw@git.example/7"}`},
+		{model.HostJira, "POST /rest/api/2/issue", `{"key":"../../x"}`},
+		{model.HostJira, "POST /rest/api/2/issue", `{}`},
 	} {
 		_, base := play(t, map[string]string{c.path: c.text, "GET /rest/api/2/serverInfo": `{}`})
 		h, _ := opened(t, loopback, c.kind, base).(scm.Tracker)
-		if made, err := h.CreateTicket(t.Context(), "acme/app", scm.Draft{Title: "T"}); !errors.Is(err, redoubt.ErrUnavailable) {
+		if made, err := h.CreateTicket(t.Context(), "acme/app", scm.Draft{Title: "T"}); !errors.Is(err, model.ErrUnavailable) {
 			t.Errorf("%s %s: %+v, %v", c.kind, c.text, made, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestJiraTextIsNoMarkup(t *testing.T) {
 	evil := "[~admin] {noformat} !http://evil.example/x.png! [x|http://evil.example] *b* \\ {{code}} @ada h1. #1"
 	for _, version := range []string{"Server", "Cloud"} {
 		p, base := play(t, map[string]string{"GET /rest/api/2/serverInfo": `{"deploymentType":"` + version + `"}`, "POST /rest/api/2/issue": `{"key":"SEC-7"}`, "POST /rest/api/3/issue": `{"key":"SEC-7"}`})
-		h, _ := opened(t, loopback, redoubt.HostJira, base).(scm.Tracker)
+		h, _ := opened(t, loopback, model.HostJira, base).(scm.Tracker)
 		if _, err := h.CreateTicket(t.Context(), "SEC", scm.Draft{Title: "T", Parts: []scm.Part{{Text: evil}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -161,11 +161,11 @@ func TestJiraTextIsNoMarkup(t *testing.T) {
 
 func TestJiraCredentials(t *testing.T) {
 	p, base := play(t, map[string]string{"GET /rest/api/2/myself": `{"accountId":"7","displayName":"Bot"}`})
-	for want, credential := range map[string]redoubt.HostCredential{
-		"Bearer pat":                     {Kind: redoubt.CredentialToken, Secret: "pat"},
-		"Basic Ym90QGFjbWUuaW86dG9rZW4=": {Kind: redoubt.CredentialPassword, Username: "bot@acme.io", Secret: "token"},
+	for want, credential := range map[string]model.HostCredential{
+		"Bearer pat":                     {Kind: model.CredentialToken, Secret: "pat"},
+		"Basic Ym90QGFjbWUuaW86dG9rZW4=": {Kind: model.CredentialPassword, Username: "bot@acme.io", Secret: "token"},
 	} {
-		h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostJira, BaseURL: base}, credential)
+		h, err := config(loopback).Open(model.Connection{Kind: model.HostJira, BaseURL: base}, credential)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestReasonsOfJira(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(body))
 		}))
-		_, err := opened(t, loopback, redoubt.HostJira, s.URL).Who(t.Context())
+		_, err := opened(t, loopback, model.HostJira, s.URL).Who(t.Context())
 		s.Close()
 		if refusal, is := errors.AsType[*scm.HostError](err); !is || refusal.Text != want {
 			t.Errorf("%s is told as %v, want %q", body, err, want)

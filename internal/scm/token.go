@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // asker tells those who ask a host apart: by the account that a connection has there, and what
@@ -17,7 +17,7 @@ import (
 type asker [sha256.Size]byte
 
 // askerOf is who asks by a connection.
-func askerOf(c redoubt.Connection, shown redoubt.HostCredential) asker {
+func askerOf(c model.Connection, shown model.HostCredential) asker {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %d %d", c.Kind, c.BaseURL, shown.Kind, shown.Username, shown.Secret, shown.AppID, shown.InstallationID))
 }
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // HostError is what a host answered that it would not do.
@@ -42,11 +42,11 @@ func (e *HostError) Error() string {
 func (e *HostError) Unwrap() error {
 	switch {
 	case e.Status == http.StatusNotFound || e.Status == http.StatusGone:
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	case e.Status >= 500:
-		return redoubt.ErrUnavailable
+		return model.ErrUnavailable
 	case e.Status == http.StatusConflict || e.Status == http.StatusUnprocessableEntity:
-		return redoubt.ErrConflict
+		return model.ErrConflict
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (c Config) client(who asker) *http.Client {
 // be shown the credential.
 func sameHost(next *http.Request, before []*http.Request) error {
 	if first := before[0].URL; next.URL.Host != first.Host || next.URL.Scheme != first.Scheme || len(before) > 3 {
-		return &HostError{Status: http.StatusMovedPermanently, Text: "it moved to another address: " + redoubt.Line(next.URL.Host)}
+		return &HostError{Status: http.StatusMovedPermanently, Text: "it moved to another address: " + model.Line(next.URL.Host)}
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (t *transport) refusal(answer *http.Response) error {
 	limited := answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusForbidden && (answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-Ratelimit-Remaining") == "0")
 	if limited {
-		return &redoubt.BusyError{Text: "the host asks to wait", Wait: t.waitOf(answer.Header)}
+		return &model.BusyError{Text: "the host asks to wait", Wait: t.waitOf(answer.Header)}
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // what came of it is enough
 	return &HostError{answer.StatusCode, reasonIn(text)}
@@ -136,7 +136,7 @@ func reasonIn(text []byte) string {
 	if reason == "" {
 		reason = jiraReason(said.Messages, said.Errors)
 	}
-	return redoubt.Shorten(redoubt.Line(reason), 200)
+	return model.Shorten(model.Line(reason), 200)
 }
 
 // jiraReason puts together what Jira says of a request and of its fields.
@@ -160,7 +160,7 @@ type boundedBody struct {
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the host's answer is longer than %d bytes: %w", maxAnswer, redoubt.ErrTooLarge)
+		return 0, fmt.Errorf("the host's answer is longer than %d bytes: %w", maxAnswer, model.ErrTooLarge)
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
@@ -170,7 +170,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // explained is an error of a host's client as one of this package.
 func explained(err error) error {
 	var host *HostError
-	var busy *redoubt.BusyError
+	var busy *model.BusyError
 	var unreachable unreachableError
 	switch {
 	case err == nil:
@@ -181,14 +181,14 @@ func explained(err error) error {
 		return busy
 	case errors.As(err, &unreachable):
 		return unreachable
-	case errors.Is(err, context.Canceled), errors.Is(err, redoubt.ErrTooLarge), errors.Is(err, redoubt.ErrNotFound), errors.Is(err, ErrUnsupported), errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, context.Canceled), errors.Is(err, model.ErrTooLarge), errors.Is(err, model.ErrNotFound), errors.Is(err, ErrUnsupported), errors.Is(err, model.ErrConflict):
 		return err
 	}
-	return fmt.Errorf("the host cannot be asked: %s: %w", redoubt.Shorten(redoubt.Line(err.Error()), 300), redoubt.ErrUnavailable)
+	return fmt.Errorf("the host cannot be asked: %s: %w", model.Shorten(model.Line(err.Error()), 300), model.ErrUnavailable)
 }
 
 // ownerAndName are the parts of a repository's name that hosts ask for.
-func ownerAndName(r redoubt.Repository) (owner, name string) {
+func ownerAndName(r model.Repository) (owner, name string) {
 	owner, name, _ = strings.Cut(r.FullName, "/")
 	return owner, name
 }
@@ -196,16 +196,16 @@ func ownerAndName(r redoubt.Repository) (owner, name string) {
 // cleaned is a repository as a host tells of it, with what others may have written in
 // it bounded: names end up in pages, terminals and paths. Where it is fetched from is not
 // the host's to say: git would show the credential there.
-func cleaned(base string, r redoubt.Repository) (redoubt.Repository, bool) {
+func cleaned(base string, r model.Repository) (model.Repository, bool) {
 	for _, s := range []*string{&r.FullName, &r.DefaultBranch, &r.WebURL, &r.HostID} {
-		if *s = redoubt.Line(*s); len(*s) > 1000 {
+		if *s = model.Line(*s); len(*s) > 1000 {
 			return r, false
 		}
 	}
 	if !strings.HasPrefix(r.WebURL, "https://") && !strings.HasPrefix(r.WebURL, "http://") {
 		r.WebURL = ""
 	}
-	if r.HostID == "" || redoubt.CheckProjectName(r.FullName) != nil {
+	if r.HostID == "" || model.CheckProjectName(r.FullName) != nil {
 		return r, false
 	}
 	r.CloneURL = base

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Vault seals what connections show to their hosts. What was sealed for one connection
@@ -17,18 +17,18 @@ type Vault struct{ sealer cipher.AEAD }
 func NewVault(sealer cipher.AEAD) *Vault { return &Vault{sealer} }
 
 // bound is what a sealed secret of a connection is bound to.
-func bound(deploymentID int64, c redoubt.Connection, what string) []byte {
+func bound(deploymentID int64, c model.Connection, what string) []byte {
 	return fmt.Appendf(nil, "deployment %d, connection %d, %s, %s %s", deploymentID, c.ID, what, c.Kind, c.BaseURL)
 }
 
 // boundBefore is what it was bound to until the address was added. What is sealed with
 // the address does not open by it.
-func boundBefore(deploymentID int64, c redoubt.Connection, what string) []byte {
+func boundBefore(deploymentID int64, c model.Connection, what string) []byte {
 	return fmt.Appendf(nil, "deployment %d, connection %d, %s", deploymentID, c.ID, what)
 }
 
 // open opens what is sealed for a connection.
-func (v *Vault) open(deploymentID int64, c redoubt.Connection, sealed []byte, what string) ([]byte, error) {
+func (v *Vault) open(deploymentID int64, c model.Connection, sealed []byte, what string) ([]byte, error) {
 	text, err := v.sealer.Open(nil, nil, sealed, bound(deploymentID, c, what))
 	if err != nil {
 		text, err = v.sealer.Open(nil, nil, sealed, boundBefore(deploymentID, c, what))
@@ -43,7 +43,7 @@ const (
 )
 
 // Seal seals the credential of a connection, whose id, kind and address are given.
-func (v *Vault) Seal(deploymentID int64, c redoubt.Connection, credential redoubt.HostCredential) ([]byte, error) {
+func (v *Vault) Seal(deploymentID int64, c model.Connection, credential model.HostCredential) ([]byte, error) {
 	text, err := json.Marshal(credential)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (v *Vault) Seal(deploymentID int64, c redoubt.Connection, credential redoub
 }
 
 // Open opens the credential of a connection; one that has none is the zero credential.
-func (v *Vault) Open(deploymentID int64, c redoubt.Connection) (found redoubt.HostCredential, err error) {
+func (v *Vault) Open(deploymentID int64, c model.Connection) (found model.HostCredential, err error) {
 	if len(c.Credential) == 0 {
 		return found, nil
 	}
@@ -61,18 +61,18 @@ func (v *Vault) Open(deploymentID int64, c redoubt.Connection) (found redoubt.Ho
 		err = json.Unmarshal(text, &found)
 	}
 	if err != nil {
-		return redoubt.HostCredential{}, unreadable(c)
+		return model.HostCredential{}, unreadable(c)
 	}
 	return found, nil
 }
 
 // SealWebhook seals the secret that the host of a connection signs its webhooks with.
-func (v *Vault) SealWebhook(deploymentID int64, c redoubt.Connection, secret string) []byte {
+func (v *Vault) SealWebhook(deploymentID int64, c model.Connection, secret string) []byte {
 	return v.sealer.Seal(nil, nil, []byte(secret), bound(deploymentID, c, ofWebhook))
 }
 
 // OpenWebhook opens the secret that a host signs its webhooks with.
-func (v *Vault) OpenWebhook(deploymentID int64, c redoubt.Connection) (string, error) {
+func (v *Vault) OpenWebhook(deploymentID int64, c model.Connection) (string, error) {
 	text, err := v.open(deploymentID, c, c.WebhookSecret, ofWebhook)
 	if err != nil {
 		return "", unreadable(c)
@@ -82,6 +82,6 @@ func (v *Vault) OpenWebhook(deploymentID int64, c redoubt.Connection) (string, e
 
 // unreadable says what to do about a secret that does not open. It says nothing of why:
 // that would be bytes.
-func unreadable(c redoubt.Connection) error {
+func unreadable(c model.Connection) error {
 	return fmt.Errorf("what is kept of the connection %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the connection its credential again", c.Name)
 }

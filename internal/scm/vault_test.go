@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
@@ -22,8 +22,8 @@ func newVault(t testing.TB) *scm.Vault {
 
 func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	vault := newVault(t)
-	credential := redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: "s3cret-of-host"}
-	c := redoubt.Connection{ID: 2, Name: "ours", Kind: redoubt.HostGitea, BaseURL: "https://git.example"}
+	credential := model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: "s3cret-of-host"}
+	c := model.Connection{ID: 2, Name: "ours", Kind: model.HostGitea, BaseURL: "https://git.example"}
 	sealed, err := vault.Seal(1, c, credential)
 	if err != nil || bytes.Contains(sealed, []byte("s3cret")) {
 		t.Fatalf("sealed as %q, %v", sealed, err)
@@ -42,7 +42,7 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	elsewhere := c
 	elsewhere.BaseURL = "https://elsewhere.example"
 	otherKind := c
-	otherKind.Kind = redoubt.HostGitLab
+	otherKind.Kind = model.HostGitLab
 	for what, try := range map[string]func() error{
 		"another deployment": func() error { _, err := vault.Open(2, c); return err },
 		"another connection": func() error { _, err := vault.Open(1, other); return err },
@@ -53,7 +53,7 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 		"another kind":       func() error { _, err := vault.Open(1, otherKind); return err },
 		"another key":        func() error { _, err := newVault(t).Open(1, c); return err },
 		"a short text": func() error {
-			_, err := vault.Open(1, redoubt.Connection{ID: 2, Credential: []byte("x")})
+			_, err := vault.Open(1, model.Connection{ID: 2, Credential: []byte("x")})
 			return err
 		},
 	} {
@@ -61,7 +61,7 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if none, err := vault.Open(1, redoubt.Connection{ID: 2}); err != nil || none != (redoubt.HostCredential{}) {
+	if none, err := vault.Open(1, model.Connection{ID: 2}); err != nil || none != (model.HostCredential{}) {
 		t.Errorf("a connection without a credential: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestWhatWasSealedBeforeAddressesWereBoundOpens(t *testing.T) {
 	seal := func(what, text string) []byte {
 		return sealer.Seal(nil, nil, []byte(text), []byte("deployment 1, connection 2, "+what))
 	}
-	c := redoubt.Connection{
+	c := model.Connection{
 		ID: 2, BaseURL: "https://git.example", Credential: seal("credential", `{"secret":"s3cret"}`), WebhookSecret: seal("webhook secret", "hook"),
 	}
 	vault := scm.NewVault(sealer)

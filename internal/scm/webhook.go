@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // EventKind is what a host tells of.
@@ -53,14 +53,14 @@ func lacking(wanted, told []string) string {
 var ErrSignature = errors.New("the signature of the webhook does not fit")
 
 // ReadWebhook takes a webhook apart, once its signature holds; else it is ErrSignature.
-func ReadWebhook(kind redoubt.HostKind, secret string, header http.Header, body []byte) (Event, error) {
+func ReadWebhook(kind model.HostKind, secret string, header http.Header, body []byte) (Event, error) {
 	if secret == "" || !signatureHolds(kind, secret, header, body) {
 		return Event{}, ErrSignature
 	}
-	e := Event{Name: header.Get(map[redoubt.HostKind]string{
-		redoubt.HostGitea: "X-Gitea-Event", redoubt.HostGitHub: "X-Github-Event", redoubt.HostGitLab: "X-Gitlab-Event",
+	e := Event{Name: header.Get(map[model.HostKind]string{
+		model.HostGitea: "X-Gitea-Event", model.HostGitHub: "X-Github-Event", model.HostGitLab: "X-Gitlab-Event",
 	}[kind])}
-	e.Name = redoubt.Shorten(redoubt.Line(e.Name), 60)
+	e.Name = model.Shorten(model.Line(e.Name), 60)
 	var told payload
 	if err := json.Unmarshal(body, &told); err != nil {
 		return e, errors.New("the webhook is no JSON: have the host send application/json")
@@ -71,8 +71,8 @@ func ReadWebhook(kind redoubt.HostKind, secret string, header http.Header, body 
 
 // MayBeSigned says whether the headers of a webhook have what a signature looks like, so
 // that its body is worth reading. A host that shows the secret itself has shown it then.
-func MayBeSigned(kind redoubt.HostKind, secret string, header http.Header) bool {
-	if kind == redoubt.HostGitLab {
+func MayBeSigned(kind model.HostKind, secret string, header http.Header) bool {
+	if kind == model.HostGitLab {
 		return subtle.ConstantTimeCompare([]byte(secret), []byte(header.Get("X-Gitlab-Token"))) == 1
 	}
 	sum, err := hex.DecodeString(signature(kind, header))
@@ -80,11 +80,11 @@ func MayBeSigned(kind redoubt.HostKind, secret string, header http.Header) bool 
 }
 
 // signature is the sum that a host sends along, in hexadecimal digits; empty for none.
-func signature(kind redoubt.HostKind, header http.Header) string {
+func signature(kind model.HostKind, header http.Header) string {
 	switch kind {
-	case redoubt.HostGitea:
+	case model.HostGitea:
 		return header.Get("X-Gitea-Signature")
-	case redoubt.HostGitHub:
+	case model.HostGitHub:
 		sum, is := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
 		if is {
 			return sum
@@ -94,8 +94,8 @@ func signature(kind redoubt.HostKind, header http.Header) string {
 }
 
 // signatureHolds compares in the same time whatever differs.
-func signatureHolds(kind redoubt.HostKind, secret string, header http.Header, body []byte) bool {
-	if kind == redoubt.HostGitLab {
+func signatureHolds(kind model.HostKind, secret string, header http.Header, body []byte) bool {
+	if kind == model.HostGitLab {
 		return MayBeSigned(kind, secret, header)
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -151,7 +151,7 @@ func (p payload) into(e *Event) {
 	switch e.Name {
 	case "push", "Push Hook":
 		branch, is := strings.CutPrefix(p.Ref, "refs/heads/")
-		if !is || strings.ContainsFunc(branch, redoubt.IsControl) || len(branch) > 500 {
+		if !is || strings.ContainsFunc(branch, model.IsControl) || len(branch) > 500 {
 			return // a tag
 		}
 		e.Kind, e.Branch, e.Commit = EventPush, branch, commitOf(p.After)

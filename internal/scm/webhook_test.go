@@ -9,24 +9,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
 // signedBy is the headers of a webhook of a kind of host.
-func signedBy(kind redoubt.HostKind, secret, event, body string) http.Header {
+func signedBy(kind model.HostKind, secret, event, body string) http.Header {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
 	sum := hex.EncodeToString(mac.Sum(nil))
 	h := http.Header{}
 	switch kind {
-	case redoubt.HostGitea:
+	case model.HostGitea:
 		h.Set("X-Gitea-Event", event)
 		h.Set("X-Gitea-Signature", sum)
-	case redoubt.HostGitHub:
+	case model.HostGitHub:
 		h.Set("X-Github-Event", event)
 		h.Set("X-Hub-Signature-256", "sha256="+sum)
-	case redoubt.HostGitLab:
+	case model.HostGitLab:
 		h.Set("X-Gitlab-Event", event)
 		h.Set("X-Gitlab-Token", secret)
 	}
@@ -36,39 +36,39 @@ func signedBy(kind redoubt.HostKind, secret, event, body string) http.Header {
 func TestWhatWebhooksTell(t *testing.T) {
 	longBranch := strings.Repeat("b", 500) // as long as one may be
 	for _, c := range []struct {
-		kind        redoubt.HostKind
+		kind        model.HostKind
 		event, body string
 		want        scm.Event
 	}{
-		{redoubt.HostGitea, "push", `{"ref":"refs/heads/trunk","after":"` + head + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "trunk", Commit: head}},
-		{redoubt.HostGitHub, "push", `{"ref":"refs/heads/gone","after":"` + strings.Repeat("0", 40) + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "gone"}},
-		{redoubt.HostGitHub, "push", `{"ref":"refs/tags/v1","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
-		{redoubt.HostGitLab, "Push Hook", `{"ref":"refs/heads/trunk","after":"--x","project_id":3}`, scm.Event{Kind: scm.EventPush, Name: "Push Hook", Repository: "3", Branch: "trunk"}},
-		{redoubt.HostGitea, "pull_request_sync", `{"number":9,"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request_sync", Repository: "3", Number: 9}},
-		{redoubt.HostGitHub, "pull_request", `{"number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 9}},
-		{redoubt.HostGitLab, "Merge Request Hook", `{"object_attributes":{"iid":9},"project":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "Merge Request Hook", Repository: "3", Number: 9}},
-		{redoubt.HostGitHub, "pull_request", `{"number":-1,"repository":{"id":-3}}`, scm.Event{Name: "pull_request", Number: -1}},
-		{redoubt.HostGitHub, "pull_request", `{"repository":{"id":0},"project_id":4}`, scm.Event{Name: "pull_request", Repository: "4"}},
-		{redoubt.HostGitHub, "pull_request", `{"number":8,"pull_request":{"number":1},"repository":{"id":3},"project_id":4}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 1}},
-		{redoubt.HostGitea, "push", `{"ref":"refs/heads/a\u001bb","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
-		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: longBranch}},
-		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `x","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
-		{redoubt.HostGitHub, "installation_repositories", `{}`, scm.Event{Kind: scm.EventRepository, Name: "installation_repositories"}},
-		{redoubt.HostGitHub, strings.Repeat("e", 61), `{}`, scm.Event{Name: strings.Repeat("e", 59) + "…"}},
-		{redoubt.HostGitHub, "issue_comment", `{"action":"created","issue":{"number":9,"pull_request":{"url":"x"}},"comment":{"id":1,"body":"/redoubt ignore"},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "issue_comment", Repository: "3", Number: 9}},
-		{redoubt.HostGitHub, "issue_comment", `{"issue":{"number":9,"pull_request":{}},"comment":{"body":"looks good"},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
-		{redoubt.HostGitLab, "Note Hook", `{"object_attributes":{"note":"looks good"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Name: "Note Hook", Repository: "3"}},
-		{redoubt.HostGitLab, "Note Hook", `{"object_attributes":{"note":"\/redoubt fixing"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Kind: scm.EventComment, Name: "Note Hook", Repository: "3", Number: 9}},
-		{redoubt.HostGitHub, "pull_request_review_comment", `{"action":"created","comment":{"id":1,"in_reply_to_id":2},"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "pull_request_review_comment", Repository: "3", Number: 9}},
-		{redoubt.HostGitHub, "issue_comment", `{"issue":{"number":9},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
-		{redoubt.HostGitea, "issue_comment", `{"action":"created","is_pull":true,"issue":{"number":9,"pull_request":{"merged":false}},"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "issue_comment", Repository: "3", Number: 9}},
-		{redoubt.HostGitea, "issue_comment", `{"is_pull":false,"issue":{"number":9,"pull_request":null},"pull_request":null,"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
-		{redoubt.HostGitea, "pull_request_comment", `{"action":"reviewed","number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "pull_request_comment", Repository: "3", Number: 9}},
-		{redoubt.HostGitLab, "Note Hook", `{"object_attributes":{"discussion_id":"d2"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Kind: scm.EventComment, Name: "Note Hook", Repository: "3", Number: 9}},
-		{redoubt.HostGitLab, "Note Hook", `{"object_attributes":{"iid":4},"issue":{"iid":4},"project_id":3}`, scm.Event{Name: "Note Hook", Repository: "3"}},
-		{redoubt.HostGitHub, "issue_comment", `{"issue":{"number":-9,"pull_request":{}},"pull_request":{"number":-1},"merge_request":{"iid":-2},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
-		{redoubt.HostGitHub, "ping", `{"zen":"x","repository":{"id":3}}`, scm.Event{Name: "ping", Repository: "3"}},
-		{redoubt.HostGitea, "repository", `{"action":"created","repository":{"id":3}}`, scm.Event{Kind: scm.EventRepository, Name: "repository", Repository: "3"}},
+		{model.HostGitea, "push", `{"ref":"refs/heads/trunk","after":"` + head + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "trunk", Commit: head}},
+		{model.HostGitHub, "push", `{"ref":"refs/heads/gone","after":"` + strings.Repeat("0", 40) + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "gone"}},
+		{model.HostGitHub, "push", `{"ref":"refs/tags/v1","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{model.HostGitLab, "Push Hook", `{"ref":"refs/heads/trunk","after":"--x","project_id":3}`, scm.Event{Kind: scm.EventPush, Name: "Push Hook", Repository: "3", Branch: "trunk"}},
+		{model.HostGitea, "pull_request_sync", `{"number":9,"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request_sync", Repository: "3", Number: 9}},
+		{model.HostGitHub, "pull_request", `{"number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 9}},
+		{model.HostGitLab, "Merge Request Hook", `{"object_attributes":{"iid":9},"project":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "Merge Request Hook", Repository: "3", Number: 9}},
+		{model.HostGitHub, "pull_request", `{"number":-1,"repository":{"id":-3}}`, scm.Event{Name: "pull_request", Number: -1}},
+		{model.HostGitHub, "pull_request", `{"repository":{"id":0},"project_id":4}`, scm.Event{Name: "pull_request", Repository: "4"}},
+		{model.HostGitHub, "pull_request", `{"number":8,"pull_request":{"number":1},"repository":{"id":3},"project_id":4}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 1}},
+		{model.HostGitea, "push", `{"ref":"refs/heads/a\u001bb","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{model.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: longBranch}},
+		{model.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `x","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{model.HostGitHub, "installation_repositories", `{}`, scm.Event{Kind: scm.EventRepository, Name: "installation_repositories"}},
+		{model.HostGitHub, strings.Repeat("e", 61), `{}`, scm.Event{Name: strings.Repeat("e", 59) + "…"}},
+		{model.HostGitHub, "issue_comment", `{"action":"created","issue":{"number":9,"pull_request":{"url":"x"}},"comment":{"id":1,"body":"/redoubt ignore"},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "issue_comment", Repository: "3", Number: 9}},
+		{model.HostGitHub, "issue_comment", `{"issue":{"number":9,"pull_request":{}},"comment":{"body":"looks good"},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
+		{model.HostGitLab, "Note Hook", `{"object_attributes":{"note":"looks good"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Name: "Note Hook", Repository: "3"}},
+		{model.HostGitLab, "Note Hook", `{"object_attributes":{"note":"\/redoubt fixing"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Kind: scm.EventComment, Name: "Note Hook", Repository: "3", Number: 9}},
+		{model.HostGitHub, "pull_request_review_comment", `{"action":"created","comment":{"id":1,"in_reply_to_id":2},"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "pull_request_review_comment", Repository: "3", Number: 9}},
+		{model.HostGitHub, "issue_comment", `{"issue":{"number":9},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
+		{model.HostGitea, "issue_comment", `{"action":"created","is_pull":true,"issue":{"number":9,"pull_request":{"merged":false}},"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "issue_comment", Repository: "3", Number: 9}},
+		{model.HostGitea, "issue_comment", `{"is_pull":false,"issue":{"number":9,"pull_request":null},"pull_request":null,"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
+		{model.HostGitea, "pull_request_comment", `{"action":"reviewed","number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventComment, Name: "pull_request_comment", Repository: "3", Number: 9}},
+		{model.HostGitLab, "Note Hook", `{"object_attributes":{"discussion_id":"d2"},"merge_request":{"iid":9},"project_id":3}`, scm.Event{Kind: scm.EventComment, Name: "Note Hook", Repository: "3", Number: 9}},
+		{model.HostGitLab, "Note Hook", `{"object_attributes":{"iid":4},"issue":{"iid":4},"project_id":3}`, scm.Event{Name: "Note Hook", Repository: "3"}},
+		{model.HostGitHub, "issue_comment", `{"issue":{"number":-9,"pull_request":{}},"pull_request":{"number":-1},"merge_request":{"iid":-2},"repository":{"id":3}}`, scm.Event{Name: "issue_comment", Repository: "3"}},
+		{model.HostGitHub, "ping", `{"zen":"x","repository":{"id":3}}`, scm.Event{Name: "ping", Repository: "3"}},
+		{model.HostGitea, "repository", `{"action":"created","repository":{"id":3}}`, scm.Event{Kind: scm.EventRepository, Name: "repository", Repository: "3"}},
 	} {
 		got, err := scm.ReadWebhook(c.kind, "s3cret", signedBy(c.kind, "s3cret", c.event, c.body), []byte(c.body))
 		equal(t, c.kind.String()+" "+c.event, err, got, c.want)
@@ -77,7 +77,7 @@ func TestWhatWebhooksTell(t *testing.T) {
 
 func TestSignaturesOfWebhooks(t *testing.T) {
 	const body = `{"repository":{"id":3}}`
-	for _, kind := range []redoubt.HostKind{redoubt.HostGitea, redoubt.HostGitHub, redoubt.HostGitLab} {
+	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub, model.HostGitLab} {
 		for what, try := range map[string]func() (scm.Event, error){
 			"another secret": func() (scm.Event, error) {
 				return scm.ReadWebhook(kind, "s3cret", signedBy(kind, "other", "push", body), []byte(body))
@@ -91,7 +91,7 @@ func TestSignaturesOfWebhooks(t *testing.T) {
 				t.Errorf("%s at %s: %v", what, kind, err)
 			}
 		}
-		if kind != redoubt.HostGitLab { // whose signature is of no body
+		if kind != model.HostGitLab { // whose signature is of no body
 			if _, err := scm.ReadWebhook(kind, "s3cret", signedBy(kind, "s3cret", "push", body), []byte(body+" ")); !errors.Is(err, scm.ErrSignature) {
 				t.Errorf("another body at %s: %v", kind, err)
 			}
@@ -100,7 +100,7 @@ func TestSignaturesOfWebhooks(t *testing.T) {
 			t.Errorf("a form at %s: %v", kind, err)
 		}
 	}
-	if _, err := scm.ReadWebhook(redoubt.HostGit, "s3cret", signedBy(redoubt.HostGitHub, "s3cret", "push", body), []byte(body)); !errors.Is(err, scm.ErrSignature) {
+	if _, err := scm.ReadWebhook(model.HostGit, "s3cret", signedBy(model.HostGitHub, "s3cret", "push", body), []byte(body)); !errors.Is(err, scm.ErrSignature) {
 		t.Errorf("a remote of git: %v", err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -116,11 +116,11 @@ func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.Imp
 	return out, err
 }
 
-func impactOf(r redoubt.Impact) api.Impact {
+func impactOf(r model.Impact) api.Impact {
 	out := api.Impact{
 		FindingID: r.FindingID, Repository: api.Repository{Name: r.Project, URL: r.ProjectURL}, Ref: r.Ref, Lockfile: r.Lockfile,
-		Ecosystem: r.Ecosystem, Package: r.Package, Version: r.Version, Transitivity: cmp.Or(r.Transitivity, redoubt.TransitivityUnknown).String(),
-		Severity: r.Severity.String(), Status: cmp.Or(redoubt.StatusOf(r.State, r.Triage).String(), "removed"), Since: api.Time{Time: r.Since},
+		Ecosystem: r.Ecosystem, Package: r.Package, Version: r.Version, Transitivity: cmp.Or(r.Transitivity, model.TransitivityUnknown).String(),
+		Severity: r.Severity.String(), Status: cmp.Or(model.StatusOf(r.State, r.Triage).String(), "removed"), Since: api.Time{Time: r.Since},
 		FixRecommendations: []api.FixRecommendation{}, Source: r.Source,
 	}
 	for _, f := range r.Fixes {

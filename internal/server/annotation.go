@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -35,7 +35,7 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	if t := in.Body.ExternalTicket; t != nil {
-		if _, err := redoubt.ParseTicketURL(t.URL); err != nil {
+		if _, err := model.ParseTicketURL(t.URL); err != nil {
 			bad.add("body.external_ticket.url", nil, reasonOf(err))
 		}
 	}
@@ -89,7 +89,7 @@ func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, er
 	if _, err := c.seen(c.tx.Project(ctx, found.ProjectID)); err != nil {
 		return found, err
 	}
-	if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
+	if model.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
 		return found, c.removedFinding(ctx, id)
 	}
 	return found, nil
@@ -104,20 +104,20 @@ func (c *call) removedFinding(ctx context.Context, id int64) error {
 		return err
 	}
 	removal := store.LastRemoval(events)
-	p := newProblem(api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, removal.Reason), redoubt.ErrNotFound)
+	p := newProblem(api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, removal.Reason), model.ErrNotFound)
 	p.MergedInto = removal.MergedInto
 	return p
 }
 
 // fits refuses members that findings of the type do not have.
-func (in *annotateInput) fits(t redoubt.IssueType) error {
-	var bad redoubt.InvalidError
+func (in *annotateInput) fits(t model.IssueType) error {
+	var bad model.InvalidError
 	for _, only := range []struct {
 		name string
-		of   redoubt.IssueType
-	}{{"epss_score", redoubt.SCA}, {"reachability", redoubt.SCA}} {
+		of   model.IssueType
+	}{{"epss_score", model.SCA}, {"reachability", model.SCA}} {
 		if _, sent := in.sent[only.name]; sent && t != only.of {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{
+			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: "body." + only.name, Message: "is of findings of issue_type " + only.of.String() + " only; this one is of " + t.String(),
 			})
 		}
@@ -129,29 +129,29 @@ func (in *annotateInput) fits(t redoubt.IssueType) error {
 }
 
 // edit changes what was sent.
-func (in *annotateInput) edit(a *redoubt.Annotations) {
+func (in *annotateInput) edit(a *model.Annotations) {
 	b := &in.Body
 	for name := range in.sent {
 		switch name {
 		case "assistant":
 			a.Assistant = assistant(a.Assistant, in.sent[name])
 		case "review_comments":
-			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) redoubt.ReviewComment { return redoubt.ReviewComment(r) })
+			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) model.ReviewComment { return model.ReviewComment(r) })
 		case "click_to_fix_prs":
-			a.ClickToFixPRs = mapped(b.ClickToFixPRs, func(p api.ClickToFixPR) redoubt.ClickToFixPR {
-				return redoubt.ClickToFixPR{CreatedAt: p.CreatedAt.UTC(), URL: p.URL, State: cmp.Or(p.State, "open")}
+			a.ClickToFixPRs = mapped(b.ClickToFixPRs, func(p api.ClickToFixPR) model.ClickToFixPR {
+				return model.ClickToFixPR{CreatedAt: p.CreatedAt.UTC(), URL: p.URL, State: cmp.Or(p.State, "open")}
 			})
 		case "click_to_fix_failures":
-			a.ClickToFixFailures = mapped(b.ClickToFixFailures, func(f api.ClickToFixFailure) redoubt.ClickToFixError {
-				return redoubt.ClickToFixError{CreatedAt: f.CreatedAt.UTC(), Reason: f.Reason}
+			a.ClickToFixFailures = mapped(b.ClickToFixFailures, func(f api.ClickToFixFailure) model.ClickToFixError {
+				return model.ClickToFixError{CreatedAt: f.CreatedAt.UTC(), Reason: f.Reason}
 			})
 		case "epss_score":
 			a.EPSS = nil
 			if b.EPSSScore != nil {
-				a.EPSS = &redoubt.EPSS{Percentile: b.EPSSScore.Percentile, Score: b.EPSSScore.Score}
+				a.EPSS = &model.EPSS{Percentile: b.EPSSScore.Percentile, Score: b.EPSSScore.Score}
 			}
 		case "reachability":
-			if a.Reachability, _ = redoubt.ParseReachability(b.Reachability); a.Reachability == redoubt.ReachabilityUnknown {
+			if a.Reachability, _ = model.ParseReachability(b.Reachability); a.Reachability == model.ReachabilityUnknown {
 				a.Reachability = 0
 			}
 		}
@@ -162,15 +162,15 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	if list == nil || len(*list) == 0 {
 		return nil
 	}
-	return redoubt.Map(*list, convert)
+	return model.Map(*list, convert)
 }
 
 // writeTicket links the finding to the ticket that was sent, or to none.
-func (c *call) writeTicket(ctx context.Context, in *annotateInput, f redoubt.Finding) (err error) {
+func (c *call) writeTicket(ctx context.Context, in *annotateInput, f model.Finding) (err error) {
 	if _, sent := in.sent["external_ticket"]; !sent {
 		return nil
 	}
-	findings := []redoubt.Finding{f}
+	findings := []model.Finding{f}
 	if t := in.Body.ExternalTicket; t != nil {
 		_, err = ticket.Link(ctx, c.tx, ticket.Target{URL: t.URL, Slug: t.ExternalSlug, Globs: c.caller.Globs()}, findings)
 	} else {
@@ -180,8 +180,8 @@ func (c *call) writeTicket(ctx context.Context, in *annotateInput, f redoubt.Fin
 }
 
 // assistant replaces the members that were sent, and all of them by null.
-func assistant(old *redoubt.Assistant, sent json.RawMessage) *redoubt.Assistant {
-	var fresh *redoubt.Assistant
+func assistant(old *model.Assistant, sent json.RawMessage) *model.Assistant {
+	var fresh *model.Assistant
 	if err := json.Unmarshal(sent, &fresh); err != nil || fresh == nil { // valid: it was validated
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -140,7 +140,7 @@ func (in *changesInput) round() roundKey { return roundKey{in.list.deployment, i
 // no older. A round that begins gets the version with which it is over.
 func (c *call) affected(ctx context.Context, in *changesInput) (affected index.Affected, view *index.View, err error) {
 	affected, known := c.server.rounds.find(in.round())
-	var set redoubt.ChangeSet
+	var set model.ChangeSet
 	if !known {
 		set, err = c.changeSet(ctx, in)
 		if err != nil {
@@ -161,7 +161,7 @@ func (c *call) affected(ctx context.Context, in *changesInput) (affected index.A
 
 // changeSet reads what changed in a round. A beginning that the feed forgot, or never had,
 // is a conflict, and says what to do; so is such an end of the round, unless it is 0.
-func (c *call) changeSet(ctx context.Context, in *changesInput) (set redoubt.ChangeSet, err error) {
+func (c *call) changeSet(ctx context.Context, in *changesInput) (set model.ChangeSet, err error) {
 	err = c.server.Store.View(ctx, c.caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		if !in.from.IsZero() {
 			if err := in.begin(ctx, tx); err != nil {
@@ -180,7 +180,7 @@ func (c *call) changeSet(ctx context.Context, in *changesInput) (set redoubt.Cha
 		set, err = tx.ChangeSet(ctx, max(in.since, 0))
 		return err
 	})
-	if errors.Is(err, redoubt.ErrConflict) {
+	if errors.Is(err, model.ErrConflict) {
 		since := "cursor"
 		if !in.from.IsZero() {
 			since = "time"
@@ -195,7 +195,7 @@ func (c *call) changeSet(ctx context.Context, in *changesInput) (set redoubt.Cha
 // then, without a word.
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
-		return redoubt.Invalid("query.updated_since", "is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
+		return model.Invalid("query.updated_since", "is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
 		in.since = wholeFeed

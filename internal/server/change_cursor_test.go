@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestListsSayWhereChangesGoOn: who has a list or an export follows the feed from the cursor
@@ -56,7 +56,7 @@ func TestListsSayWhereChangesGoOn(t *testing.T) {
 			if diff := cmp.Diff(now, f.findings); diff != "" || cmp.Equal(had, now) {
 				t.Errorf("(-list +follower):\n%s", diff)
 			}
-			h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
+			h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 			bound := h.send(http.MethodGet, c.target, "", c.headers...)
 			if _, told := bound.header[api.ChangesCursorHeader]; told || bound.status != http.StatusOK {
 				t.Errorf("a token that is bound: %d, cursor told %v", bound.status, told)

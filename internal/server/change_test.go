@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // follower keeps what the feed of changes tells.
@@ -152,7 +152,7 @@ func TestForgottenChanges(t *testing.T) {
 	if a := h.send(http.MethodGet, at, ""); a.status != http.StatusOK {
 		t.Errorf("anew: %d %s", a.status, a.body)
 	}
-	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
+	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
 }
 
@@ -252,9 +252,9 @@ func (h *harness) ofBytes(n int) index.Affected {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	var set redoubt.ChangeSet
+	var set model.ChangeSet
 	for id := range int64(n / 2) { // two bytes for each that has no neighbour
-		set.Findings = append(set.Findings, redoubt.IDRun{id * 64, 0})
+		set.Findings = append(set.Findings, model.IDRun{id * 64, 0})
 	}
 	a := view.Affected(&set)
 	if size := a.Size(); size < n || size > n+n/4 {

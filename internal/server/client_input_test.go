@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestHostedBodiesIgnoreOtherPaging: members that page in other APIs select nothing,
@@ -107,7 +107,7 @@ func TestForeignFormsOfInput(t *testing.T) {
 // TestProjectsAreNoSubResources: an address of a project is none of its tags or settings.
 func TestProjectsAreNoSubResources(t *testing.T) {
 	h := newHarness(t)
-	for _, part := range redoubt.ProjectParts {
+	for _, part := range model.ProjectParts {
 		part = "/" + part
 		for name, want := range map[string]int{"grp/own" + part: http.StatusBadRequest, "grp" + part: http.StatusOK} {
 			if a := h.send(http.MethodPost, "/api/v1/deployments/acme/projects", `{"name":"`+name+`"}`); a.status != want {

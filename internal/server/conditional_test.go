@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -42,7 +42,7 @@ func TestUnchangedLists(t *testing.T) {
 		}
 	}
 	all := h.token
-	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", tag); a.status != http.StatusOK || a.body == first.body {
 		t.Errorf("a token that sees less: %d", a.status)
 	}
@@ -84,7 +84,7 @@ func TestOtherListsAreConditional(t *testing.T) {
 		}
 	}
 	all := h.token
-	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 	bound := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "")
 	h.token = all
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "", "If-None-Match", bound.header.Get("ETag")); a.status != http.StatusOK || a.body == bound.body {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -33,7 +33,7 @@ func (c *call) hooksAt() string {
 	return c.server.Connections.HooksAt()
 }
 
-func (c *call) connectionOf(of redoubt.Connection, n store.RepositoryCount) api.Connection {
+func (c *call) connectionOf(of model.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
 		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account, Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
 		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
@@ -42,7 +42,7 @@ func (c *call) connectionOf(of redoubt.Connection, n store.RepositoryCount) api.
 }
 
 // hostPeople are the people of a connection, by their names at the host.
-func hostPeople(people redoubt.HostPeople) []api.HostPerson {
+func hostPeople(people model.HostPeople) []api.HostPerson {
 	out := make([]api.HostPerson, 0, len(people))
 	for _, login := range slices.Sorted(maps.Keys(people)) {
 		out = append(out, api.HostPerson{Login: login, User: people[login].User})
@@ -50,8 +50,8 @@ func hostPeople(people redoubt.HostPeople) []api.HostPerson {
 	return out
 }
 
-func peopleOf(list []api.HostPerson) (redoubt.HostPeople, error) {
-	out := redoubt.HostPeople{}
+func peopleOf(list []api.HostPerson) (model.HostPeople, error) {
+	out := model.HostPeople{}
 	for _, p := range list {
 		if err := out.Add(p.Login, p.User); err != nil {
 			return nil, inBody(err)
@@ -61,7 +61,7 @@ func peopleOf(list []api.HostPerson) (redoubt.HostPeople, error) {
 }
 
 // connectionResponse is a connection alone, with how many repositories it sees.
-func (c *call) connectionResponse(ctx context.Context, found redoubt.Connection) (*api.ConnectionResponse, error) {
+func (c *call) connectionResponse(ctx context.Context, found model.Connection) (*api.ConnectionResponse, error) {
 	counts, err := c.tx.CountRepositories(ctx)
 	return &api.ConnectionResponse{Connection: c.connectionOf(found, counts[found.ID])}, err
 }
@@ -80,7 +80,7 @@ func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectio
 }
 
 // connection finds the one that the path names.
-func (c *call) connection(ctx context.Context) (redoubt.Connection, error) {
+func (c *call) connection(ctx context.Context) (model.Connection, error) {
 	id := c.pathID("connectionId")
 	return c.tx.Connection(ctx, id)
 }
@@ -118,18 +118,18 @@ func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k ed
 		_, err := c.tx.Connection(ctx, id)
 		return err
 	})
-	if err != nil && (c.idempotent == nil || !errors.Is(err, redoubt.ErrNotFound)) { // with a key it may be what was deleted under it
+	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) { // with a key it may be what was deleted under it
 		return nil, err
 	}
 	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) { return ask(ctx, k, id) })
 }
 
-func credentialOf(in *api.ConnectionCredential) redoubt.HostCredential {
+func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 	if in == nil {
-		return redoubt.HostCredential{}
+		return model.HostCredential{}
 	}
-	return redoubt.HostCredential{
-		Kind: redoubt.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret), KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
+	return model.HostCredential{
+		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret), KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
 	}
 }
 
@@ -138,11 +138,11 @@ func inBody(err error) error { return inPart("body.", err) }
 
 // inPart is an error about members of a part of the request, as "body.".
 func inPart(part string, err error) error {
-	invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+	invalid, ok := errors.AsType[*model.InvalidError](err)
 	if !ok {
 		return err
 	}
-	out := &redoubt.InvalidError{Fields: make([]redoubt.FieldError, len(invalid.Fields))}
+	out := &model.InvalidError{Fields: make([]model.FieldError, len(invalid.Fields))}
 	for i, f := range invalid.Fields {
 		f.Location = part + f.Location
 		out.Fields[i] = f
@@ -152,16 +152,16 @@ func inPart(part string, err error) error {
 
 // keptInBody is inBody of what keeping finds.
 func keptInBody(keep edge.KeepConnection) edge.KeepConnection {
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		kept, err := keep(ctx, tx)
 		return kept, inBody(err)
 	}
 }
 
 func (c *call) createConnection(ctx context.Context, in *request[api.CreateConnectionRequest]) (*api.ConnectionResponse, error) {
-	kind, _ := redoubt.ParseHostKind(in.Body.Kind)
-	wanted := redoubt.Connection{Kind: kind, Name: redoubt.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
-	wanted.Replies, _ = redoubt.ParseReplyPolicy(in.Body.Replies)
+	kind, _ := model.ParseHostKind(in.Body.Kind)
+	wanted := model.Connection{Kind: kind, Name: model.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
+	wanted.Replies, _ = model.ParseReplyPolicy(in.Body.Replies)
 	var err error
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
 		return nil, err
@@ -173,15 +173,15 @@ func (c *call) createConnection(ctx context.Context, in *request[api.CreateConne
 }
 
 func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConnectionRequest]) (*api.ConnectionResponse, error) {
-	change := redoubt.ConnectionChange{Follow: in.Body.Follow}
+	change := model.ConnectionChange{Follow: in.Body.Follow}
 	if in.Body.Name != nil {
-		change.Name = new(redoubt.Line(*in.Body.Name))
+		change.Name = new(model.Line(*in.Body.Name))
 	}
 	if in.Body.Credential != nil {
 		change.Credential = new(credentialOf(in.Body.Credential))
 	}
 	if in.Body.Replies != nil {
-		policy, _ := redoubt.ParseReplyPolicy(*in.Body.Replies)
+		policy, _ := model.ParseReplyPolicy(*in.Body.Replies)
 		change.Replies = &policy
 	}
 	if in.Body.People != nil {
@@ -222,7 +222,7 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 		}
 		out := &api.MakeWebhooksResponse{Repositories: int64(n)}
 		if refused != nil {
-			out.Problem = redoubt.Line(refused.Error())
+			out.Problem = model.Line(refused.Error())
 			c.idempotent.mayPass()
 		}
 		return out, nil
@@ -264,7 +264,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	if err != nil {
 		return nil, err
 	}
-	ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
+	ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
 	names, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	return out, err
 }
 
-func repositoryOf(r redoubt.Repository, project string, now time.Time) api.HostRepository {
+func repositoryOf(r model.Repository, project string, now time.Time) api.HostRepository {
 	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", WebhookAddress: r.HookAddress, HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
 	if project != "" {
 		out.Project = &project

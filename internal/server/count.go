@@ -7,15 +7,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // countInput is the query of counts, and the filters that it means.
 type countInput struct {
 	api.CountFindingsQuery
-	filters []redoubt.FindingFilter
+	filters []model.FindingFilter
 }
 
 // Resolve turns the parameters into filters.
@@ -69,7 +69,7 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 			if name == byIssueType && total > 0 {
 				counts[name][f.IssueType.String()] = total
 			}
-			if f.IssueType != redoubt.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
+			if f.IssueType != model.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
 				continue // which the index takes for false, or none, of everything else
 			}
 			for value, n := range by[facets[i]] {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -34,7 +34,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 				damaged := func(what string, a answer) {
 					t.Helper()
 					h.wantProblem(a, api.CodeUnavailable)
-					if a.problem.Detail != redoubt.ErrDamaged.Text() || a.header.Get("Retry-After") != "30" {
+					if a.problem.Detail != model.ErrDamaged.Text() || a.header.Get("Retry-After") != "30" {
 						t.Errorf("%s: %d, to be tried again after %q: %s", what, a.status, a.header.Get("Retry-After"), a.body)
 					}
 				}
@@ -42,7 +42,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 				damaged("an upload", upload("acme/two"))
 				damaged("another write", h.send(http.MethodPost, "/api/v1/deployments/acme/exceptions", `{"target":"a","reason":"b","triage_reason":"acceptable_risk","forever":true}`))
 				ready := h.send(http.MethodGet, "/readyz", "")
-				if before.status != http.StatusOK || ready.status != http.StatusServiceUnavailable || strings.Count(ready.body, redoubt.ErrDamaged.Text()) != 2 {
+				if before.status != http.StatusOK || ready.status != http.StatusServiceUnavailable || strings.Count(ready.body, model.ErrDamaged.Text()) != 2 {
 					t.Errorf("readiness was %d and is %d %s", before.status, ready.status, ready.body)
 				}
 				if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); !contains(a.body, `redoubt_store_up{does="writes",outage="damaged"} 0`) {

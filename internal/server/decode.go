@@ -22,8 +22,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // readJSON reads a body of at most limit bytes, before and after inflating. No
@@ -50,10 +50,10 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 // bodyFault tells a body that could not be read from one that is too large, and
 // from one that a server which stops reads no further.
 func bodyFault(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, redoubt.ErrUnavailable) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
-	return invalidProblem([]redoubt.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
+	return invalidProblem([]model.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
 }
 
 func isJSON(contentType string) bool {
@@ -110,12 +110,12 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 // characters, which no database text holds. It returns each null that the schema does not
 // admit (semantics §2), which the library overlooks: a filter that is null would select
 // everything.
-func readBody(src []byte, schema *huma.Schema) (tree any, nulls []redoubt.FieldError, err error) {
+func readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, nil, redoubt.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
+			return nil, nil, model.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
 		}
-		return nil, nil, redoubt.Invalid("body", "malformed JSON: %v", err)
+		return nil, nil, model.Invalid("body", "malformed JSON: %v", err)
 	}
 	r := bodyReader{Decoder: json.NewDecoder(bytes.NewReader(src))}
 	r.UseNumber()
@@ -128,7 +128,7 @@ func readBody(src []byte, schema *huma.Schema) (tree any, nulls []redoubt.FieldE
 // their depth.
 type bodyReader struct {
 	*json.Decoder
-	nulls []redoubt.FieldError
+	nulls []model.FieldError
 }
 
 func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
@@ -145,7 +145,7 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 		return r.list(forms, at)
 	case string:
 		if strings.ContainsRune(token, 0) {
-			return nil, redoubt.Invalid("body", "a text holds a NUL character, before byte %d", r.InputOffset())
+			return nil, model.Invalid("body", "a text holds a NUL character, before byte %d", r.InputOffset())
 		}
 	case json.Number:
 		return wholeNumber(token), nil
@@ -153,7 +153,7 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
 		if schema != nil && !nullable && len(r.nulls) <= maxFaults {
 			message := "may not be null; leave out what is not to be said"
-			r.nulls = append(r.nulls, redoubt.FieldError{Location: at, Message: message})
+			r.nulls = append(r.nulls, model.FieldError{Location: at, Message: message})
 		}
 	}
 	return token, nil
@@ -169,7 +169,7 @@ func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 		}
 		name, member := memberOf(schema, fmt.Sprint(key))
 		if _, twice := out[name]; twice {
-			return nil, redoubt.Invalid("body."+name, "given more than once")
+			return nil, model.Invalid("body."+name, "given more than once")
 		}
 		below := ""
 		if member != nil {
@@ -267,15 +267,15 @@ var strictQueries = []string{"countFindings", "exportFindings", "listFindingChan
 func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
-		return "", redoubt.Invalid("query", "malformed: %v", err)
+		return "", model.Invalid("query", "malformed: %v", err)
 	}
-	var faults redoubt.InvalidError
+	var faults model.InvalidError
 	out := url.Values{}
 	for _, key := range slices.Sorted(maps.Keys(sent)) {
 		name := indexed.ReplaceAllString(key, "")
 		list, ok := known[name]
 		if !ok && strict {
-			fault := redoubt.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
+			fault := model.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
 			faults.Fields = append(faults.Fields, fault)
 			continue
 		}
@@ -288,7 +288,7 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 		}
 		for _, value := range sent[key] {
 			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-				faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "must be UTF-8 without NUL characters"})
+				faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "must be UTF-8 without NUL characters"})
 				continue
 			}
 			if !list {
@@ -307,7 +307,7 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if !known[name] && len(slices.Compact(out[name])) > 1 {
-			faults.Fields = append(faults.Fields, redoubt.FieldError{Location: "query." + name, Message: "given more than once"})
+			faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "given more than once"})
 		}
 	}
 	if len(faults.Fields) > 0 {

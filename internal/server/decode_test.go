@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var testParams = map[string]bool{"repos": true, "page": false, "ref": false}
@@ -57,7 +57,7 @@ func TestQuerySpellings(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"page=1&page=2", "ref=%00", "repos=%ff", "page=%zz", "a;b"} {
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		if got, err := canonicalQuery(bad, testParams, false, nil); !errors.As(err, &invalid) {
 			t.Errorf("%q became %q, %v", bad, got, err)
 		}
@@ -136,7 +136,7 @@ func TestBodySpellings(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{``, `{`, `{} {}`, `{"a":1,"a":2}`, `{"pageSize":1,"page_size":1}`, `{"dependencyFilter":{"name":1,"Name":2}}`, `{"name":"a\u0000b"}`, `{"\u0000":1}`, `{'a':1}`} {
-		var invalid *redoubt.InvalidError
+		var invalid *model.InvalidError
 		if got, err := rewritten([]byte(bad), "listDependencies"); !errors.As(err, &invalid) {
 			t.Errorf("%s became %s, %v", bad, got, err)
 		}

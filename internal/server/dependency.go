@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
@@ -18,7 +18,7 @@ import (
 // dependenciesInput is a page of dependencies that is asked for.
 type dependenciesInput struct {
 	Body   api.ListDependenciesRequest
-	filter redoubt.DependencyFilter
+	filter model.DependencyFilter
 	list   list
 	after  int64
 }
@@ -36,14 +36,14 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) redoubt.DependencyFilter {
-	out := redoubt.DependencyFilter{Projects: c.caller.Globs()}
+func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) model.DependencyFilter {
+	out := model.DependencyFilter{Projects: c.caller.Globs()}
 	if f == nil {
 		return out
 	}
 	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
 	for _, t := range f.Transitivity {
-		if kind, ok := redoubt.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok { // what is none the schema says
+		if kind, ok := model.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok { // what is none the schema says
 			out.Transitivities = append(out.Transitivities, kind)
 		}
 	}
@@ -58,7 +58,7 @@ func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) redoubt.De
 		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
 			bad.add(fmt.Sprintf("body.dependencyFilter.packageFilters[%d]", i), nil, "names neither a package nor a version")
 		}
-		out.Packages = append(out.Packages, redoubt.PackageFilter{
+		out.Packages = append(out.Packages, model.PackageFilter{
 			Name: p.Name, ExactName: p.ExactNameMatch, Version: strings.TrimSpace(p.ExactVersion),
 			Lower: strings.TrimSpace(p.VersionLowerBound), Upper: strings.TrimSpace(p.VersionUpperBound),
 		})
@@ -69,7 +69,7 @@ func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) redoubt.De
 // settleEcosystems spells the ecosystems of a filter as they are kept. One that
 // nothing is of and nobody knows is an error: it would select nothing, which
 // reads as if there were nothing.
-func (c *call) settleEcosystems(ctx context.Context, f *redoubt.DependencyFilter) error {
+func (c *call) settleEcosystems(ctx context.Context, f *model.DependencyFilter) error {
 	if len(f.Ecosystems) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (c *call) settleEcosystems(ctx context.Context, f *redoubt.DependencyFilter
 	if err != nil {
 		return err
 	}
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	settled := slices.Clone(f.Ecosystems)
 	for i, sent := range f.Ecosystems {
 		found := false
@@ -89,7 +89,7 @@ func (c *call) settleEcosystems(ctx context.Context, f *redoubt.DependencyFilter
 			}
 		}
 		if !found && !purl.IsEcosystem(sent) {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{
+			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: fmt.Sprintf("body.dependencyFilter.ecosystem[%d]", i), Value: sent,
 				Message: "is no ecosystem that is known, as npm or pypi, and nothing here is of it",
 			})
@@ -120,14 +120,14 @@ func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*ap
 	return out, err
 }
 
-func dependencyOf(d redoubt.Dependency) api.Dependency {
+func dependencyOf(d model.Dependency) api.Dependency {
 	licenses := d.Licenses
 	if licenses == nil {
 		licenses = []string{}
 	}
 	transitivity := d.Transitivity
 	if transitivity == 0 {
-		transitivity = redoubt.TransitivityUnknown
+		transitivity = model.TransitivityUnknown
 	}
 	return api.Dependency{
 		ID: decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: decimal(d.ProjectID),
@@ -142,7 +142,7 @@ func decimal(id int64) string { return strconv.FormatInt(id, 10) }
 // repositoriesInput is a page of projects with dependencies that is asked for.
 type repositoriesInput struct {
 	Body   api.ListDependencyRepositoriesRequest
-	filter redoubt.DependencyFilter
+	filter model.DependencyFilter
 	list   list
 	after  int64
 }
@@ -181,7 +181,7 @@ func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesI
 // lockfilesInput is a page of lockfiles that is asked for.
 type lockfilesInput struct {
 	Body   api.ListLockfilesRequest
-	filter redoubt.DependencyFilter
+	filter model.DependencyFilter
 	list   list
 	after  int64
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // inOneDialect are operations whose findings are the contract's, whatever is asked
@@ -23,9 +23,9 @@ func nameDialect(h http.Header, r *http.Request) {
 	if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
 		return
 	}
-	dialect, ok := redoubt.ParseDialect(r.Header.Get(api.DialectHeader))
+	dialect, ok := model.ParseDialect(r.Header.Get(api.DialectHeader))
 	if !ok {
-		dialect = redoubt.DialectContract
+		dialect = model.DialectContract
 	}
 	h.Set(api.DialectHeader, string(dialect))
 	h.Add("Vary", api.DialectHeader)
@@ -34,23 +34,23 @@ func nameDialect(h http.Header, r *http.Request) {
 // settleDialect finds the dialect of a request to an operation: that of its header,
 // else that of its token (semantics §13). The answer names it.
 func (c *call) settleDialect(operation string) error {
-	c.dialect = cmp.Or(c.caller.Token.Dialect, redoubt.DialectContract)
+	c.dialect = cmp.Or(c.caller.Token.Dialect, model.DialectContract)
 	if sent := c.r.Header.Get(api.DialectHeader); sent != "" {
 		var ok bool
-		if c.dialect, ok = redoubt.ParseDialect(sent); !ok {
-			c.dialect = redoubt.DialectContract
+		if c.dialect, ok = model.ParseDialect(sent); !ok {
+			c.dialect = model.DialectContract
 			c.w.Header().Set(api.DialectHeader, string(c.dialect))
-			return redoubt.Invalid("header."+api.DialectHeader, "%.40q is no dialect; send contract or hosted, or leave the header out for that of the token", sent)
+			return model.Invalid("header."+api.DialectHeader, "%.40q is no dialect; send contract or hosted, or leave the header out for that of the token", sent)
 		}
 	}
 	if slices.Contains(inOneDialect, operation) {
-		c.dialect = redoubt.DialectContract
+		c.dialect = model.DialectContract
 	}
 	c.w.Header().Set(api.DialectHeader, string(c.dialect))
 	return nil
 }
 
-func (c *call) hosted() bool { return c.dialect == redoubt.DialectHosted }
+func (c *call) hosted() bool { return c.dialect == model.DialectHosted }
 
 // difference is one way in which the hosted dialect is not the contract's
 // (semantics §13). The table in docs/clients.md is made of them.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // hostedDependency is a dependency as the hosted service writes it, with the
@@ -60,7 +60,7 @@ func hostedDependencies(c *call, v any) any {
 }
 
 func hostedTransitivity(word string) string {
-	if word == redoubt.TransitivityUnknown.String() {
+	if word == model.TransitivityUnknown.String() {
 		return "UNKNOWN_TRANSITIVITY"
 	}
 	return strings.ToUpper(word)

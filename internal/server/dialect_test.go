@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // hostedFindings are findings as clients of the hosted service decode them: what
@@ -54,7 +54,7 @@ func (h *harness) hosted(query string, headers ...string) (out hostedFindings, a
 func newHosted(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
-	h.token = h.newToken(redoubt.Token{Name: "hosted", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, Dialect: redoubt.DialectHosted})
+	h.token = h.newToken(model.Token{Name: "hosted", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, Dialect: model.DialectHosted})
 	h.client.Token = h.token
 	h.importSample("acme/payments/main-1/semgrep.json", "semgrep.json")
 	return h
@@ -184,7 +184,7 @@ func TestTheHeaderNamesTheDialect(t *testing.T) {
 	}
 	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings", "", api.DialectHeader, "klingon"), api.CodeInvalidArgument)
 
-	h.token = h.newToken(redoubt.Token{Name: "contract", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}})
+	h.token = h.newToken(model.Token{Name: "contract", Scopes: []model.Scope{model.ScopeWebAPI}})
 	if got, a := h.hosted("", api.DialectHeader, "hosted"); len(got.Findings) == 0 {
 		t.Errorf("the header alone: %.80s", a.body)
 	}

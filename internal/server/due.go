@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
 // dueFilter is what a query asks of due dates.
-func dueFilter(windows []string, now time.Time) *redoubt.DueFilter {
-	named := redoubt.Map(windows, func(w string) redoubt.DueWindow { return redoubt.DueWindow(w) })
-	return redoubt.DueWithin(named, now)
+func dueFilter(windows []string, now time.Time) *model.DueFilter {
+	named := model.Map(windows, func(w string) model.DueWindow { return model.DueWindow(w) })
+	return model.DueWithin(named, now)
 }
 
 // dueBefore reads a day; the empty text is none.
@@ -27,7 +27,7 @@ func dueBefore(day string, bad *faults) time.Time {
 	return t
 }
 
-func dueDaysOf(d redoubt.DueDays) api.DueDays {
+func dueDaysOf(d model.DueDays) api.DueDays {
 	return api.DueDays{
 		Critical: int64(d.Critical), High: int64(d.High), Medium: int64(d.Medium), Low: int64(d.Low),
 		NotRated: int64(d.NotRated), KnownExploited: int64(d.Exploited),
@@ -48,7 +48,7 @@ func (c *call) setDueDays(ctx context.Context, in *request[api.SetDueDaysRequest
 		return nil, err
 	}
 	b := &in.Body
-	p.Due = redoubt.DueDays{
+	p.Due = model.DueDays{
 		Critical: int(b.Critical), High: int(b.High), Medium: int(b.Medium), Low: int(b.Low), NotRated: int(b.NotRated), Exploited: int(b.KnownExploited),
 	}
 	p, _, err = policy.Save(ctx, c.tx, p)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -32,16 +32,16 @@ type call struct {
 	w           http.ResponseWriter
 	r           *http.Request
 	caller      auth.Caller
-	dialect     redoubt.Dialect
+	dialect     model.Dialect
 	hostedQuery hostedFindingsQuery
-	tx          *store.Tx            // of operations that the table gives one
-	nulls       []redoubt.FieldError // of the body, where none may be
-	hasBody     bool                 // the body has members
-	idempotent  *idempotentRequest   // nil without a key
-	tag         string               // of what can be changed here; empty for none
-	state       string               // of all of such an answer
-	cause       error                // why it failed, for the log
-	panicked    bool                 // the cause is a panic, however much was sent by then
+	tx          *store.Tx          // of operations that the table gives one
+	nulls       []model.FieldError // of the body, where none may be
+	hasBody     bool               // the body has members
+	idempotent  *idempotentRequest // nil without a key
+	tag         string             // of what can be changed here; empty for none
+	state       string             // of all of such an answer
+	cause       error              // why it failed, for the log
+	panicked    bool               // the cause is a panic, however much was sent by then
 }
 
 type callKey struct{}
@@ -86,7 +86,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // order, so that nobody learns what is there before being known.
 func (e *endpoint) admit(c *call, token string) (err error) {
 	if !edge.IsText(c.r.URL.Path) {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	if e.route.Scope == Anyone {
 		return nil
@@ -105,15 +105,15 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:
 		return newProblem(api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil)
-	case e.route.Writes && !e.route.Asks && !c.caller.Has(redoubt.RoleTriager):
+	case e.route.Writes && !e.route.Asks && !c.caller.Has(model.RoleTriager):
 		return newProblem(api.CodePermissionDenied, "Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
-	case e.route.Writes && c.caller.Token.Has(redoubt.ScopeReadOnly):
+	case e.route.Writes && c.caller.Token.Has(model.ScopeReadOnly):
 		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
 	case !c.caller.Has(e.route.Role):
 		return newProblem(api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil)
 	}
 	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == refused && len(c.caller.Globs()) > 0 {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (c *call) findings(ctx context.Context) (*index.View, error) {
 func (c *call) id(name string) (int64, error) {
 	n, err := strconv.ParseInt(c.r.PathValue(name), 10, 64)
 	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != c.r.PathValue(name) {
-		return 0, redoubt.ErrNotFound
+		return 0, model.ErrNotFound
 	}
 	return n, nil
 }
@@ -206,15 +206,15 @@ func (c *call) pathID(name string) int64 {
 }
 
 // seen answers as if a project that the token's globs leave out did not exist.
-func (c *call) seen(p redoubt.Project, err error) (redoubt.Project, error) {
+func (c *call) seen(p model.Project, err error) (model.Project, error) {
 	return edge.Seen(c.caller.Globs(), p, err)
 }
 
 // project finds the project that the path names.
-func (c *call) project(ctx context.Context) (redoubt.Project, error) {
+func (c *call) project(ctx context.Context) (model.Project, error) {
 	name := c.r.PathValue("projectName")
-	if redoubt.CheckProjectName(name) != nil {
-		return redoubt.Project{}, redoubt.ErrNotFound
+	if model.CheckProjectName(name) != nil {
+		return model.Project{}, model.ErrNotFound
 	}
 	return c.seen(c.tx.ProjectByName(ctx, name))
 }

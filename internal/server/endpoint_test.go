@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestAdmission: who may not is told what their token lacks for this very route, a key
@@ -16,7 +16,7 @@ func TestAdmission(t *testing.T) {
 	h := newHarness(t)
 	h.importFindings()
 	const acme = "/api/v1/deployments/acme"
-	nothing := h.newToken(redoubt.Token{Name: "nothing", Scopes: []redoubt.Scope{redoubt.ScopeReadOnly}})
+	nothing := h.newToken(model.Token{Name: "nothing", Scopes: []model.Scope{model.ScopeReadOnly}})
 	for target, want := range map[string]string{
 		acme + "/findings": "does not have Web API access",
 		"/api/v1/deployments/" + fmt.Sprint(h.deployment.ID) + "/imports": "neither the scope ci nor web_api",

@@ -11,8 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A tag names a state of what people may set, and of nothing else: a scan that
@@ -32,21 +32,21 @@ func tagOf(state any) string {
 }
 
 // projectTag names the settings of a project.
-func projectTag(p redoubt.Project) string {
+func projectTag(p model.Project) string {
 	return tagOf(struct {
 		ID            int64
 		Name, Primary string
 		Tags          []string
-		Visibility    redoubt.Visibility
+		Visibility    model.Visibility
 		Diff, Full    bool
 	}{p.ID, p.Name, p.PrimaryBranch, append([]string{}, p.Tags...), p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full})
 }
 
 // findingTag names the annotations of a finding's lineage.
-func findingTag(lineageID int64, a redoubt.Annotations) string {
+func findingTag(lineageID int64, a model.Annotations) string {
 	return tagOf(struct {
 		Lineage     int64
-		Annotations redoubt.Annotations
+		Annotations model.Annotations
 	}{lineageID, a})
 }
 
@@ -68,7 +68,7 @@ func (c *call) unchanged(what, tag string) error {
 	case sent == "":
 		return nil
 	case !tagList.MatchString(sent):
-		return redoubt.Invalid("header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`)
+		return model.Invalid("header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`)
 	case strings.TrimSpace(sent) == "*":
 		return nil
 	}

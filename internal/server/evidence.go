@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -42,7 +42,7 @@ func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 	if len(found.Evidence) == 0 {
 		return nil
 	}
-	var e redoubt.Evidence
+	var e model.Evidence
 	if err := json.Unmarshal(found.Evidence, &e); err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 // addCode puts the lines around the finding that a build sent in the place of
 // what the report showed.
 func (c *call) addCode(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
-	if found.State != redoubt.Unresolved && found.State != redoubt.Muted {
+	if found.State != model.Unresolved && found.State != model.Muted {
 		return nil
 	}
 	s, err := c.tx.Snippet(ctx, found.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -88,11 +88,11 @@ func (c *call) addCode(ctx context.Context, out *api.EvidenceResponse, found sto
 
 // addWay adds how the package of a supply-chain finding gets in.
 func (c *call) addWay(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
-	if found.IssueType != redoubt.SCA {
+	if found.IssueType != model.SCA {
 		return nil
 	}
 	id, err := c.tx.FindingDependency(ctx, found.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *call) others(ctx context.Context, view *index.View, found store.Occurre
 	if err != nil || len(ids) == 0 {
 		return out, err
 	}
-	filter := redoubt.FindingFilter{IssueType: found.IssueType, Visible: c.caller.Globs(), HasIDs: true, IDs: ids}
+	filter := model.FindingFilter{IssueType: found.IssueType, Visible: c.caller.Globs(), HasIDs: true, IDs: ids}
 	list, err := findingsOf(ctx, view, filter, 0, len(ids))
 	for _, f := range list {
 		if f.ID != found.ID {
@@ -123,13 +123,13 @@ func (c *call) others(ctx context.Context, view *index.View, found store.Occurre
 }
 
 // precedentOf counts what was decided about a rule, within what the caller sees.
-func precedentOf(view *index.View, visible redoubt.ProjectGlobs, found store.Occurrence) (out api.Precedent) {
-	filter := redoubt.FindingFilter{IssueType: found.IssueType, Visible: visible, Dedup: true, Rules: []string{found.RuleName}}
+func precedentOf(view *index.View, visible model.ProjectGlobs, found store.Occurrence) (out api.Precedent) {
+	filter := model.FindingFilter{IssueType: found.IssueType, Visible: visible, Dedup: true, Rules: []string{found.RuleName}}
 	out.Total = view.Count(filter)
 	ignored, fixed := filter, filter
-	ignored.Statuses, fixed.Statuses = []redoubt.Status{redoubt.StatusIgnored}, []redoubt.Status{redoubt.StatusFixed}
+	ignored.Statuses, fixed.Statuses = []model.Status{model.StatusIgnored}, []model.Status{model.StatusFixed}
 	out.Ignored, out.Fixed = view.Count(ignored), view.Count(fixed)
-	ignored.TriageReasons = []redoubt.TriageReason{redoubt.FalsePositive}
+	ignored.TriageReasons = []model.TriageReason{model.FalsePositive}
 	out.FalsePositive = view.Count(ignored)
 	return out
 }

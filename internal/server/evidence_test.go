@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestEvidence: what a report showed, what was decided about the rule, and
@@ -37,7 +37,7 @@ func TestEvidence(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}})}
+	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}})}
 	if got, err = bound.GetEvidence(t.Context(), "acme", f.ID); err != nil || got.Precedent.Total != 2 {
 		t.Errorf("a bound token: %+v, %v", got, err)
 	}

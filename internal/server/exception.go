@@ -9,14 +9,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // exceptionsOf are exceptions with what they ignore, and the findings that they name.
-func (c *call) exceptionsOf(ctx context.Context, list []redoubt.Exception) ([]api.Exception, error) {
+func (c *call) exceptionsOf(ctx context.Context, list []model.Exception) ([]api.Exception, error) {
 	projects := make([]int64, 0, len(list))
 	for _, e := range list {
 		if e.ProjectID != 0 {
@@ -51,8 +51,8 @@ func (c *call) exceptionsOf(ctx context.Context, list []redoubt.Exception) ([]ap
 	return out, err
 }
 
-func (c *call) exceptionOf(ctx context.Context, e redoubt.Exception) (api.Exception, error) {
-	list, err := c.exceptionsOf(ctx, []redoubt.Exception{e})
+func (c *call) exceptionOf(ctx context.Context, e model.Exception) (api.Exception, error) {
+	list, err := c.exceptionsOf(ctx, []model.Exception{e})
 	if err != nil {
 		return api.Exception{}, err
 	}
@@ -60,7 +60,7 @@ func (c *call) exceptionOf(ctx context.Context, e redoubt.Exception) (api.Except
 }
 
 // changed answers an exception and how many findings changed with it.
-func (c *call) changed(ctx context.Context, e redoubt.Exception, changed exceptions.Effect) (*api.ExceptionChangeResponse, error) {
+func (c *call) changed(ctx context.Context, e model.Exception, changed exceptions.Effect) (*api.ExceptionChangeResponse, error) {
 	told, err := c.exceptionOf(ctx, e)
 	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
 }
@@ -78,7 +78,7 @@ type exceptionsInput struct {
 func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 	caller := callOf(ctx.Context()).caller
 	filter := struct {
-		Globs redoubt.ProjectGlobs
+		Globs model.ProjectGlobs
 		State string
 		Kind  string
 		User  int64
@@ -91,8 +91,8 @@ func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 
 func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
 	q := store.ExceptionQuery{Globs: c.caller.Globs(), Before: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)}
-	q.State, _ = redoubt.ParseExceptionState(in.State)
-	q.Kind, _ = redoubt.ParseExceptionKind(in.Kind)
+	q.State, _ = model.ParseExceptionState(in.State)
+	q.Kind, _ = model.ParseExceptionKind(in.Kind)
 	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
 	if in.Mine {
 		if q.CreatorID = c.caller.Token.UserID; q.CreatorID == 0 {
@@ -114,7 +114,7 @@ func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.Li
 
 // exception finds the one that the path names; one that is not of the token's
 // projects alone, or is of another project, does not exist for it.
-func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
+func (c *call) exception(ctx context.Context) (e model.Exception, err error) {
 	id, err := c.id("exceptionId")
 	if err != nil {
 		return e, err
@@ -125,7 +125,7 @@ func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	case e.ProjectID != 0:
 		_, err = c.seen(c.tx.Project(ctx, e.ProjectID))
 	case !e.Within(c.caller.Globs()):
-		err = redoubt.ErrNotFound
+		err = model.ErrNotFound
 	}
 	return e, err
 }
@@ -174,7 +174,7 @@ func (c *call) firstChanged(ctx context.Context, effect exceptions.Effect) ([]in
 	}
 	out := make([]int64, 0, firstTold)
 	for _, event := range effect[:min(len(effect), firstTold)] {
-		for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 			ids, err := view.Occurrences(ctx, t, []int64{event.LineageID})
 			if err != nil {
 				return nil, err
@@ -189,7 +189,7 @@ func (c *call) firstChanged(ctx context.Context, effect exceptions.Effect) ([]in
 // exceptionInput is a new exception.
 type exceptionInput struct {
 	Body      api.CreateExceptionRequest
-	exception redoubt.Exception
+	exception model.Exception
 }
 
 // Resolve checks what the schema cannot.
@@ -199,14 +199,14 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 		return bad
 	}
 	b := &in.Body
-	in.exception = redoubt.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
-	in.exception.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
+	in.exception = model.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
+	in.exception.TriageReason, _ = model.ParseTriageReason(cmp.Or(b.TriageReason, model.AcceptableRisk.String()))
 	switch {
 	case b.Forever == (b.Until != ""):
 		bad.add("body.until", nil, "say until when, or forever, and not both")
 	case b.Until != "":
 		var err error
-		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil {
+		if in.exception.Until, err = model.ParseUntil(b.Until); err != nil {
 			bad.add("body.until", b.Until, err.Error())
 		}
 	}
@@ -238,7 +238,7 @@ func (c *call) createException(ctx context.Context, in *exceptionInput) (out *ap
 
 func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
 	if !in.exception.Within(c.caller.Globs()) {
-		return nil, redoubt.ErrNotFound
+		return nil, model.ErrNotFound
 	}
 	e, changed, err := exceptions.Add(ctx, c.tx, in.exception)
 	if err != nil {
@@ -261,7 +261,7 @@ func asTold(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil
 	}
-	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w", redoubt.ErrConflict)
+	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w", model.ErrConflict)
 }
 
 func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery) (*api.ExceptionChangeResponse, error) {
@@ -281,10 +281,10 @@ func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery
 
 func (c *call) requestException(ctx context.Context, in *request[api.RequestExceptionRequest]) (*api.ExceptionChangeResponse, error) {
 	b := &in.Body
-	e := redoubt.Exception{Reason: b.Reason, CreatorID: c.caller.Token.UserID}
-	e.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
+	e := model.Exception{Reason: b.Reason, CreatorID: c.caller.Token.UserID}
+	e.TriageReason, _ = model.ParseTriageReason(cmp.Or(b.TriageReason, model.AcceptableRisk.String()))
 	var err error
-	if e.Until, err = redoubt.ExceptionEnd(b.Until); err != nil {
+	if e.Until, err = model.ExceptionEnd(b.Until); err != nil {
 		return nil, inBody(err)
 	}
 	findings, err := c.allFindings(ctx, b.IssueIDs)
@@ -306,15 +306,15 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 	if e.Document != nil {
 		return c.approveDocument(ctx, e, b.Statements)
 	}
-	until, err := redoubt.ExceptionEnd(b.Until)
+	until, err := model.ExceptionEnd(b.Until)
 	switch {
 	case err != nil:
 		return nil, inBody(err)
 	case b.Forever && b.Until != "":
-		return nil, redoubt.Invalid("body.until", "say until when, or forever, and not both")
+		return nil, model.Invalid("body.until", "say until when, or forever, and not both")
 	case !b.Forever && b.Until == "":
 		if until = e.Until; until.IsZero() {
-			return nil, redoubt.Invalid("body.until", "say until when, or forever: the request wishes no end")
+			return nil, model.Invalid("body.until", "say until when, or forever: the request wishes no end")
 		}
 	}
 	e, changed, err := exceptions.Approve(ctx, c.tx, e.ID, until, b.Answer)

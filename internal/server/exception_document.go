@@ -7,16 +7,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
 // defaultVEXStatements is how many statements of a document an answer holds when 0 are asked for.
 const defaultVEXStatements = 100
 
-func vexDocumentOf(e redoubt.Exception) *api.VEXDocument {
+func vexDocumentOf(e model.Exception) *api.VEXDocument {
 	d := e.Document
 	if d == nil {
 		return nil
@@ -27,7 +27,7 @@ func vexDocumentOf(e redoubt.Exception) *api.VEXDocument {
 }
 
 // review adds to the documents of a list that are requested what each would change as a whole.
-func (c *call) review(ctx context.Context, list []redoubt.Exception, out []api.Exception) error {
+func (c *call) review(ctx context.Context, list []model.Exception, out []api.Exception) error {
 	reviews, err := exceptions.ReviewProposals(ctx, c.tx, list)
 	for i := range out {
 		if r, requested := reviews[out[i].ID]; requested {
@@ -39,8 +39,8 @@ func (c *call) review(ctx context.Context, list []redoubt.Exception, out []api.E
 
 // statements adds one page of what a document says, and of a requested one what each statement
 // would change alone.
-func (c *call) statements(ctx context.Context, e redoubt.Exception, in *exceptionQueryInput, out *api.ExceptionResponse) error {
-	if e.Document == nil || e.State > redoubt.ExceptionActive { // it says nothing any more
+func (c *call) statements(ctx context.Context, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse) error {
+	if e.Document == nil || e.State > model.ExceptionActive { // it says nothing any more
 		return nil
 	}
 	d, err := c.tx.VEXDocument(ctx, e.ID)
@@ -67,7 +67,7 @@ func (c *call) statements(ctx context.Context, e redoubt.Exception, in *exceptio
 	return err
 }
 
-func vexStatementOf(s *redoubt.VEXStatement, proposed bool, r exceptions.Review) api.VEXStatement {
+func vexStatementOf(s *model.VEXStatement, proposed bool, r exceptions.Review) api.VEXStatement {
 	id, made := s.ID(), s.Triage()
 	out := api.VEXStatement{
 		ID: id, Vulnerabilities: orEmpty(s.Names), About: s.About(), Status: s.Status.String(), Justification: s.Justification, Detail: s.Detail,
@@ -80,7 +80,7 @@ func vexStatementOf(s *redoubt.VEXStatement, proposed bool, r exceptions.Review)
 }
 
 // approveDocument makes a requested document active, or some of its statements.
-func (c *call) approveDocument(ctx context.Context, e redoubt.Exception, statements []string) (*api.ExceptionChangeResponse, error) {
+func (c *call) approveDocument(ctx context.Context, e model.Exception, statements []string) (*api.ExceptionChangeResponse, error) {
 	receipt, err := exceptions.AcceptVEX(ctx, c.tx, e.ID, statements...)
 	if err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func (c *call) approveDocument(ctx context.Context, e redoubt.Exception, stateme
 }
 
 // refuseDocument refuses a requested document, or some of its statements.
-func (c *call) refuseDocument(ctx context.Context, e redoubt.Exception, in api.RefuseExceptionRequest) (*api.ExceptionChangeResponse, error) {
+func (c *call) refuseDocument(ctx context.Context, e model.Exception, in api.RefuseExceptionRequest) (*api.ExceptionChangeResponse, error) {
 	n, err := exceptions.RefuseVEX(ctx, c.tx, e.ID, in.Answer, in.Statements...)
 	if err != nil {
 		return nil, err
 	}
 	now, err := c.tx.Exception(ctx, e.ID)
-	if errors.Is(err, redoubt.ErrNotFound) { // all that it says counts already
+	if errors.Is(err, model.ErrNotFound) { // all that it says counts already
 		now, err = e, nil
 	}
 	if err != nil {
@@ -109,9 +109,9 @@ func (c *call) refuseDocument(ctx context.Context, e redoubt.Exception, in api.R
 }
 
 // documentDecided answers the exception, and whether something is left of the request.
-func (c *call) documentDecided(ctx context.Context, asked, shown redoubt.Exception, out *api.ExceptionChangeResponse) (*api.ExceptionChangeResponse, error) {
+func (c *call) documentDecided(ctx context.Context, asked, shown model.Exception, out *api.ExceptionChangeResponse) (*api.ExceptionChangeResponse, error) {
 	left, err := c.tx.Exception(ctx, asked.ID)
-	if out.Waits = err == nil && left.State == redoubt.ExceptionRequested; err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if out.Waits = err == nil && left.State == model.ExceptionRequested; err != nil && !errors.Is(err, model.ErrNotFound) {
 		return nil, err
 	}
 	out.Exception, err = c.exceptionOf(ctx, shown)
@@ -120,7 +120,7 @@ func (c *call) documentDecided(ctx context.Context, asked, shown redoubt.Excepti
 
 // importDocuments reads VEX documents from the body and stores all of them for many projects.
 func (c *call) importDocuments(ctx context.Context, in *api.ImportDocumentsQuery) (*api.ImportDocumentsResponse, error) {
-	if err := redoubt.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
+	if err := model.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
 		return nil, err
 	}
 	room := c.server.intake.Reserve()
@@ -138,10 +138,10 @@ func (c *call) importDocuments(ctx context.Context, in *api.ImportDocumentsQuery
 	reports := files.reading.Reports(files.secret)
 	for _, r := range reports {
 		if !r.OnlyVEX() {
-			return nil, redoubt.Invalid("body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool)
+			return nil, model.Invalid("body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool)
 		}
 		if why := r.AllRefused(); why != "" {
-			return nil, redoubt.Invalid("body", "%s", why)
+			return nil, model.Invalid("body", "%s", why)
 		}
 	}
 	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {

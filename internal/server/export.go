@@ -8,17 +8,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/export"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // exportInput is the query of an export, and the filters that it means: one for
 // each issue type.
 type exportInput struct {
 	api.ExportFindingsQuery
-	filters []redoubt.FindingFilter
+	filters []model.FindingFilter
 }
 
 // Resolve turns the parameters into filters, and refuses those that an issue type
@@ -30,7 +30,7 @@ func (in *exportInput) Resolve(ctx huma.Context) []error {
 }
 
 // narrowed are the filters of a query, narrowed to what the caller may see.
-func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []redoubt.FindingFilter {
+func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []model.FindingFilter {
 	if q.View != 0 {
 		refuseBesideView(*q, bad)
 	}
@@ -42,15 +42,15 @@ func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []redoubt.Finding
 }
 
 // selected are the filters of a query, or that of the saved view which it names.
-func (c *call) selected(ctx context.Context, view *index.View, q *api.FindingsSelection, filters []redoubt.FindingFilter) ([]redoubt.FindingFilter, error) {
+func (c *call) selected(ctx context.Context, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter) ([]model.FindingFilter, error) {
 	if q.View == 0 {
 		return filters, nil
 	}
 	if len(q.IssueType) > 1 {
-		return nil, redoubt.Invalid("query.issue_type", "a view lists findings of one issue type")
+		return nil, model.Invalid("query.issue_type", "a view lists findings of one issue type")
 	}
 	saved, err := c.viewed(ctx, view, q.View, strings.Join(q.IssueType, ""))
-	return []redoubt.FindingFilter{saved.Filter}, err
+	return []model.FindingFilter{saved.Filter}, err
 }
 
 // exportFindings answers all findings of the filters, straight from the index.

@@ -10,15 +10,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // findingsInput is the query of the findings list, and the filter that it means.
 type findingsInput struct {
 	api.FindingsQuery
-	filter redoubt.FindingFilter
+	filter model.FindingFilter
 	order  index.Order
 	saved  string    // what a saved view that it names keeps; empty without one
 	now    time.Time // when it was asked
@@ -36,7 +36,7 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	}
 	in.now = c.server.Clock()
 	in.filter = selectedBy(&selection, "query.", in.now, &bad)
-	in.filter.IssueType, _ = redoubt.ParseIssueType(q.IssueType)
+	in.filter.IssueType, _ = model.ParseIssueType(q.IssueType)
 	in.filter.Visible = c.caller.Globs()
 	in.order, _ = index.ParseOrder(q.Sort)
 	if !c.hosted() && !in.order.Fits(in.filter.IssueType) {
@@ -93,7 +93,7 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 // findingsPage writes both lists, one of which is empty (semantics §2).
 type findingsPage struct {
 	page      *index.Page
-	issueType redoubt.IssueType
+	issueType model.IssueType
 }
 
 func (p findingsPage) header(h http.Header) {
@@ -104,7 +104,7 @@ func (p findingsPage) header(h http.Header) {
 // WriteTo writes the page.
 func (p findingsPage) WriteTo(w io.Writer) (int64, error) {
 	before, after := `{"sastFindings":{"findings":`, `},"scaFindings":{"findings":[]}}`
-	if p.issueType == redoubt.SCA {
+	if p.issueType == model.SCA {
 		before, after = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":`, `}}`
 	}
 	return written(w, before, p.page, after+"\n")
@@ -152,8 +152,8 @@ func (c *call) finding(ctx context.Context, id int64) (writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		filter := redoubt.FindingFilter{IssueType: t, Visible: c.caller.Globs(), HasIDs: true, IDs: []int64{id}}
+	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
+		filter := model.FindingFilter{IssueType: t, Visible: c.caller.Globs(), HasIDs: true, IDs: []int64{id}}
 		page, err := view.Page(ctx, filter, 0, 1)
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (c *call) finding(ctx context.Context, id int64) (writer, error) {
 			return oneFinding{page}, nil
 		}
 	}
-	return nil, redoubt.ErrNotFound
+	return nil, model.ErrNotFound
 }
 
 // oneFinding writes a page of one as an object.

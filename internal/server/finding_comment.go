@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
@@ -44,7 +44,7 @@ func (c *call) listFindingComments(ctx context.Context, in *findingCommentsInput
 	return out, err
 }
 
-func findingCommentOf(n redoubt.FindingComment) api.FindingComment {
+func findingCommentOf(n model.FindingComment) api.FindingComment {
 	out := api.FindingComment{
 		ID: n.ID, Text: n.Text, WrittenAt: api.Time{Time: n.WrittenAt}, WrittenBy: n.WrittenBy.String(), Mentions: make([]string, len(n.Mentions)),
 		WithdrawnAt: timeOrNull(n.WithdrawnAt), WithdrawnBy: n.WithdrawnBy.String(),
@@ -73,7 +73,7 @@ func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.Findin
 		return nil, err
 	}
 	id := c.pathID("commentId")
-	gone, err := triage.WithdrawComment(ctx, c.tx, found.Finding, id, c.caller.Token.UserID, c.caller.Has(redoubt.RoleAdmin))
+	gone, err := triage.WithdrawComment(ctx, c.tx, found.Finding, id, c.caller.Token.UserID, c.caller.Has(model.RoleAdmin))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func idOnly(of *api.FindingCommentResponse) *api.FindingCommentResponse {
 }
 
 // readComment completes what idOnly kept, with the comment as it is now. One that went with
-// its project is redoubt.ErrNotFound.
+// its project is model.ErrNotFound.
 func (c *call) readComment(ctx context.Context, of *api.FindingCommentResponse) error {
 	now, err := c.tx.FindingComment(ctx, of.Comment.ID)
 	of.Comment = findingCommentOf(now)

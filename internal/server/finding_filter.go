@@ -3,15 +3,15 @@ package server
 import (
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // selectedBy turns filters into what they mean: those of the listing, of counts, of
 // exports and of bulk triage, which differ in what they take. Locations of faults
 // begin with prefix.
-func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *faults) redoubt.FindingFilter {
-	return redoubt.FindingFilter{
+func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *faults) model.FindingFilter {
+	return model.FindingFilter{
 		Since: epoch(q.Since, prefix+"since", bad),
 		Ref:   refFilter(q.Ref),
 		Dedup: q.Dedup,
@@ -19,46 +19,46 @@ func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *fau
 		Projects:     q.Repos,
 		ProjectIDs:   q.RepositoryIDs,
 		ProjectTags:  q.ProjectTags,
-		Visibilities: parsed(q.RepositoryVisibility, redoubt.ParseVisibility),
+		Visibilities: parsed(q.RepositoryVisibility, model.ParseVisibility),
 
-		Statuses:      parsed(q.Status, redoubt.ParseStatus),
-		TriageReasons: parsed(q.TriageReasons, redoubt.ParseTriageReason),
-		Severities:    parsed(q.Severities, redoubt.ParseSeverity),
-		Confidences:   parsed(q.Confidence, redoubt.ParseConfidence),
+		Statuses:      parsed(q.Status, model.ParseStatus),
+		TriageReasons: parsed(q.TriageReasons, model.ParseTriageReason),
+		Severities:    parsed(q.Severities, model.ParseSeverity),
+		Confidences:   parsed(q.Confidence, model.ParseConfidence),
 		Modes:         modes(q, prefix, bad),
 		Rules:         q.Rules,
 		Rulesets:      q.Ruleset,
 		Categories:    q.Categories,
-		Verdicts:      parsed(single(q.AutotriageVerdict), redoubt.ParseVerdict),
+		Verdicts:      parsed(single(q.AutotriageVerdict), model.ParseVerdict),
 		ComponentTags: q.ComponentTags,
 		PRStates:      q.ClickToFixPRStates,
 		Assignees:     q.Assignees,
 		Due:           dueFilter(q.Due, now),
 		DueBefore:     dueBefore(q.DueBefore, bad),
 
-		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
-		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
+		Reachabilities: parsed(q.Exposures, model.ParseReachability),
+		Transitivities: parsed(q.Transitivities, model.ParseTransitivity),
 		Malicious:      q.IsMalicious.Pointer(),
 		Packages:       q.Dependencies,
-		EPSS:           parsed(q.EPSSProbability, redoubt.ParseEPSSBand),
+		EPSS:           parsed(q.EPSSProbability, model.ParseEPSSBand),
 		Exploited:      q.KnownExploited.Pointer(),
 		Unrated:        q.SeverityUnrated.Pointer(),
 
 		ProOnly:          q.ProOnly.Pointer(),
 		ExcludeHistoric:  q.IncludeHistorical.Set && !q.IncludeHistorical.Value,
 		SecretTypes:      q.SecretTypes,
-		ValidationStates: parsed(q.ValidationState, redoubt.ParseValidationState),
+		ValidationStates: parsed(q.ValidationState, model.ParseValidationState),
 	}
 }
 
 // modes are those that both spellings of the filter accept. Two that have none
 // in common would select nothing, which nobody means.
-func modes(q *api.FindingsSelection, prefix string, bad *faults) []redoubt.PolicyMode {
-	boards, named := parsed(q.Policies, redoubt.ParseRuleBoard), parsed(q.PolicyMode, redoubt.ParsePolicyMode)
+func modes(q *api.FindingsSelection, prefix string, bad *faults) []model.PolicyMode {
+	boards, named := parsed(q.Policies, model.ParseRuleBoard), parsed(q.PolicyMode, model.ParsePolicyMode)
 	if len(boards) == 0 || len(named) == 0 {
 		return append(boards, named...)
 	}
-	var both []redoubt.PolicyMode
+	var both []model.PolicyMode
 	for _, mode := range boards {
 		for _, other := range named {
 			if mode == other {
@@ -73,13 +73,13 @@ func modes(q *api.FindingsSelection, prefix string, bad *faults) []redoubt.Polic
 }
 
 // selectionFilters are the filters of a query that names several issue types.
-func selectionFilters(q *api.FindingsSelection, now time.Time, bad *faults) []redoubt.FindingFilter {
+func selectionFilters(q *api.FindingsSelection, now time.Time, bad *faults) []model.FindingFilter {
 	types := q.IssueType
 	if len(types) == 0 {
-		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
+		types = []string{model.SAST.String(), model.SCA.String(), model.Secrets.String()}
 	}
 	f := selectedBy(q, "query.", now, bad)
-	var out []redoubt.FindingFilter
+	var out []model.FindingFilter
 	seen := map[string]bool{}
 	for _, t := range types {
 		if seen[t] {
@@ -87,7 +87,7 @@ func selectionFilters(q *api.FindingsSelection, now time.Time, bad *faults) []re
 		}
 		seen[t] = true
 		refuseTied("query.", t, selectionTies(q), bad)
-		f.IssueType, _ = redoubt.ParseIssueType(t)
+		f.IssueType, _ = model.ParseIssueType(t)
 		out = append(out, f)
 	}
 	return out

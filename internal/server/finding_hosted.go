@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // hostedFindingsQuery is what a query of the hosted dialect asks for beyond what
@@ -57,7 +57,7 @@ func mergeIssueTypes(c *call, query url.Values) {
 	}
 	c.hostedQuery.issueTypes = slices.DeleteFunc(c.hostedQuery.issueTypes, func(t string) bool { return t == "" })
 	if sent && len(c.hostedQuery.issueTypes) == 0 {
-		c.hostedQuery.issueTypes = []string{redoubt.SAST.String()} // as if it were not there
+		c.hostedQuery.issueTypes = []string{model.SAST.String()} // as if it were not there
 	}
 	slices.Sort(c.hostedQuery.issueTypes)
 	c.hostedQuery.issueTypes = slices.Compact(c.hostedQuery.issueTypes)
@@ -68,17 +68,17 @@ func mergeIssueTypes(c *call, query url.Values) {
 	}
 	query.Del("issue_type")
 	for _, t := range c.hostedQuery.issueTypes {
-		if _, ok := redoubt.ParseIssueType(t); !ok || t == "secrets" {
+		if _, ok := model.ParseIssueType(t); !ok || t == "secrets" {
 			query.Set("issue_type", t) // refused with its reason
 		}
 	}
 }
 
 // of returns the filter for an issue type, without what only the other one has.
-func (in *findingsInput) of(issueType string) redoubt.FindingFilter {
+func (in *findingsInput) of(issueType string) model.FindingFilter {
 	f := in.filter
-	f.IssueType, _ = redoubt.ParseIssueType(issueType)
-	if f.IssueType == redoubt.SCA {
+	f.IssueType, _ = model.ParseIssueType(issueType)
+	if f.IssueType == model.SCA {
 		f.Modes, f.Rules, f.Categories, f.Confidences, f.Verdicts, f.ProOnly = nil, nil, nil, nil, nil, nil
 	} else {
 		f.Reachabilities, f.Transitivities, f.Malicious = nil, nil, nil
@@ -96,21 +96,21 @@ func (c *call) hostedFindings(ctx context.Context, view *index.View, in *finding
 		return &index.Page{}, nil
 	case in.View != 0: // the filter is that of the view
 	case len(types) > 1 && in.order != index.Newest:
-		return nil, redoubt.Invalid("query.sort", "sorts findings of one issue_type only")
+		return nil, model.Invalid("query.sort", "sorts findings of one issue_type only")
 	case len(types) > 1:
 		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
 	default:
 		filter = in.of(hostedType(types))
 	}
 	if !in.order.Fits(filter.IssueType) {
-		return nil, redoubt.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s", filter.IssueType)
+		return nil, model.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s", filter.IssueType)
 	}
 	return view.Sorted(ctx, filter, in.order, page, size)
 }
 
 // hostedType names the issue types that a query asks for; without one it is code.
 func hostedType(types []string) string {
-	return cmp.Or(strings.Join(types, ", "), redoubt.SAST.String())
+	return cmp.Or(strings.Join(types, ", "), model.SAST.String())
 }
 
 // hostedPage writes one list, in the hosted dialect. An empty one stays below 100

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -30,7 +30,7 @@ type harness struct {
 	store      *store.Store
 	server     *Server
 	url        string
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	token      string
 	client     *api.Client
 	clock      *storetest.Clock
@@ -81,13 +81,13 @@ func newHarnessOn(t testing.TB, database store.Config, clock *storetest.Clock, c
 		t.Fatal(err)
 	}
 	h.url = serving(t, h.server.Handler())
-	h.token = h.newToken(redoubt.Token{Name: "all", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	h.token = h.newToken(model.Token{Name: "all", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 	return h
 }
 
 // newToken stores a token of the deployment and returns its secret.
-func (h *harness) newToken(token redoubt.Token) string {
+func (h *harness) newToken(token model.Token) string {
 	h.t.Helper()
 	secret := auth.NewSecret(h.deployment.ID)
 	token.PublicID = secret.PublicID

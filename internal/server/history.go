@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -69,7 +69,7 @@ func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, to
 	if told, err = c.tx.History(ctx, id); err != nil {
 		return found, nil, 0, err
 	}
-	if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
+	if model.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
 		into = store.LastRemoval(told).MergedInto
 	}
 	return found, told, into, nil
@@ -78,7 +78,7 @@ func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, to
 // toldEvent is what a scan, or a change of a policy, did to a finding.
 func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	out := api.FindingEvent{At: api.Time{Time: e.At}, Kind: string(e.Kind), ScanID: e.ScanID}
-	if e.Kind == redoubt.EventRemoved {
+	if e.Kind == model.EventRemoved {
 		out.Note = store.LastRemoval([]store.FindingHistory{e}).Reason
 		return out, nil
 	}
@@ -97,9 +97,9 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 		return out, err
 	}
 	switch e.Kind {
-	case redoubt.EventMoved:
+	case model.EventMoved:
 		out.From, out.To = &api.EventPlace{Path: detail.From, Line: detail.FromLine}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
-	case redoubt.EventPrecedent, redoubt.EventCopied, redoubt.EventMerged:
+	case model.EventPrecedent, model.EventCopied, model.EventMerged:
 		out.FindingID = detail.FindingID
 		if detail.Project != "" {
 			out.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
@@ -111,7 +111,7 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 }
 
 // decidedEvent is what was decided about a finding.
-func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
+func decidedEvent(e model.TriageEvent) api.FindingEvent {
 	return api.FindingEvent{
 		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Label()},
 		Before: stateThen(e.Before), After: stateThen(e.After), Note: e.Note,
@@ -119,15 +119,15 @@ func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
 }
 
 // askedEvents are the request for an exception, and the decision about it.
-func askedEvents(e redoubt.Exception) []api.FindingEvent {
+func askedEvents(e model.Exception) []api.FindingEvent {
 	events := []api.FindingEvent{{
 		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked", By: &api.Person{Kind: e.CreatedBy.Kind, Name: e.CreatedBy.Label()}, Note: e.Reason,
 	}}
-	if e.State == redoubt.ExceptionRequested {
+	if e.State == model.ExceptionRequested {
 		return events
 	}
 	kind := "exception_" + e.State.String()
-	if e.State == redoubt.ExceptionActive {
+	if e.State == model.ExceptionActive {
 		kind = "exception_approved"
 	}
 	return append(events, api.FindingEvent{
@@ -136,8 +136,8 @@ func askedEvents(e redoubt.Exception) []api.FindingEvent {
 }
 
 // commentEvents tell that somebody commented, and that somebody withdrew it.
-func commentEvents(n redoubt.FindingComment) []api.FindingEvent {
-	event := func(at time.Time, kind string, by redoubt.Actor) api.FindingEvent {
+func commentEvents(n model.FindingComment) []api.FindingEvent {
+	event := func(at time.Time, kind string, by model.Actor) api.FindingEvent {
 		return api.FindingEvent{At: api.Time{Time: at}, Kind: kind, By: &api.Person{Kind: by.Kind, Name: by.Label()}, CommentID: n.ID}
 	}
 	written := event(n.WrittenAt, "commented", n.WrittenBy)
@@ -148,8 +148,8 @@ func commentEvents(n redoubt.FindingComment) []api.FindingEvent {
 	return []api.FindingEvent{written, event(n.WithdrawnAt, "comment_withdrawn", n.WithdrawnBy)}
 }
 
-func stateThen(t redoubt.Triage) *api.TriageDecision {
-	out := &api.TriageDecision{TriageState: t.State.String(), TriageUntil: redoubt.LastDay(t.Until), Assignee: t.Assignee}
+func stateThen(t model.Triage) *api.TriageDecision {
+	out := &api.TriageDecision{TriageState: t.State.String(), TriageUntil: model.LastDay(t.Until), Assignee: t.Assignee}
 	if t.Reason != 0 {
 		out.TriageReason = t.Reason.String()
 	}

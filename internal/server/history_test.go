@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestFindingHistory: what scans told, what people decided, in the order in which
@@ -68,6 +68,6 @@ func TestFindingHistory(t *testing.T) {
 		t.Errorf("elsewhere (-want +got)\n%s", diff)
 	}
 
-	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings/"+decimal(first.ID)+"/history", ""), api.CodeNotFound)
 }

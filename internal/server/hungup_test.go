@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestAClientThatHangsUpIsNoFailure: not in the log, not in the metrics. A server
@@ -24,9 +24,9 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 		level  string
 	}{
 		{"the client is gone", true, nil, fmt.Errorf("read findings: %w", context.Canceled), 499, "INFO"},
-		{"the server stops", true, redoubt.ErrUnavailable, fmt.Errorf("read findings: %w", context.Canceled), 503, "ERROR"},
+		{"the server stops", true, model.ErrUnavailable, fmt.Errorf("read findings: %w", context.Canceled), 503, "ERROR"},
 		{"it takes too long", false, nil, context.DeadlineExceeded, 503, "ERROR"},
-		{"the database is busy", false, nil, redoubt.ErrUnavailable, 503, "ERROR"},
+		{"the database is busy", false, nil, model.ErrUnavailable, 503, "ERROR"},
 		{"something broke while the client went", true, nil, fmt.Errorf("disk full"), 500, "ERROR"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A write may carry a key. The row that holds its answer is written by the
@@ -58,7 +58,7 @@ func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	case len(sent) == 0:
 		return nil, nil
 	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
-		return nil, redoubt.Invalid("header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID")
+		return nil, model.Invalid("header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID")
 	}
 	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
 }
@@ -180,7 +180,7 @@ func runPrepared[P, Out any](ctx context.Context, c *call, prepare func(context.
 func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	before, err := c.tx.KeptAnswer(ctx, c.idempotent.key)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return false, nil
 	case err != nil:
 		return false, err
@@ -219,7 +219,7 @@ func (c *call) keep(ctx context.Context, out any) error {
 	if err != nil {
 		return err
 	}
-	return c.tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: c.idempotent.key, Request: c.asked(), Answer: answer})
+	return c.tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.idempotent.key, Request: c.asked(), Answer: answer})
 }
 
 // asked is the digest of all that was asked for, and of what the token may see:

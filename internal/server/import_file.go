@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -39,8 +39,8 @@ type importFiles struct {
 	unread   []api.UnreadFile
 	fault    error // of the first that could not be read
 
-	rules   []byte          // digestOfRules
-	project redoubt.Project // as it is stored; zero for a new one
+	rules   []byte        // digestOfRules
+	project model.Project // as it is stored; zero for a new one
 }
 
 // readBody reads the body: a form with files, or one raw file.
@@ -98,11 +98,11 @@ func (f *importFiles) readForm(ctx context.Context, form *multipart.Reader) erro
 		}
 		switch {
 		case part.FileName() == "" && f.named > 0:
-			return redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
+			return model.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
 		case part.FileName() == "":
 			err = setField(f.in, part)
 		case f.named == maxFiles:
-			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
+			err = model.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
 			f.named++
 			if err = f.begin(ctx); err == nil {
@@ -115,7 +115,7 @@ func (f *importFiles) readForm(ctx context.Context, form *multipart.Reader) erro
 	}
 	switch {
 	case f.named == 0 && !f.in.Whole:
-		return redoubt.Invalid("body", "holds no file")
+		return model.Invalid("body", "holds no file")
 	case f.in.Whole:
 		f.reading.Whole() // there may be no lockfile left
 	case f.read == 0 && f.buffered == nil:
@@ -184,7 +184,7 @@ func (f *importFiles) options(name string) report.Options {
 func (f *importFiles) isFileFault(err error) bool {
 	var bad *report.FileError
 	var oversize *http.MaxBytesError
-	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, errCutOff) && !errors.Is(err, redoubt.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.o.Take(0) == nil
+	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, errCutOff) && !errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.o.Take(0) == nil
 }
 
 // leaveOut notes that a lockfile cannot be read, and returns false for any other
@@ -216,13 +216,13 @@ func (f *importFiles) addUnsent(part *multipart.Part, name string) error {
 	case err != nil:
 		return bodyFault(err)
 	case len(why) == 0 || len(why) > maxField:
-		return redoubt.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
+		return model.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
 	}
 	if err := f.readBuffered(); err != nil { // there is more than one file
 		return err
 	}
 	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {
-		return redoubt.Invalid("body.unread", "names %.200q, which is no lockfile", name)
+		return model.Invalid("body.unread", "names %.200q, which is no lockfile", name)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 	}
 	name, value := part.FormName(), string(data)
 	if len(data) > maxField {
-		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
+		return model.Invalid("body."+name, "is longer than %d bytes", maxField)
 	}
 	texts := map[string]*string{
 		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
@@ -247,7 +247,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 		*texts[name] = value
 	case flags[name] != nil:
 		if *flags[name], err = strconv.ParseBool(value); err != nil {
-			return redoubt.Invalid("body."+name, "expected true or false, got %.20q", value)
+			return model.Invalid("body."+name, "expected true or false, got %.20q", value)
 		}
 	}
 	return nil

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -24,7 +24,7 @@ type importGate struct {
 }
 
 // look shows the gate what stands before a report is applied.
-func (g *importGate) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
+func (g *importGate) look(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
 	if g.hears(seen) || g.given == nil {
 		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
@@ -36,7 +36,7 @@ func (g *importGate) look(ctx context.Context, project redoubt.Project, scan red
 }
 
 // Judged implements edge.IdenticalGate.
-func (g *importGate) Judged(ctx context.Context, project redoubt.Project, ref string) (rules []string, products []redoubt.IssueType, err error) {
+func (g *importGate) Judged(ctx context.Context, project model.Project, ref string) (rules []string, products []model.IssueType, err error) {
 	given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +47,7 @@ func (g *importGate) Judged(ctx context.Context, project redoubt.Project, ref st
 }
 
 // Judge implements edge.IdenticalGate.
-func (g *importGate) Judge(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
+func (g *importGate) Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
 	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err

@@ -11,10 +11,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -112,7 +112,7 @@ func (f *importFiles) readToEnd() error {
 
 // digest returns a digest of the buffered file and of everything that its findings depend on:
 // the parameters except time and commit, the server version and the texts of rules.
-func (f *importFiles) digest(decides bool) (d redoubt.Digest, err error) {
+func (f *importFiles) digest(decides bool) (d model.Digest, err error) {
 	in := *f.in
 	said := []bool{in.At != "", in.Commit != "", decides}
 	in.At, in.Commit, in.Filename = "", "", f.buffered.name
@@ -188,17 +188,17 @@ func (c *call) hasUpload(ctx context.Context, upload ingest.Upload, files *impor
 	if files.project.ID == 0 {
 		return false, nil
 	}
-	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, redoubt.FullRef(upload.Ref), upload.Digest)
+	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, model.FullRef(upload.Ref), upload.Digest)
 }
 
 // knownProject returns the project of an upload, or a zero project if it does not exist yet.
-func knownProject(ctx context.Context, tx *store.Tx, globs redoubt.ProjectGlobs, in *api.ImportQuery) (redoubt.Project, error) {
-	if redoubt.CheckProjectName(in.Project) != nil {
-		return redoubt.Project{}, nil //nolint:nilerr // the import reports the error
+func knownProject(ctx context.Context, tx *store.Tx, globs model.ProjectGlobs, in *api.ImportQuery) (model.Project, error) {
+	if model.CheckProjectName(in.Project) != nil {
+		return model.Project{}, nil //nolint:nilerr // the import reports the error
 	}
-	project, err := tx.FindProjectForScan(ctx, globs, redoubt.Project{Name: in.Project})
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return redoubt.Project{}, nil
+	project, err := tx.FindProjectForScan(ctx, globs, model.Project{Name: in.Project})
+	if errors.Is(err, model.ErrNotFound) {
+		return model.Project{}, nil
 	}
 	return project, err
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -129,17 +129,17 @@ func (c *call) settle(ctx context.Context, out *api.ImportResponse) {
 
 // uploadOf says of the reports what the request says of them.
 func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	fault := func(location, text string) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: location, Message: text})
 	}
 	u := ingest.Upload{
-		Project: redoubt.Project{Name: in.Project, URL: in.RepoURL},
+		Project: model.Project{Name: in.Project, URL: in.RepoURL},
 		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full || in.Whole, Whole: in.Whole, Category: in.Category, Strict: in.Strict,
 	}
 	if in.Project == "" {
 		fault("query.project", "is needed: the project that the report is of, as acme/payments")
-	} else if err := redoubt.CheckProjectName(in.Project); err != nil {
+	} else if err := model.CheckProjectName(in.Project); err != nil {
 		fault("query.project", err.Error())
 	}
 	if in.Full && in.Diff {
@@ -188,11 +188,11 @@ func importOf(s ingest.Summary) api.Import {
 	dropped, again := 0, 0
 	for i, r := range s.VEX {
 		out.VEX[i] = VEXAnswer(r)
-		if r.Outcome == redoubt.VEXProposed {
+		if r.Outcome == model.VEXProposed {
 			out.Note = notDecided
 		}
 		dropped += len(r.Dropped)
-		if r.Outcome == redoubt.VEXDropped {
+		if r.Outcome == model.VEXDropped {
 			again++
 		}
 	}
@@ -208,7 +208,7 @@ func importOf(s ingest.Summary) api.Import {
 	}
 	if len(gone) > 0 {
 		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d statements of %d MiB, a deployment %d documents of %d MiB.",
-			strings.Join(gone, " and "), redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements, redoubt.MaxVEXProposedBytes>>20, redoubt.MaxAllVEXProposals, redoubt.MaxAllVEXProposedBytes>>20))
+			strings.Join(gone, " and "), model.MaxVEXProposals, model.MaxVEXProposedStatements, model.MaxVEXProposedBytes>>20, model.MaxAllVEXProposals, model.MaxAllVEXProposedBytes>>20))
 	}
 	if s.SkippedVulnerabilities > 0 {
 		out.Note = strings.TrimSpace(out.Note + " " + SkippedNote(s.SkippedVulnerabilities))
@@ -223,7 +223,7 @@ func importOf(s ingest.Summary) api.Import {
 }
 
 // VEXAnswer describes what became of a document, as the API and the command line do.
-func VEXAnswer(r redoubt.VEXReceipt) api.ImportVEX {
+func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 	out := api.ImportVEX{
 		Name: r.Document.Name, Format: r.Document.Format, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
 	}
@@ -250,9 +250,9 @@ func outcomeOf(s ingest.Summary) string {
 	switch {
 	case s.Repeat:
 		return "repeat"
-	case s.Outcome == redoubt.ScanLate:
+	case s.Outcome == model.ScanLate:
 		return "late"
-	case s.Outcome == redoubt.ScanSuperseded:
+	case s.Outcome == model.ScanSuperseded:
 		return "superseded"
 	}
 	return "applied"

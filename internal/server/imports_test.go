@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const imports = "/api/v1/deployments/acme/imports"
@@ -99,8 +99,8 @@ func TestImportsRefused(t *testing.T) {
 	late, media := form(t, "@semgrep.json", report, "project", "acme/payments")
 	empty, emptyMedia := form(t, "project", "acme/payments")
 	flag, flagMedia := form(t, "project", "acme/payments", "full", "perhaps", "@a.json", report)
-	bound := h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"other/*"}})
-	readOnly := h.newToken(redoubt.Token{Name: "ro", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	bound := h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"other/*"}})
+	readOnly := h.newToken(model.Token{Name: "ro", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	for _, test := range []struct {
 		name, target, body, code string
 		headers                  []string
@@ -219,7 +219,7 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 
 // TestTheNoteOfDroppedProposals is a sentence of its own where the upload proposes none.
 func TestTheNoteOfDroppedProposals(t *testing.T) {
-	note := importOf(ingest.Summary{VEX: []redoubt.VEXReceipt{{Outcome: redoubt.VEXDropped}}}).Note
+	note := importOf(ingest.Summary{VEX: []model.VEXReceipt{{Outcome: model.VEXDropped}}}).Note
 	if note == "" || note != strings.TrimSpace(note) || strings.ToUpper(note[:1]) != note[:1] {
 		t.Errorf("the note is %q", note)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // faults gathers what is wrong with a request beyond what its schema says, so
@@ -20,9 +20,9 @@ func (f *faults) add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }
 
-// addInvalid adds the faults of an *redoubt.InvalidError.
+// addInvalid adds the faults of an *model.InvalidError.
 func (f *faults) addInvalid(err error) {
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		for _, e := range invalid.Fields {
 			f.add(e.Location, e.Value, e.Message)
 		}
@@ -88,10 +88,10 @@ func single(value string) []string {
 
 // refFilter is a ref in full; empty where it sets no filter (semantics §4).
 func refFilter(ref string) string {
-	if ref == "" || ref == redoubt.DefaultRefFilter {
+	if ref == "" || ref == model.DefaultRefFilter {
 		return ""
 	}
-	return redoubt.FullRef(ref)
+	return model.FullRef(ref)
 }
 
 // maxEpoch bounds epoch seconds to years of four digits.

@@ -10,40 +10,40 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // issuesInput is what an assistant asks for, and the filters that it means: one
 // for each ref.
 type issuesInput struct {
 	Body    api.SearchIssuesRequest
-	filters []redoubt.FindingFilter
+	filters []model.FindingFilter
 }
 
 // issueTabs are the statuses by the names of the hosted service's pages.
-var issueTabs = map[string]redoubt.Status{
-	"ISSUE_TAB_OPEN": redoubt.StatusOpen, "ISSUE_TAB_CLOSED": redoubt.StatusFixed, "ISSUE_TAB_IGNORED": redoubt.StatusIgnored,
-	"ISSUE_TAB_REVIEWING": redoubt.StatusReviewing, "ISSUE_TAB_FIXING": redoubt.StatusFixing,
+var issueTabs = map[string]model.Status{
+	"ISSUE_TAB_OPEN": model.StatusOpen, "ISSUE_TAB_CLOSED": model.StatusFixed, "ISSUE_TAB_IGNORED": model.StatusIgnored,
+	"ISSUE_TAB_REVIEWING": model.StatusReviewing, "ISSUE_TAB_FIXING": model.StatusFixing,
 }
 
 // Resolve turns the body into filters.
 func (in *issuesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	f := in.Body.Filter
-	filter := redoubt.FindingFilter{
-		IssueType: redoubt.SAST, Visible: callOf(ctx.Context()).caller.Globs(), Primary: f.OnPrimaryBranch, Projects: f.RepositoryNames,
-		Severities: parsed(lowered("SEVERITY_", f.Severities), redoubt.ParseSeverity),
+	filter := model.FindingFilter{
+		IssueType: model.SAST, Visible: callOf(ctx.Context()).caller.Globs(), Primary: f.OnPrimaryBranch, Projects: f.RepositoryNames,
+		Severities: parsed(lowered("SEVERITY_", f.Severities), model.ParseSeverity),
 	}
 	for _, tab := range f.Status {
 		filter.Statuses = append(filter.Statuses, issueTabs[tab])
 	}
 	if in.Body.IssueType == "ISSUE_TYPE_SCA" {
-		filter.IssueType = redoubt.SCA
+		filter.IssueType = model.SCA
 	} else {
-		filter.Confidences = parsed(lowered("CONFIDENCE_", f.Confidences), redoubt.ParseConfidence)
-		filter.Verdicts = parsed(lowered("VERDICT_", f.AIVerdicts), redoubt.ParseVerdict)
+		filter.Confidences = parsed(lowered("CONFIDENCE_", f.Confidences), model.ParseConfidence)
+		filter.Verdicts = parsed(lowered("VERDICT_", f.AIVerdicts), model.ParseVerdict)
 	}
 	refs := map[string]bool{}
 	for _, ref := range f.Refs {
@@ -61,7 +61,7 @@ func (in *issuesInput) Resolve(ctx huma.Context) []error {
 
 // lowered are words of an enumeration without the prefix of the hosted service.
 func lowered(prefix string, words []string) []string {
-	return redoubt.Map(words, func(w string) string { return strings.ToLower(strings.TrimPrefix(w, prefix)) })
+	return model.Map(words, func(w string) string { return strings.ToLower(strings.TrimPrefix(w, prefix)) })
 }
 
 // searchIssues answers the newest findings of some refs.
@@ -104,7 +104,7 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 
 // findingsOf reads a page of a selection. It decodes what the index has encoded:
 // these shapes are asked for seldom, and no faster path is kept for them.
-func findingsOf(ctx context.Context, view *index.View, f redoubt.FindingFilter, n, size int) (list []api.Finding, err error) {
+func findingsOf(ctx context.Context, view *index.View, f model.FindingFilter, n, size int) (list []api.Finding, err error) {
 	page, err := view.Page(ctx, f, n, size)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func findingsOf(ctx context.Context, view *index.View, f redoubt.FindingFilter, 
 }
 
 // issueOf is a finding in those words, but for its project.
-func (c *call) issueOf(f api.Finding, t redoubt.IssueType) api.Issue {
+func (c *call) issueOf(f api.Finding, t model.IssueType) api.Issue {
 	out := api.Issue{
 		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()), CreatedAt: f.CreatedAt, RelevantSince: f.RelevantSince, Ref: f.Ref,
 		SyntacticID: f.SyntacticID, MatchBasedID: f.MatchBasedID, TriageState: f.TriageState, FirstSeenScan: api.IssueScan{ID: f.FirstSeenScanID},

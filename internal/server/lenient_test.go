@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What clients of the hosted service send is taken in its dialect, and refused in the
@@ -159,7 +159,7 @@ func TestHostedPolicyOfTheSupplyChain(t *testing.T) {
 	h := newHosted(t)
 	path := "/api/v1/deployments/acme/policies/" + h.policyOf("PRODUCT_TYPE_SCA")
 	h.wantProblem(h.send(http.MethodGet, path, ""), api.CodeNotFound)
-	if a := h.send(http.MethodGet, path, "", api.DialectHeader, string(redoubt.DialectContract)); a.status != http.StatusOK || !strings.Contains(a.body, "PRODUCT_TYPE_SCA") {
+	if a := h.send(http.MethodGet, path, "", api.DialectHeader, string(model.DialectContract)); a.status != http.StatusOK || !strings.Contains(a.body, "PRODUCT_TYPE_SCA") {
 		t.Errorf("%d %.200s", a.status, a.body)
 	}
 }

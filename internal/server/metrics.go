@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -71,7 +71,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	for does, err := range map[string]error{"reads": reads, "writes": writes} {
 		up, outage := 1.0, ""
 		if err != nil {
-			up, outage = 0, string(redoubt.OutageOf(err))
+			up, outage = 0, string(model.OutageOf(err))
 		}
 		ch <- prometheus.MustNewConstMetric(storeUp, prometheus.GaugeValue, up, does, outage)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -21,24 +21,24 @@ func (c *call) notifier() (*notify.Notifier, error) {
 	return c.server.Notifier, nil
 }
 
-func notificationRuleOf(r redoubt.NotificationRule) api.NotificationRule {
+func notificationRuleOf(r model.NotificationRule) api.NotificationRule {
 	out := api.NotificationRule{
 		ID: r.ID, Name: r.Name, Events: r.Events.Names(), MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter, MissingDays: int64(r.MissingDays),
-		Channel: r.Channel.String(), Host: r.Host, To: orEmpty(r.To), Digest: cmp.Or(r.Digest, redoubt.DigestNone).String(), Paused: r.Paused, Problem: r.Problem,
+		Channel: r.Channel.String(), Host: r.Host, To: orEmpty(r.To), Digest: cmp.Or(r.Digest, model.DigestNone).String(), Paused: r.Paused, Problem: r.Problem,
 		CreatedAt: api.Time{Time: r.CreatedAt},
 	}
 	return out
 }
 
-func notificationOf(n redoubt.Notification) api.Notification {
+func notificationOf(n model.Notification) api.Notification {
 	return api.Notification{
 		ID: n.ID, Event: n.Message.Event.String(), Title: n.Message.Title, To: n.Receiver.Address, State: n.State.String(), Attempts: int64(n.Attempts), Status: int64(n.Status),
 		Answer: n.Answer, Problem: n.Problem, Test: n.Message.Test, CreatedAt: api.Time{Time: n.CreatedAt}, DueAt: api.Time{Time: n.DueAt}, EndedAt: timeOrNull(n.EndedAt),
 	}
 }
 
-func notificationsOf(list []redoubt.Notification) []api.Notification {
-	return redoubt.Map(list, notificationOf)
+func notificationsOf(list []model.Notification) []api.Notification {
+	return model.Map(list, notificationOf)
 }
 
 func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNotificationRulesResponse, error) {
@@ -51,7 +51,7 @@ func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNot
 }
 
 // notificationRule finds the one that the path names.
-func (c *call) notificationRule(ctx context.Context) (redoubt.NotificationRule, error) {
+func (c *call) notificationRule(ctx context.Context) (model.NotificationRule, error) {
 	id := c.pathID("notificationRuleId")
 	return c.tx.NotificationRule(ctx, id)
 }
@@ -61,15 +61,15 @@ func (c *call) getNotificationRule(ctx context.Context, _ *none) (*api.Notificat
 	return &api.NotificationRuleResponse{Rule: notificationRuleOf(r)}, err
 }
 
-func eventsOf(names []string) (events redoubt.NotificationEvents) {
-	for _, e := range parsed(names, redoubt.ParseNotificationEvent) {
+func eventsOf(names []string) (events model.NotificationEvents) {
+	for _, e := range parsed(names, model.ParseNotificationEvent) {
 		events = events.With(e)
 	}
 	return events
 }
 
-func productsOf(names []string) (products redoubt.Products) {
-	for _, t := range parsed(names, redoubt.ParseIssueType) {
+func productsOf(names []string) (products model.Products) {
+	for _, t := range parsed(names, model.ParseIssueType) {
 		products = products.With(t)
 	}
 	return products
@@ -77,7 +77,7 @@ func productsOf(names []string) (products redoubt.Products) {
 
 // telling changes rules. The secret that it tells is sealed in the answer that is kept
 // under a key.
-func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error)) (*api.NotificationRuleResponse, error) {
+func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error)) (*api.NotificationRuleResponse, error) {
 	n, err := c.notifier()
 	if err != nil {
 		return nil, err
@@ -95,20 +95,20 @@ func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *
 
 func (c *call) createNotificationRule(ctx context.Context, in *request[api.CreateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
 	b := in.Body
-	channel, _ := redoubt.ParseNotificationChannel(b.Channel)
-	digest, _ := redoubt.ParseNotificationDigest(b.Digest)
-	least, _ := redoubt.ParseSeverity(b.MinSeverity)
-	r := redoubt.NotificationRule{
-		Name: redoubt.Line(b.Name), Events: eventsOf(b.Events), MinSeverity: least, Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
-		Channel: channel, To: b.To, Digest: cmp.Or(digest, redoubt.DigestNone), Paused: b.Paused,
+	channel, _ := model.ParseNotificationChannel(b.Channel)
+	digest, _ := model.ParseNotificationDigest(b.Digest)
+	least, _ := model.ParseSeverity(b.MinSeverity)
+	r := model.NotificationRule{
+		Name: model.Line(b.Name), Events: eventsOf(b.Events), MinSeverity: least, Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
+		Channel: channel, To: b.To, Digest: cmp.Or(digest, model.DigestNone), Paused: b.Paused,
 	}
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		return n.Add(ctx, c.tx, r, strings.TrimSpace(b.URL))
 	})
 }
 
 func (c *call) updateNotificationRule(ctx context.Context, in *request[api.UpdateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		r, err := c.notificationRule(ctx)
 		if err != nil {
 			return r, "", err
@@ -120,15 +120,15 @@ func (c *call) updateNotificationRule(ctx context.Context, in *request[api.Updat
 }
 
 // changeNotificationRule takes over what a request holds.
-func changeNotificationRule(r *redoubt.NotificationRule, b api.UpdateNotificationRuleRequest) {
+func changeNotificationRule(r *model.NotificationRule, b api.UpdateNotificationRuleRequest) {
 	if b.Name != nil {
-		r.Name = redoubt.Line(*b.Name)
+		r.Name = model.Line(*b.Name)
 	}
 	if b.Events != nil {
 		r.Events = eventsOf(*b.Events)
 	}
 	if b.MinSeverity != nil {
-		r.MinSeverity, _ = redoubt.ParseSeverity(*b.MinSeverity)
+		r.MinSeverity, _ = model.ParseSeverity(*b.MinSeverity)
 	}
 	if b.IssueTypes != nil {
 		r.Products = productsOf(*b.IssueTypes)
@@ -143,7 +143,7 @@ func changeNotificationRule(r *redoubt.NotificationRule, b api.UpdateNotificatio
 		r.To = *b.To
 	}
 	if b.Digest != nil {
-		r.Digest, _ = redoubt.ParseNotificationDigest(*b.Digest)
+		r.Digest, _ = model.ParseNotificationDigest(*b.Digest)
 	}
 	if b.Paused != nil {
 		r.Paused = *b.Paused
@@ -159,7 +159,7 @@ func (c *call) deleteNotificationRule(ctx context.Context, _ *none) (*api.Notifi
 }
 
 func (c *call) rotateNotificationSecret(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		r, err := c.notificationRule(ctx)
 		if err != nil {
 			return r, "", err
@@ -175,13 +175,13 @@ func (c *call) testNotificationRule(ctx context.Context, _ *none) (*api.TestNoti
 	if err != nil {
 		return nil, err
 	}
-	return runPrepared(ctx, c, func(ctx context.Context) ([]redoubt.Notification, error) {
+	return runPrepared(ctx, c, func(ctx context.Context) ([]model.Notification, error) {
 		n, err := c.notifier()
 		if err != nil {
 			return nil, err
 		}
 		return n.Test(ctx, c.caller.Deployment.ID, c.caller.Actor(), id)
-	}, func(_ context.Context, sent []redoubt.Notification) (*api.TestNotificationRuleResponse, error) {
+	}, func(_ context.Context, sent []model.Notification) (*api.TestNotificationRuleResponse, error) {
 		return &api.TestNotificationRuleResponse{Notifications: notificationsOf(sent)}, nil
 	})
 }

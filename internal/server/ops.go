@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -110,7 +110,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		edge.RetryAfter(w.Header(), time.Second)
 	case reads != nil:
 		answer.Status, status = "unavailable", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), redoubt.OutageOf(reads).RetryAfter())
+		edge.RetryAfter(w.Header(), model.OutageOf(reads).RetryAfter())
 	case s.Index.Starting() && s.Clock().Sub(s.began) < startMost:
 		answer.Status, status = "starting", http.StatusServiceUnavailable
 		edge.RetryAfter(w.Header(), time.Second)
@@ -131,7 +131,7 @@ func condition(err error) string {
 	case errors.As(err, new(*store.NewerSchemaError)):
 		return "A newer Redoubt has migrated the database. This server must be replaced by that version."
 	}
-	return redoubt.OutageOf(err).Text()
+	return model.OutageOf(err).Text()
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -11,23 +11,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestOutagesAreSaid holds that an answer names what is wrong and when to come
 // back, and quotes nothing of the cause.
 func TestOutagesAreSaid(t *testing.T) {
-	for outage, want := range map[redoubt.OutageError]struct {
+	for outage, want := range map[model.OutageError]struct {
 		word string
 		wait time.Duration
 	}{
-		redoubt.ErrBusy: {"busy", time.Second}, redoubt.ErrUnreachable: {"does not answer", time.Second}, redoubt.ErrCancelled: {"before it was done", time.Second},
-		redoubt.ErrDiskFull: {"full", 30 * time.Second}, redoubt.ErrDiskFailed: {"fails", 30 * time.Second},
-		redoubt.ErrReadOnly: {"only reads", 30 * time.Second}, redoubt.ErrDamaged: {"damaged", 30 * time.Second},
-		redoubt.ErrOutOfFiles: {"too many open", time.Second}, redoubt.ErrOutOfMemory: {"memory", time.Second},
-		redoubt.ErrReplaced: {"newer Redoubt", time.Second},
+		model.ErrBusy: {"busy", time.Second}, model.ErrUnreachable: {"does not answer", time.Second}, model.ErrCancelled: {"before it was done", time.Second},
+		model.ErrDiskFull: {"full", 30 * time.Second}, model.ErrDiskFailed: {"fails", 30 * time.Second},
+		model.ErrReadOnly: {"only reads", 30 * time.Second}, model.ErrDamaged: {"damaged", 30 * time.Second},
+		model.ErrOutOfFiles: {"too many open", time.Second}, model.ErrOutOfMemory: {"memory", time.Second},
+		model.ErrReplaced: {"newer Redoubt", time.Second},
 	} {
 		p := problemOf(fmt.Errorf("a handler: %w", fmt.Errorf("%w: %w", outage, errors.New("/var/lib/redoubt.db: inside"))))
 		if p.Code != api.CodeUnavailable || p.wait != want.wait || !strings.Contains(p.Detail, want.word) || strings.Contains(p.Detail, "inside") {
@@ -52,7 +52,7 @@ func TestMetricsWithoutADatabase(t *testing.T) {
 			t.Errorf("%d, no %s", a.status, want)
 		}
 	}
-	if a := h.send(http.MethodGet, "/readyz", ""); a.body != `{"status":"unavailable","reads":"`+redoubt.ErrBusy.Text()+`","writes":"`+redoubt.ErrBusy.Text()+`"}`+"\n" {
+	if a := h.send(http.MethodGet, "/readyz", ""); a.body != `{"status":"unavailable","reads":"`+model.ErrBusy.Text()+`","writes":"`+model.ErrBusy.Text()+`"}`+"\n" {
 		t.Errorf("readiness is %s", a.body)
 	}
 }
@@ -65,7 +65,7 @@ func TestAStalledDatabaseIsNamed(t *testing.T) {
 	h := newHarnessOn(t, config, clock)
 	proxy.Stall()
 	defer proxy.Resume()
-	if a := h.send(http.MethodGet, "/readyz", ""); a.status != http.StatusServiceUnavailable || !contains(a.body, redoubt.ErrUnreachable.Text()) {
+	if a := h.send(http.MethodGet, "/readyz", ""); a.status != http.StatusServiceUnavailable || !contains(a.body, model.ErrUnreachable.Text()) {
 		t.Errorf("readiness is %d %s", a.status, a.body)
 	}
 	want := `redoubt_store_up{does="reads",outage="unreachable"} 0`

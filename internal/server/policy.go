@@ -6,9 +6,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // defaultRules is how many rules an answer holds when 0 are asked for.
@@ -23,7 +23,7 @@ func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResp
 	return out, err
 }
 
-func policyOf(p redoubt.Policy) api.Policy {
+func policyOf(p model.Policy) api.Policy {
 	return api.Policy{
 		ID: decimal(p.ID), IsDefault: p.Default, Name: p.Name, ProductType: "PRODUCT_TYPE_" + strings.ToUpper(p.Product.String()), Slug: p.Slug,
 	}
@@ -56,8 +56,8 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	if err != nil {
 		return nil, err
 	}
-	if c.hosted() && policy.Product == redoubt.SCA {
-		return nil, redoubt.ErrNotFound // the list does not have it either
+	if c.hosted() && policy.Product == model.SCA {
+		return nil, model.ErrNotFound // the list does not have it either
 	}
 	limit := int(in.Limit)
 	if limit == 0 {
@@ -81,7 +81,7 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 // service changes by it.
 func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyRequest]) (*api.UpdatePolicyResponse, error) {
 	id := c.pathID("policyId")
-	mode, _ := redoubt.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))
+	mode, _ := model.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))
 	r, err := c.tx.SetRuleMode(ctx, id, in.Body.RulePath, mode)
 	if err != nil {
 		return nil, err
@@ -89,12 +89,12 @@ func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyReq
 	return &api.UpdatePolicyResponse{PolicyID: decimal(id), UpdatedRule: policyRuleOf(r)}, nil
 }
 
-func policyRuleOf(r redoubt.PolicyRule) api.PolicyRule {
+func policyRuleOf(r model.PolicyRule) api.PolicyRule {
 	return api.PolicyRule{
 		ID: decimal(r.ID), Path: r.Rule.Name, Category: r.Rule.Category,
-		Confidence: upper("CONFIDENCE_", r.Rule.Confidence, redoubt.ConfidenceMedium),
-		Severity:   upper("SEVERITY_", r.Rule.Severity, redoubt.SeverityMedium),
-		PolicyMode: upper("MODE_", r.Mode, redoubt.ModeMonitor), Source: sourceOf(r.Rule.Origin),
+		Confidence: upper("CONFIDENCE_", r.Rule.Confidence, model.ConfidenceMedium),
+		Severity:   upper("SEVERITY_", r.Rule.Severity, model.SeverityMedium),
+		PolicyMode: upper("MODE_", r.Mode, model.ModeMonitor), Source: sourceOf(r.Rule.Origin),
 		CWECategories: orEmpty(r.Rule.CWE), OWASPCategories: orEmpty(r.Rule.OWASP), VulnerabilityClass: orEmpty(r.Rule.VulnerabilityClasses),
 		Languages: orEmpty(r.Rule.Languages), Technologies: orEmpty(r.Rule.Technologies), Rulesets: orEmpty(r.Rule.Rulesets),
 		RegistryMaintainer: maintainer(r.Rule.Origin), LastChangeAt: api.Time{Time: r.LastChangeAt}, LastChangeBy: r.LastChangeBy, URL: r.Rule.URL,

@@ -3,13 +3,13 @@ package server
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-func conditionOf(product redoubt.IssueType, c redoubt.PolicyCondition) api.PolicyCondition {
+func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCondition {
 	out := api.PolicyCondition{
 		ID: c.ID, IssueType: product.String(), Mode: c.Mode.String(), Text: c.Sentence(), Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious,
 		Fixable: c.Fixable, Direct: c.Direct, GraceDays: int64(c.GraceDays),
@@ -25,7 +25,7 @@ func conditionOf(product redoubt.IssueType, c redoubt.PolicyCondition) api.Polic
 }
 
 // conditional finds the policy that the path names.
-func (c *call) conditional(ctx context.Context) (redoubt.Policy, error) {
+func (c *call) conditional(ctx context.Context) (model.Policy, error) {
 	id := c.pathID("policyId")
 	return edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
@@ -42,14 +42,14 @@ func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPoli
 	return out, nil
 }
 
-func newCondition(b *api.CreatePolicyConditionRequest) redoubt.PolicyCondition {
-	out := redoubt.PolicyCondition{
+func newCondition(b *api.CreatePolicyConditionRequest) model.PolicyCondition {
+	out := model.PolicyCondition{
 		Reachable: b.Reachable, EPSS: b.EPSS, Exploited: b.Exploited, Malicious: b.Malicious, Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
-		Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
+		Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
 	}
-	out.Mode, _ = redoubt.ParsePolicyMode(b.Mode) // the schema has checked the words
-	out.Severity, _ = redoubt.ParseSeverity(b.Severity)
-	out.Confidence, _ = redoubt.ParseConfidence(b.Confidence)
+	out.Mode, _ = model.ParsePolicyMode(b.Mode) // the schema has checked the words
+	out.Severity, _ = model.ParseSeverity(b.Severity)
+	out.Confidence, _ = model.ParseConfidence(b.Confidence)
 	return out
 }
 

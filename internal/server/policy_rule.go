@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
 	"github.com/redoubt/redoubt/internal/report"
@@ -22,7 +22,7 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 		return nil, err
 	}
 	b := &in.Body
-	mode, _ := redoubt.ParsePolicyMode(b.Mode)
+	mode, _ := model.ParsePolicyMode(b.Mode)
 	if b.Rule != "" && b.Text == "" && !b.Starter {
 		return c.addKnownRule(ctx, p, b.Rule, mode)
 	}
@@ -52,10 +52,10 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 }
 
 // rulesToAdd returns the rules of a text, or the starter rules of a product.
-func rulesToAdd(product redoubt.IssueType, b *api.AddPolicyRulesRequest) ([]policy.Rule, error) {
+func rulesToAdd(product model.IssueType, b *api.AddPolicyRulesRequest) ([]policy.Rule, error) {
 	switch {
 	case b.Rule != "" || b.Starter == (b.Text != ""):
-		return nil, &redoubt.InvalidError{Fields: []redoubt.FieldError{
+		return nil, &model.InvalidError{Fields: []model.FieldError{
 			{Location: "body.text", Message: "send one of text, rule and starter"},
 		}}
 	case b.Starter:
@@ -68,14 +68,14 @@ func rulesToAdd(product redoubt.IssueType, b *api.AddPolicyRulesRequest) ([]poli
 
 // addKnownRule adds a rule of another policy to a policy: served, or, where only reports name it, listed.
 func (c *call) addKnownRule(
-	ctx context.Context, p redoubt.Policy, path string, mode redoubt.PolicyMode,
+	ctx context.Context, p model.Policy, path string, mode model.PolicyMode,
 ) (*api.AddPolicyRulesResponse, error) {
 	out := &api.AddPolicyRulesResponse{Policy: policyOf(p)}
 	served, err := c.tx.ServedRules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.Rule.Name == path }); i >= 0 {
+	if i := slices.IndexFunc(served, func(s model.ServedRule) bool { return s.Rule.Name == path }); i >= 0 {
 		s, err := c.tx.ServeRule(ctx, store.Serving{
 			Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter,
 			Mode: mode, PolicyID: p.ID,
@@ -92,11 +92,11 @@ func (c *call) addKnownRule(
 			continue
 		}
 		found, err := c.tx.PolicyRuleNamed(ctx, other.ID, path)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			continue
 		}
 		if err == nil {
-			err = c.tx.ListRules(ctx, p.ID, []redoubt.PolicyRule{found}, cmp.Or(mode, redoubt.ModeMonitor))
+			err = c.tx.ListRules(ctx, p.ID, []model.PolicyRule{found}, cmp.Or(mode, model.ModeMonitor))
 		}
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (c *call) addKnownRule(
 		out.Rules = []api.AddedRule{{ID: decimal(found.ID), Path: path, Mode: found.Mode.String()}}
 		return out, err
 	}
-	return nil, redoubt.ErrNotFound
+	return nil, model.ErrNotFound
 }
 
 func (c *call) listServedRules(ctx context.Context, in *api.ServedRulesQuery) (*api.ListServedRulesResponse, error) {
@@ -132,7 +132,7 @@ func (c *call) listServedRules(ctx context.Context, in *api.ServedRulesQuery) (*
 
 // inText places the faults of the text in the body.
 func inText(err error) error {
-	invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+	invalid, ok := errors.AsType[*model.InvalidError](err)
 	if !ok {
 		return err
 	}
@@ -144,7 +144,7 @@ func inText(err error) error {
 }
 
 // policyRule finds the rule that the path names.
-func (c *call) policyRule(ctx context.Context) (p redoubt.Policy, r redoubt.PolicyRule, err error) {
+func (c *call) policyRule(ctx context.Context) (p model.Policy, r model.PolicyRule, err error) {
 	if p, err = c.conditional(ctx); err != nil {
 		return p, r, err
 	}
@@ -161,7 +161,7 @@ func (c *call) getPolicyRule(ctx context.Context, _ *none) (*api.PolicyRuleRespo
 	return c.policyRuleResponse(ctx, p, r)
 }
 
-func (c *call) policyRuleResponse(ctx context.Context, p redoubt.Policy, r redoubt.PolicyRule) (*api.PolicyRuleResponse, error) {
+func (c *call) policyRuleResponse(ctx context.Context, p model.Policy, r model.PolicyRule) (*api.PolicyRuleResponse, error) {
 	out := &api.PolicyRuleResponse{Policy: policyOf(p), Rule: policyRuleOf(r), Served: r.Served, Versions: []api.RuleVersion{}}
 	versions, err := c.tx.RuleVersions(ctx, r.Rule.Name)
 	for _, v := range slices.Backward(versions) {

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-func settingsOf(p redoubt.Policy) api.PolicySettings {
+func settingsOf(p model.Policy) api.PolicySettings {
 	return api.PolicySettings{Projects: orEmpty(p.Scope.Projects), Tags: orEmpty(p.Scope.Tags), Branches: orEmpty(p.Branches), Excludes: orEmpty(p.Excludes), BlockAll: p.BlockAll}
 }
 
 // settingsTag names the state of a policy's settings.
-func settingsTag(p redoubt.Policy) string {
+func settingsTag(p model.Policy) string {
 	return tagOf(struct {
 		ID       int64
 		Name     string
@@ -34,9 +34,9 @@ func (c *call) getPolicySettings(ctx context.Context, _ *none) (*api.PolicySetti
 
 func (c *call) createPolicy(ctx context.Context, in *request[api.CreatePolicyRequest]) (*api.PolicyChangeResponse, error) {
 	b := &in.Body
-	product, _ := redoubt.ParseIssueType(b.Product)
-	return c.savePolicy(ctx, redoubt.Policy{
-		Name: b.Name, Slug: b.Slug, Product: product, Scope: redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
+	product, _ := model.ParseIssueType(b.Product)
+	return c.savePolicy(ctx, model.Policy{
+		Name: b.Name, Slug: b.Slug, Product: product, Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
 	})
 }
 
@@ -49,13 +49,13 @@ func (c *call) setPolicySettings(ctx context.Context, in *request[api.SetPolicyS
 		return nil, err
 	}
 	b := &in.Body
-	p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll = b.Name, redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches, b.Excludes, b.BlockAll
+	p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll = b.Name, model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches, b.Excludes, b.BlockAll
 	return c.savePolicy(ctx, p)
 }
 
-func (c *call) savePolicy(ctx context.Context, p redoubt.Policy) (*api.PolicyChangeResponse, error) {
+func (c *call) savePolicy(ctx context.Context, p model.Policy) (*api.PolicyChangeResponse, error) {
 	p, removed, err := policy.Save(ctx, c.tx, p)
-	if errors.Is(err, redoubt.ErrConflict) {
+	if errors.Is(err, model.ErrConflict) {
 		return nil, newProblem(api.CodeConflict, fmt.Sprintf("Another policy has the slug %q. Send another name, or a slug.", p.Slug), nil)
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 	b := &in.Body
 	would := policy.Proposal{Policy: p, Deleted: b.Deleted}
 	if !b.Deleted {
-		would.Policy.Scope, would.Policy.Branches = redoubt.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches
+		would.Policy.Scope, would.Policy.Branches = model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches
 		would.Policy.Excludes, would.Policy.BlockAll = b.Excludes, b.BlockAll
 		if b.Name != "" {
 			would.Policy.Name = b.Name
@@ -126,12 +126,12 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 const maxMatches = 1000
 
 // addMatches adds the stored findings of a project that the policy's conditions match.
-func (c *call) addMatches(ctx context.Context, p redoubt.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact) error {
+func (c *call) addMatches(ctx context.Context, p model.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact) error {
 	project, err := c.tx.ProjectByName(ctx, b.Project)
 	if err != nil {
 		return err
 	}
-	mode, _ := redoubt.ParsePolicyMode(b.Mode)
+	mode, _ := model.ParsePolicyMode(b.Mode)
 	matches, err := policy.FindMatches(ctx, c.tx, project, p, mode)
 	for i := range matches {
 		m := &matches[i]

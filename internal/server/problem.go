@@ -15,10 +15,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -69,7 +69,7 @@ func newProblem(code, detail string, cause error) *problem {
 func problemOf(err error) *problem {
 	var (
 		ready     *problem
-		invalid   *redoubt.InvalidError
+		invalid   *model.InvalidError
 		busy      *edge.BusyError
 		forbidden *edge.ForbiddenError
 		oversize  *http.MaxBytesError
@@ -88,20 +88,20 @@ func problemOf(err error) *problem {
 		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+" bytes that are taken here. Send less at once.", err)
 	case errors.As(err, &invalid):
 		return invalidProblem(invalid.Fields)
-	case errors.Is(err, redoubt.ErrTooLarge):
+	case errors.Is(err, model.ErrTooLarge):
 		return newProblem(api.CodeTooLarge, err.Error(), err)
-	case errors.Is(err, redoubt.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		outage := redoubt.OutageOf(err)
+	case errors.Is(err, model.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		outage := model.OutageOf(err)
 		p := newProblem(api.CodeUnavailable, outage.Text(), err)
 		p.wait = outage.RetryAfter()
 		return p
 	case errors.As(err, &badReport):
-		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})
-	case errors.Is(err, redoubt.ErrNotFound):
+		return invalidProblem([]model.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})
+	case errors.Is(err, model.ErrNotFound):
 		return newProblem(api.CodeNotFound, notFound, err)
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return newProblem(api.CodeUnauthenticated, "No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		return newProblem(api.CodeConflict, err.Error(), err)
 	}
 	return newProblem(api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err)
@@ -112,11 +112,11 @@ func problemOf(err error) *problem {
 const maxFaults = 1000
 
 // invalidProblem names all bad members of a request at once, up to maxFaults.
-func invalidProblem(fields []redoubt.FieldError) *problem {
+func invalidProblem(fields []model.FieldError) *problem {
 	if len(fields) > maxFaults {
-		fields = append(fields[:maxFaults:maxFaults], redoubt.FieldError{Location: "body", Message: fmt.Sprintf("has more than these %d faults", maxFaults)})
+		fields = append(fields[:maxFaults:maxFaults], model.FieldError{Location: "body", Message: fmt.Sprintf("has more than these %d faults", maxFaults)})
 	}
-	p := newProblem(api.CodeInvalidArgument, (&redoubt.InvalidError{Fields: fields}).Error(), nil)
+	p := newProblem(api.CodeInvalidArgument, (&model.InvalidError{Fields: fields}).Error(), nil)
 	for _, f := range fields {
 		p.Errors = append(p.Errors, api.FieldError{Location: f.Location, Message: f.Message, Value: shown(f.Value)})
 	}
@@ -167,7 +167,7 @@ func init() {
 // humaProblem translates what huma found. It decodes and validates, so all it
 // finds is the client's, but for faults that it has no words for. A location
 // is named once, with what its schema says before what a handler checks.
-func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []redoubt.FieldError) *problem {
+func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
@@ -178,10 +178,10 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error, 
 		}
 	}
 	if len(fields) == 0 {
-		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
+		fields = []model.FieldError{{Location: "body", Message: detail}}
 	}
 	named := map[string]bool{}
-	return invalidProblem(slices.DeleteFunc(fields, func(f redoubt.FieldError) bool {
+	return invalidProblem(slices.DeleteFunc(fields, func(f model.FieldError) bool {
 		again := named[f.Location]
 		named[f.Location] = true
 		return again

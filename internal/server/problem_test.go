@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const findings = "/api/v1/deployments/acme/findings"
@@ -21,8 +21,8 @@ const findings = "/api/v1/deployments/acme/findings"
 func TestProblems(t *testing.T) {
 	h := newHarness(t)
 	h.importFindings()
-	ci := h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-	readOnly := h.newToken(redoubt.Token{Name: "ro", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	ci := h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
+	readOnly := h.newToken(model.Token{Name: "ro", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	const triage = "/api/v1/deployments/acme/triage"
 	const export = "/api/v1/deployments/acme/sbom/export"
 	for _, test := range []struct {
@@ -161,11 +161,11 @@ func TestForeignAndMissingAreTheSame(t *testing.T) {
 
 func TestProblemOf(t *testing.T) {
 	for want, err := range map[string]error{
-		api.CodeNotFound:        errors.Join(redoubt.ErrNotFound),
-		api.CodeConflict:        redoubt.ErrConflict,
-		api.CodeUnavailable:     redoubt.ErrUnavailable,
-		api.CodeTooLarge:        redoubt.ErrTooLarge,
-		api.CodeInvalidArgument: redoubt.Invalid("body.x", "is wrong"),
+		api.CodeNotFound:        errors.Join(model.ErrNotFound),
+		api.CodeConflict:        model.ErrConflict,
+		api.CodeUnavailable:     model.ErrUnavailable,
+		api.CodeTooLarge:        model.ErrTooLarge,
+		api.CodeInvalidArgument: model.Invalid("body.x", "is wrong"),
 		api.CodeInternal:        errors.New("dial tcp 10.0.0.1: password=hunter2"),
 	} {
 		p := problemOf(err)
@@ -176,7 +176,7 @@ func TestProblemOf(t *testing.T) {
 	if p := problemOf(fmt.Errorf("read: %w", context.Canceled)); p.Code != api.CodeUnavailable {
 		t.Errorf("a caller that hung up is the server's fault: %s", p.Code)
 	}
-	if p := problemOf(redoubt.ErrUnavailable); p.wait == 0 {
+	if p := problemOf(model.ErrUnavailable); p.wait == 0 {
 		t.Error("nobody is told when to come back")
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -46,7 +46,7 @@ func (c *call) getProject(ctx context.Context, _ *none) (*api.ProjectResponse, e
 }
 
 // projectOf is a project as lists show it.
-func projectOf(p redoubt.Project) api.Project {
+func projectOf(p model.Project) api.Project {
 	tags := p.Tags
 	if tags == nil {
 		tags = []string{}
@@ -60,7 +60,7 @@ func projectOf(p redoubt.Project) api.Project {
 
 // projectResponse is a project alone, with its managed scans: what is wanted, and what is
 // in force.
-func (c *call) projectResponse(ctx context.Context, p redoubt.Project) (*api.ProjectResponse, error) {
+func (c *call) projectResponse(ctx context.Context, p model.Project) (*api.ProjectResponse, error) {
 	c.tag = projectTag(p)
 	out := &api.ProjectResponse{Project: projectOf(p)}
 	out.Project.ManagedScanConfig = &api.ManagedScan{
@@ -74,7 +74,7 @@ func (c *call) projectResponse(ctx context.Context, p redoubt.Project) (*api.Pro
 // createInput is a new project.
 type createInput struct {
 	Body    api.CreateProjectRequest
-	project redoubt.Project
+	project model.Project
 }
 
 // Resolve checks what the schema cannot.
@@ -82,15 +82,15 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
 	if b.Name != "" {
-		if err := redoubt.CheckNewProjectName(b.Name); err != nil {
+		if err := model.CheckNewProjectName(b.Name); err != nil {
 			bad.add("body.name", b.Name, err.Error())
 		}
 	}
 	if b.URL != "" && !webAddress(b.URL) {
 		bad.add("body.url", nil, notWebAddress)
 	}
-	in.project = redoubt.Project{Name: b.Name, URL: b.URL, Tags: tagsOf(b.Tags, &bad)}
-	in.project.Visibility, _ = redoubt.ParseVisibility(b.Visibility)
+	in.project = model.Project{Name: b.Name, URL: b.URL, Tags: tagsOf(b.Tags, &bad)}
+	in.project.Visibility, _ = model.ParseVisibility(b.Visibility)
 	if b.PrimaryBranch != "" {
 		in.project.PrimaryBranch = branchOf(b.PrimaryBranch, &bad)
 	}
@@ -107,7 +107,7 @@ func webAddress(text string) bool {
 }
 
 func tagsOf(list []string, bad *faults) []string {
-	tags, err := redoubt.NormalTags(list)
+	tags, err := model.NormalTags(list)
 	if err != nil {
 		bad.add("body.tags", nil, err.Error())
 	}
@@ -119,9 +119,9 @@ func branchOf(text string, bad *faults) string {
 	if text == "None" {
 		return ""
 	}
-	full := redoubt.FullRef(text)
+	full := model.FullRef(text)
 	branch, ok := strings.CutPrefix(full, "refs/heads/")
-	if !ok || branch == "" || redoubt.HasControls(branch) || strings.Contains(branch, " ") {
+	if !ok || branch == "" || model.HasControls(branch) || strings.Contains(branch, " ") {
 		bad.add("body.primary_branch", text, "expected a branch, as refs/heads/main or main, or None")
 	}
 	return full
@@ -154,7 +154,7 @@ func (in *updateInput) Resolve(ctx huma.Context) []error {
 	if b.PrimaryBranch != nil {
 		in.patch.PrimaryBranch = new(branchOf(*b.PrimaryBranch, &bad))
 	}
-	if v, ok := redoubt.ParseVisibility(b.Visibility); ok {
+	if v, ok := model.ParseVisibility(b.Visibility); ok {
 		in.patch.Visibility = &v
 	}
 	if m := b.ManagedScanConfig; m != nil {
@@ -176,12 +176,12 @@ func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.Project
 }
 
 func (c *call) toggleManagedScan(ctx context.Context, in *request[api.ToggleManagedScanRequest]) (*api.ProjectResponse, error) {
-	every, _ := redoubt.ParseRunEvery(in.Body.Schedule)
+	every, _ := model.ParseRunEvery(in.Body.Schedule)
 	return c.patchProject(ctx, store.ProjectPatch{ManagedDiff: switched(in.Body.DiffScan), ManagedFull: switched(in.Body.FullScan)}, every)
 }
 
 // patchProject changes a project, and its schedule where one is given.
-func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch, every redoubt.RunEvery) (*api.ProjectResponse, error) {
+func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch, every model.RunEvery) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch, every
 		return nil, err
 	}
 	if p, err = c.tx.UpdateProject(ctx, p.ID, patch); err == nil && every != 0 {
-		err = c.tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: c.tx.Now()})
+		err = c.tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: c.tx.Now()})
 	}
 	if err != nil {
 		return nil, err
@@ -244,9 +244,9 @@ func (c *call) editTags(ctx context.Context, edit func([]string) []string) (*api
 	if err != nil {
 		return nil, err
 	}
-	tags, err := redoubt.NormalTags(edit(slices.Clone(p.Tags)))
+	tags, err := model.NormalTags(edit(slices.Clone(p.Tags)))
 	if err != nil {
-		return nil, redoubt.Invalid("body.tags", "%v", err)
+		return nil, model.Invalid("body.tags", "%v", err)
 	}
 	return c.patchProject(ctx, store.ProjectPatch{Tags: &tags}, 0)
 }

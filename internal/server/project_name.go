@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectRequest]) (*api.ProjectResponse, error) {
@@ -65,12 +65,12 @@ func (c *call) followProject(ctx context.Context, projectID int64) (changed int,
 	return changed, err
 }
 
-func (c *call) followRef(ctx context.Context, at redoubt.ProjectRef) (int, error) {
+func (c *call) followRef(ctx context.Context, at model.ProjectRef) (int, error) {
 	advised, err := c.server.Advisories.Match(ctx, c.tx, at.ProjectID, at.Ref, nil)
 	if err != nil {
 		return 0, err
 	}
-	followed, err := ingest.FollowAll(ctx, c.tx, exceptions.ForImport{Store: c.tx}, []redoubt.Advised{advised}, c.tx.Now(), 1)
+	followed, err := ingest.FollowAll(ctx, c.tx, exceptions.ForImport{Store: c.tx}, []model.Advised{advised}, c.tx.Now(), 1)
 	if err != nil {
 		return 0, err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func wantCode(t *testing.T, err error, code string) {
@@ -88,8 +88,8 @@ func TestProjectGlobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(redoubt.Token{
-		Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/*"},
+	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(model.Token{
+		Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/*"},
 	})}
 	var names []string
 	for p, err := range bound.Projects(ctx, d, api.ProjectsQuery{PageSize: 1}) {

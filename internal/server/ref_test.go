@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // listed are the ids of all code findings on a ref, of every ref when empty.
@@ -79,8 +79,8 @@ func TestDeleteRefRefuses(t *testing.T) {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
 	}
-	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(redoubt.Token{
-		Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/*"},
+	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(model.Token{
+		Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/*"},
 	})}
 	_, err := bound.DeleteRef(t.Context(), "acme", api.DeleteRefQuery{Project: "acme/payments", Ref: "dev"})
 	wantCode(t, err, api.CodeNotFound)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // canonicalPath lets one plain pattern serve all spellings of a path: it
@@ -91,7 +91,7 @@ func joinProjectName(method, path string) string {
 	if !ok || name == "" {
 		return path
 	}
-	for _, part := range redoubt.ProjectParts {
+	for _, part := range model.ProjectParts {
 		part = "/" + part
 		if before, is := strings.CutSuffix(name, part); is && (segments(before) >= 2 || !slices.Contains(ofProjects, method)) {
 			return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + part

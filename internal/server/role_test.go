@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // member makes a user and a token of theirs that has every scope.
-func (h *harness) member(name string, role redoubt.Role) (u redoubt.User, token string) {
+func (h *harness) member(name string, role model.Role) (u model.User, token string) {
 	h.t.Helper()
 	err := h.store.Update(h.t.Context(), h.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name}, role)
+		u, err = tx.CreateUser(ctx, model.User{Name: name}, role)
 		return err
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return u, h.newToken(redoubt.Token{Name: name, UserID: u.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	return u, h.newToken(model.Token{Name: name, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 }
 
 // The table, role by role: who may not is refused before anything is looked at,
@@ -39,16 +39,16 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 		"testNotificationRule": true, "rotateNotificationSecret": true, "listNotifications": true, "resendNotification": true,
 	}
 	known := map[string]bool{}
-	for _, role := range redoubt.Roles() {
+	for _, role := range model.Roles() {
 		_, token := h.member("a-"+role.String(), role)
 		for _, r := range Routes() {
 			known[r.ID] = true
-			least := redoubt.RoleViewer
+			least := model.RoleViewer
 			if r.Writes && !r.Asks {
-				least = redoubt.RoleTriager
+				least = model.RoleTriager
 			}
 			if managing[r.ID] {
-				least = redoubt.RoleAdmin
+				least = model.RoleAdmin
 			}
 			path := pathPart.ReplaceAllStringFunc(r.Pattern, func(part string) string {
 				switch {
@@ -78,8 +78,8 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 
 func TestATokenLosesWhatItsUserLoses(t *testing.T) {
 	h := newHarness(t)
-	h.member("chief", redoubt.RoleAdmin)
-	u, token := h.member("ben", redoubt.RoleAdmin)
+	h.member("chief", model.RoleAdmin)
+	u, token := h.member("ben", model.RoleAdmin)
 	status := func(method, path, body string) int {
 		return h.send(method, path, body, "Authorization", "Bearer "+token, "Content-Type", "application/json").status
 	}
@@ -88,9 +88,9 @@ func TestATokenLosesWhatItsUserLoses(t *testing.T) {
 		t.Fatalf("as admin: %d", got)
 	}
 	for _, c := range []struct {
-		role           redoubt.Role
+		role           model.Role
 		project, reads int
-	}{{redoubt.RoleTriager, http.StatusForbidden, http.StatusOK}, {redoubt.RoleNone, http.StatusUnauthorized, http.StatusUnauthorized}} {
+	}{{model.RoleTriager, http.StatusForbidden, http.StatusOK}, {model.RoleNone, http.StatusUnauthorized, http.StatusUnauthorized}} {
 		err := h.store.Update(t.Context(), h.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			return tx.SetRole(ctx, u.ID, c.role)
 		})

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -20,7 +20,7 @@ func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
 	config.Timeout = 10 * time.Minute // so that nothing asks whether the database still answers
 	h := newHarnessOn(t, config, clock)
-	h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
 	h.client.Token = h.token
 	return h, proxy
 }

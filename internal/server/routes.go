@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scopes of routes.
@@ -32,10 +32,10 @@ const (
 	patch = http.MethodPatch
 	del   = http.MethodDelete
 
-	nobody  = redoubt.RoleNone
-	viewer  = redoubt.RoleViewer
-	triager = redoubt.RoleTriager
-	admin   = redoubt.RoleAdmin // for what changes what others see, or loses what scans brought
+	nobody  = model.RoleNone
+	viewer  = model.RoleViewer
+	triager = model.RoleTriager
+	admin   = model.RoleAdmin // for what changes what others see, or loses what scans brought
 
 	reads  = edge.Reads
 	writes = edge.Writes

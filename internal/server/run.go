@@ -10,14 +10,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // managedStatusOf is what is in force of managed scans.
-func managedStatusOf(s redoubt.RunStatus) *api.ManagedScanStatus {
+func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
 		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(), NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
 		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan), Warning: s.Warning,
@@ -31,7 +31,7 @@ func idOrNull(id int64) *int64 {
 	return &id
 }
 
-func runOf(r redoubt.Run, project, runner string) api.Run {
+func runOf(r model.Run, project, runner string) api.Run {
 	return api.Run{
 		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(), Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: idOrNull(r.Change),
 		State: r.State.String(), Attempt: int64(r.Attempt), Failure: r.Failure.String(), Reason: r.Reason, Runner: runner, ScanID: idOrNull(r.ScanID), LogBytes: r.LogSize,
@@ -40,8 +40,8 @@ func runOf(r redoubt.Run, project, runner string) api.Run {
 }
 
 // runsOf are runs with the names of their projects and runners.
-func (c *call) runsOf(ctx context.Context, list ...redoubt.Run) ([]api.Run, error) {
-	ids := redoubt.Map(list, func(r redoubt.Run) int64 { return r.ProjectID })
+func (c *call) runsOf(ctx context.Context, list ...model.Run) ([]api.Run, error) {
+	ids := model.Map(list, func(r model.Run) int64 { return r.ProjectID })
 	projects, err := c.projectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -65,12 +65,12 @@ const defaultRuns = 100
 type runsInput struct {
 	api.RunsQuery
 	idPosition
-	states []redoubt.RunState
+	states []model.RunState
 }
 
 // Resolve finds the position in the list.
 func (in *runsInput) Resolve(ctx huma.Context) []error {
-	in.states = parsed(in.State, redoubt.ParseRunState)
+	in.states = parsed(in.State, model.ParseRunState)
 	return in.find(ctx, "runs", []any{callOf(ctx.Context()).caller.Globs(), in.Project, in.states}, in.Cursor)
 }
 
@@ -79,7 +79,7 @@ func (c *call) listRuns(ctx context.Context, in *runsInput) (*api.ListRunsRespon
 	q := store.RunQuery{Globs: c.caller.Globs(), States: in.states, Before: in.after, Limit: limit + 1}
 	if in.Project != "" {
 		p, err := c.projectNamed(ctx, in.Project)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		if errors.Is(err, model.ErrNotFound) {
 			return &api.ListRunsResponse{Runs: []api.Run{}}, nil
 		}
 		if err != nil {
@@ -103,9 +103,9 @@ func (c *call) listRuns(ctx context.Context, in *runsInput) (*api.ListRunsRespon
 }
 
 // projectNamed finds a project that the request names outside of the path.
-func (c *call) projectNamed(ctx context.Context, name string) (redoubt.Project, error) {
-	if redoubt.CheckProjectName(name) != nil {
-		return redoubt.Project{}, redoubt.ErrNotFound
+func (c *call) projectNamed(ctx context.Context, name string) (model.Project, error) {
+	if model.CheckProjectName(name) != nil {
+		return model.Project{}, model.ErrNotFound
 	}
 	return c.seen(c.tx.ProjectByName(ctx, name))
 }
@@ -121,7 +121,7 @@ func (c *call) noRun(ctx context.Context) error {
 }
 
 // run finds the one that the path names, if the token may see its project.
-func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
+func (c *call) run(ctx context.Context) (r model.Run, err error) {
 	if err := c.noRun(ctx); err != nil {
 		return r, err
 	}
@@ -133,7 +133,7 @@ func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
 	return r, err
 }
 
-func (c *call) runResponse(ctx context.Context, r redoubt.Run) (*api.RunResponse, error) {
+func (c *call) runResponse(ctx context.Context, r model.Run) (*api.RunResponse, error) {
 	list, err := c.runsOf(ctx, r)
 	if err != nil {
 		return nil, err
@@ -158,15 +158,15 @@ func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.tx.FullRun(ctx, p, redoubt.RunByHand)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the repository: %w", p.Name, redoubt.ErrConflict)
+	r, err := c.tx.FullRun(ctx, p, model.RunByHand)
+	if errors.Is(err, model.ErrNotFound) {
+		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the repository: %w", p.Name, model.ErrConflict)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.Ref != "" {
-		r.Ref = redoubt.FullRef(in.Body.Ref)
+		r.Ref = model.FullRef(in.Body.Ref)
 	}
 	if r, err = c.tx.QueueRun(ctx, r); err != nil {
 		return nil, inBody(err)
@@ -179,7 +179,7 @@ func (c *call) cancelRun(ctx context.Context, _ *none) (*api.RunResponse, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.tx.CancelRun(ctx, r.ID, redoubt.RunStopped); err != nil {
+	if err := c.tx.CancelRun(ctx, r.ID, model.RunStopped); err != nil {
 		return nil, err
 	}
 	return c.getRun(ctx, nil)
@@ -231,14 +231,14 @@ func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersRespon
 	if err != nil {
 		return nil, err
 	}
-	begun, err := c.tx.Runs(ctx, store.RunQuery{States: redoubt.RunStatesBegun(), Limit: redoubt.MaxRunners})
+	begun, err := c.tx.Runs(ctx, store.RunQuery{States: model.RunStatesBegun(), Limit: model.MaxRunners})
 	out := &api.ListRunnersResponse{Runners: make([]api.RunnerInfo, len(list))}
 	for i, r := range list {
 		out.Runners[i] = api.RunnerInfo{
 			ID: r.ID, Name: r.Name, Labels: orEmpty(r.Labels), Version: r.Version, Isolation: r.Isolation, TokenID: r.TokenID, Present: r.Present(c.server.Clock()),
 			FirstSeenAt: api.Time{Time: r.FirstAt}, LastSeenAt: api.Time{Time: r.SeenAt},
 		}
-		if at := slices.IndexFunc(begun, func(u redoubt.Run) bool { return u.RunnerID == r.ID }); at >= 0 {
+		if at := slices.IndexFunc(begun, func(u model.Run) bool { return u.RunnerID == r.ID }); at >= 0 {
 			out.Runners[i].RunID = &begun[at].ID
 		}
 	}

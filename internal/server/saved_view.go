@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // readQuery reads the query of a findings page.
-func (c *call) readQuery(t redoubt.IssueType, query string) (index.PageQuery, error) {
+func (c *call) readQuery(t model.IssueType, query string) (index.PageQuery, error) {
 	if c.server.ReadQuery == nil {
 		return index.PageQuery{}, newProblem(api.CodeUnavailable, "This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
 	}
@@ -23,7 +23,7 @@ func (c *call) readQuery(t redoubt.IssueType, query string) (index.PageQuery, er
 }
 
 // savedViewTag names the state of a view.
-func savedViewTag(v redoubt.SavedView) string {
+func savedViewTag(v model.SavedView) string {
 	return tagOf(struct {
 		ID              int64
 		Name, Query     string
@@ -33,7 +33,7 @@ func savedViewTag(v redoubt.SavedView) string {
 
 // savedViewsOf are views as they are answered, each with what of it cannot be followed.
 // Without the index, which may be nil, that is not looked up.
-func (c *call) savedViewsOf(view *index.View, list ...redoubt.SavedView) []api.SavedView {
+func (c *call) savedViewsOf(view *index.View, list ...model.SavedView) []api.SavedView {
 	out, queries := make([]api.SavedView, len(list)), make([]*index.PageQuery, len(list))
 	for i, v := range list {
 		out[i] = api.SavedView{
@@ -56,7 +56,7 @@ func (c *call) savedViewsOf(view *index.View, list ...redoubt.SavedView) []api.S
 }
 
 // savedViewResponse is a view alone.
-func (c *call) savedViewResponse(ctx context.Context, v redoubt.SavedView) (*api.SavedViewResponse, error) {
+func (c *call) savedViewResponse(ctx context.Context, v model.SavedView) (*api.SavedViewResponse, error) {
 	c.tag = savedViewTag(v)
 	view, err := c.findings(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViews
 }
 
 // savedView finds the one that the path names.
-func (c *call) savedView(ctx context.Context) (redoubt.SavedView, error) {
+func (c *call) savedView(ctx context.Context) (model.SavedView, error) {
 	id := c.pathID("savedViewId")
 	return c.tx.SavedView(ctx, c.caller.Token.UserID, id)
 }
@@ -92,11 +92,11 @@ func (c *call) getSavedView(ctx context.Context, _ *none) (*api.SavedViewRespons
 }
 
 // checkedView gives a view the owner and the query that it is to have, and checks all of it.
-func (c *call) checkedView(v redoubt.SavedView, shared bool, query string) (redoubt.SavedView, error) {
+func (c *call) checkedView(v model.SavedView, shared bool, query string) (model.SavedView, error) {
 	v.OwnerID = 0
 	if !shared {
 		if v.OwnerID = c.caller.Token.UserID; v.OwnerID == 0 {
-			return v, redoubt.Invalid("body.shared", "no user made this token: share the view")
+			return v, model.Invalid("body.shared", "no user made this token: share the view")
 		}
 	}
 	if query != v.Query || v.ID == 0 {
@@ -106,14 +106,14 @@ func (c *call) checkedView(v redoubt.SavedView, shared bool, query string) (redo
 		}
 		v.Query = q.Text
 	}
-	return v, inBody(redoubt.CheckSavedView(v))
+	return v, inBody(model.CheckSavedView(v))
 }
 
 // chooseView makes a view the default of whoever made the token, or no longer.
-func (c *call) chooseView(ctx context.Context, v *redoubt.SavedView, chosen bool) error {
+func (c *call) chooseView(ctx context.Context, v *model.SavedView, chosen bool) error {
 	user := c.caller.Token.UserID
 	if user == 0 {
-		return redoubt.Invalid("body.default", "no user made this token, so that nobody opens pages with the view")
+		return model.Invalid("body.default", "no user made this token, so that nobody opens pages with the view")
 	}
 	v.Default = chosen
 	return c.tx.SetDefaultView(ctx, user, *v, chosen)
@@ -121,8 +121,8 @@ func (c *call) chooseView(ctx context.Context, v *redoubt.SavedView, chosen bool
 
 func (c *call) createSavedView(ctx context.Context, in *request[api.CreateSavedViewRequest]) (*api.SavedViewResponse, error) {
 	b := &in.Body
-	t, _ := redoubt.ParseIssueType(b.IssueType)
-	v, err := c.checkedView(redoubt.SavedView{Name: strings.TrimSpace(redoubt.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
+	t, _ := model.ParseIssueType(b.IssueType)
+	v, err := c.checkedView(model.SavedView{Name: strings.TrimSpace(model.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
 	if err == nil {
 		v, err = c.tx.AddSavedView(ctx, v)
 	}
@@ -145,7 +145,7 @@ func (c *call) updateSavedView(ctx context.Context, in *request[api.UpdateSavedV
 	}
 	b, v := &in.Body, before
 	if b.Name != nil {
-		v.Name = strings.TrimSpace(redoubt.Line(*b.Name))
+		v.Name = strings.TrimSpace(model.Line(*b.Name))
 	}
 	shared, query := before.Shared(), before.Query
 	if b.Shared != nil {
@@ -209,16 +209,16 @@ func (c *call) viewed(ctx context.Context, view *index.View, id int64, issueType
 		user := c.caller.Token.UserID
 		v, err := c.tx.SavedView(ctx, user, id)
 		if err != nil {
-			return redoubt.Invalid("query.view", "there is no saved view %d that this token may use", id)
+			return model.Invalid("query.view", "there is no saved view %d that this token may use", id)
 		}
 		if t := v.IssueType.String(); cmp.Or(issueType, t) != t {
-			return redoubt.Invalid("query.issue_type", "the view lists findings of the issue type %s", t)
+			return model.Invalid("query.issue_type", "the view lists findings of the issue type %s", t)
 		}
 		if q, err = c.readQuery(v.IssueType, v.Query); err != nil {
 			return fmt.Errorf("saved view %d: %w", id, err)
 		}
 		if user == 0 && q.AboutMe() {
-			return redoubt.Invalid("query.view", "the view selects what is assigned to whoever looks (%s), and no user made this token", redoubt.AssigneeMe)
+			return model.Invalid("query.view", "the view selects what is assigned to whoever looks (%s), and no user made this token", model.AssigneeMe)
 		}
 		if user != 0 {
 			me, err := c.tx.MemberByID(ctx, user)
@@ -227,7 +227,7 @@ func (c *call) viewed(ctx context.Context, view *index.View, id int64, issueType
 			}
 			q.For(me.Name)
 		}
-		if q.Filter.Search != "" && v.IssueType == redoubt.SCA {
+		if q.Filter.Search != "" && v.IssueType == model.SCA {
 			q.Filter.Named, err = c.tx.AdvisoryNames(ctx, q.Filter.Search)
 		}
 		return err

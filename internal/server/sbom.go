@@ -17,14 +17,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 )
 
 // SBOMJob is the kind of job that makes bills of materials. Its input is a
-// redoubt.SBOMRequest.
+// model.SBOMRequest.
 const SBOMJob = "sbom"
 
 // downloadFor is how long a download address is valid.
@@ -33,7 +33,7 @@ const downloadFor = time.Hour
 // sbomInput is an export that is asked for.
 type sbomInput struct {
 	Body    api.CreateSBOMExportRequest
-	request redoubt.SBOMRequest
+	request model.SBOMRequest
 }
 
 const componentPrefix = "SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_"
@@ -66,13 +66,13 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 }
 
 // formatOf reads the format and both spellings of its version.
-func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
+func formatOf(f *api.FormatVersion, bad *faults) (model.SBOMFormat, string) {
 	if f == nil {
-		return redoubt.CycloneDX, "1.5"
+		return model.CycloneDX, "1.5"
 	}
-	format, version := redoubt.SBOMFormat(f.Format), string(f.Version)
+	format, version := model.SBOMFormat(f.Format), string(f.Version)
 	if format == "" {
-		format = redoubt.CycloneDX
+		format = model.CycloneDX
 	}
 	if other := strings.ReplaceAll(strings.TrimPrefix(f.CycloneDXVersion, "SBOM_CYCLONE_DX_VERSION_V"), "_", "."); other != "" {
 		if version != "" && version != other {
@@ -83,9 +83,9 @@ func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
 	switch {
 	case version != "":
 		return format, version
-	case format == redoubt.SPDX:
+	case format == model.SPDX:
 		return format, "2.3"
-	case format == redoubt.OpenVEX:
+	case format == model.OpenVEX:
 		return format, "0.2.0"
 	}
 	return format, "1.5"
@@ -103,7 +103,7 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 				return nil, err
 			}
 		}
-		job, err := c.tx.RequestJob(ctx, redoubt.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
+		job, err := c.tx.RequestJob(ctx, model.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
 		return &api.CreateSBOMExportResponse{TaskToken: job.Token}, err
 	})
 }
@@ -114,12 +114,12 @@ func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatu
 		return nil, err
 	}
 	if job.Kind != SBOMJob || !c.mayRead(job) {
-		return nil, redoubt.ErrNotFound
+		return nil, model.ErrNotFound
 	}
 	switch job.State {
-	case redoubt.JobDone:
+	case model.JobDone:
 		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_COMPLETED", DownloadURL: c.downloadURL(job)}, nil
-	case redoubt.JobFailed:
+	case model.JobFailed:
 		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_FAILED", ErrorMessage: job.Error}, nil
 	}
 	return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_IN_PROGRESS"}, nil
@@ -127,8 +127,8 @@ func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatu
 
 // mayRead reports whether the token sees all that the export holds: it was made
 // under the same globs, or the token has none.
-func (c *call) mayRead(job redoubt.Job) bool {
-	var made redoubt.SBOMRequest
+func (c *call) mayRead(job model.Job) bool {
+	var made model.SBOMRequest
 	if json.Unmarshal(job.Input, &made) != nil {
 		return false
 	}
@@ -136,7 +136,7 @@ func (c *call) mayRead(job redoubt.Job) bool {
 	return len(globs) == 0 || strings.Join(globs, "\n") == strings.Join(made.Visible, "\n")
 }
 
-func (c *call) downloadURL(job redoubt.Job) string {
+func (c *call) downloadURL(job model.Job) string {
 	expires := c.server.Clock().Add(downloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
 		c.base, job.DeploymentID, job.Token, expires, signature(c.server.SigningKeys.All()[0], decimal(job.DeploymentID), job.Token, expires))
@@ -182,17 +182,17 @@ func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer,
 		return nil, newProblem(api.CodePermissionDenied, "This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
 	}
 	c.caller.Deployment.ID = id
-	var job redoubt.Job
+	var job model.Job
 	err = c.view(ctx, func(ctx context.Context) error {
 		job, err = c.tx.Job(ctx, task)
 		return err
 	})
-	if err == nil && job.State != redoubt.JobDone {
-		err = redoubt.ErrNotFound
+	if err == nil && job.State != model.JobDone {
+		err = model.ErrNotFound
 	}
 	name := "sbom"
-	var made redoubt.SBOMRequest
-	if json.Unmarshal(job.Input, &made) == nil && made.Format == redoubt.OpenVEX {
+	var made model.SBOMRequest
+	if json.Unmarshal(job.Input, &made) == nil && made.Format == model.OpenVEX {
 		name = "openvex"
 	}
 	return document{name + extension(job.MediaType), job.MediaType, job.Result}, err

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -31,7 +31,7 @@ func TestSBOMExportFromJobToDownload(t *testing.T) {
 	if err != nil || job == nil {
 		t.Fatalf("claim: %+v, %v", job, err)
 	}
-	var asked redoubt.SBOMRequest
+	var asked model.SBOMRequest
 	if err := json.Unmarshal(job.Input, &asked); err != nil || asked.Version != "1.6" || asked.ComponentType != "application" || asked.XML {
 		t.Errorf("asked for %+v, %v", asked, err)
 	}
@@ -93,7 +93,7 @@ func (h *harness) projectID() string {
 // come again, and the same once more is the same job.
 func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
 	h := newHarness(t)
-	h.token = h.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	h.token = h.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	const target = "/api/v1/deployments/acme/sbom/export"
 	first := h.send(http.MethodPost, target, `{}`)
 	if again := h.send(http.MethodPost, target, `{}`); again.status != http.StatusOK || again.body != first.body {

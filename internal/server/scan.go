@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -20,7 +20,7 @@ const defaultScans = 100
 // scansInput is a search for scans.
 type scansInput struct {
 	Body   api.SearchScansRequest
-	filter redoubt.ScanFilter
+	filter model.ScanFilter
 	limit  int
 	list   list
 	after  store.ScanCursor
@@ -32,9 +32,9 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c, b := callOf(ctx.Context()), &in.Body
 	in.limit = int(cmp.Or(b.PageSize, b.Limit, defaultScans))
-	in.filter = redoubt.ScanFilter{
+	in.filter = model.ScanFilter{
 		Ref: refFilter(b.Branch), ProjectID: int64(b.RepositoryID), Full: (*bool)(b.IsFullScan),
-		Statuses: parsed(b.Statuses, redoubt.ParseScanStatus), Projects: c.caller.Globs(),
+		Statuses: parsed(b.Statuses, model.ParseScanStatus), Projects: c.caller.Globs(),
 	}
 	in.filter.Products, in.none = products(b.Products)
 	in.none = in.none || c.hostedQuery.nothing
@@ -61,18 +61,18 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 
 // products reads the filter. PRODUCT_UNSPECIFIED sets none; products that no
 // scan here has leave nothing.
-func products(sent []api.Product) (list []redoubt.IssueType, none bool) {
+func products(sent []api.Product) (list []model.IssueType, none bool) {
 	if slices.Contains(sent, "PRODUCT_UNSPECIFIED") {
 		return nil, false
 	}
 	for _, p := range sent {
 		switch p {
 		case "PRODUCT_SAST":
-			list = append(list, redoubt.SAST)
+			list = append(list, model.SAST)
 		case "PRODUCT_SCA":
-			list = append(list, redoubt.SCA)
+			list = append(list, model.SCA)
 		case "PRODUCT_SECRETS":
-			list = append(list, redoubt.Secrets)
+			list = append(list, model.Secrets)
 		}
 	}
 	return list, len(sent) > 0 && len(list) == 0
@@ -119,7 +119,7 @@ func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) 
 }
 
 // scanOf is a scan as it stands now: one that runs for too long never finished.
-func (c *call) scanOf(s redoubt.Scan) api.Scan {
+func (c *call) scanOf(s model.Scan) api.Scan {
 	out := api.Scan{
 		ID: decimal(s.ID), DeploymentID: decimal(c.caller.Deployment.ID), RepositoryID: decimal(s.ProjectID),
 		Branch: s.Ref, Commit: s.Commit, StartedAt: api.Time{Time: s.StartedAt}, CompletedAt: api.NewTime(s.CompletedAt),
@@ -138,6 +138,6 @@ func (c *call) scanOf(s redoubt.Scan) api.Scan {
 	return out
 }
 
-func countsOf(n redoubt.FindingCounts) api.FindingsCounts {
+func countsOf(n model.FindingCounts) api.FindingsCounts {
 	return api.FindingsCounts{Code: int64(n.Code), Secrets: int64(n.Secrets), SupplyChain: int64(n.SupplyChain), Total: int64(n.Total())}
 }

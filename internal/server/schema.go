@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ownForm is the schema of a type that has forms of its own.
@@ -139,20 +139,20 @@ func schemaName(t reflect.Type, hint string) string {
 // that lacks a member, and of a member with several forms it only says that
 // none of them fits. Of a body that its decoder refuses, it gives the decoder's
 // words and all of the body, which may hold anything.
-func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
+func fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 	var missing string
 	if _, err := fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &missing); err == nil {
-		return redoubt.FieldError{Location: d.Location + "." + missing, Message: "is needed"}
+		return model.FieldError{Location: d.Location + "." + missing, Message: "is needed"}
 	}
 	if strings.HasPrefix(d.Message, "json: ") {
-		return redoubt.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
+		return model.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
 	}
-	out := redoubt.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
+	out := model.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
 		return out
 	}
 	if s := walk(op, d.Location); s != nil {
-		forms := redoubt.Map(s.OneOf, formOf)
+		forms := model.Map(s.OneOf, formOf)
 		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
 	return out

@@ -12,8 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -24,7 +24,7 @@ const defaultSecrets = 100
 // secretsInput is a page of secrets that is asked for.
 type secretsInput struct {
 	api.SecretsQuery
-	filter redoubt.SecretFilter
+	filter model.SecretFilter
 	list   list
 	after  int64
 }
@@ -32,15 +32,15 @@ type secretsInput struct {
 // Resolve turns the parameters into a filter and finds the position in its list.
 func (in *secretsInput) Resolve(ctx huma.Context) []error {
 	c, q := callOf(ctx.Context()), &in.SecretsQuery
-	in.filter = redoubt.SecretFilter{
+	in.filter = model.SecretFilter{
 		Visible: c.caller.Globs(), Since: instantParam(q.Since),
-		Severities:       parsed(lower(q.Severity, "SEVERITY_"), redoubt.ParseSeverity),
-		ValidationStates: parsed(lower(q.ValidationState, "VALIDATION_STATE_"), redoubt.ParseValidationState),
+		Severities:       parsed(lower(q.Severity, "SEVERITY_"), model.ParseSeverity),
+		ValidationStates: parsed(lower(q.ValidationState, "VALIDATION_STATE_"), model.ParseValidationState),
 	}
-	for _, s := range parsed(lower(q.Status, "FINDING_STATUS_"), redoubt.ParseStatus) {
+	for _, s := range parsed(lower(q.Status, "FINDING_STATUS_"), model.ParseStatus) {
 		in.filter.Statuses = append(in.filter.Statuses, s)
-		if s == redoubt.StatusOpen { // which is shown for these too
-			in.filter.Statuses = append(in.filter.Statuses, redoubt.StatusReviewing, redoubt.StatusFixing)
+		if s == model.StatusOpen { // which is shown for these too
+			in.filter.Statuses = append(in.filter.Statuses, model.StatusReviewing, model.StatusFixing)
 		}
 	}
 	in.list = list{"secrets", c.caller.Deployment.ID, []any{in.filter, q.Repo}}
@@ -56,12 +56,12 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 
 // lower turns SEVERITY_HIGH into high.
 func lower(values []string, prefix string) []string {
-	return redoubt.Map(values, func(v string) string { return strings.ToLower(strings.TrimPrefix(v, prefix)) })
+	return model.Map(values, func(v string) string { return strings.ToLower(strings.TrimPrefix(v, prefix)) })
 }
 
 // called returns the ids of those projects that names mean, in any case. A name that none
 // has now means the project that had it, spelled as it was (semantics §7).
-func (c *call) called(ctx context.Context, projects []redoubt.Project, names []string) (ids []int64, err error) {
+func (c *call) called(ctx context.Context, projects []model.Project, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		found := false
 		for _, p := range projects {
@@ -75,7 +75,7 @@ func (c *call) called(ctx context.Context, projects []redoubt.Project, names []s
 		switch p, err := c.seen(c.tx.ProjectByName(ctx, name)); {
 		case err == nil:
 			ids = append(ids, p.ID)
-		case !errors.Is(err, redoubt.ErrNotFound):
+		case !errors.Is(err, model.ErrNotFound):
 			return nil, err
 		}
 	}
@@ -92,7 +92,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 	if err != nil {
 		return nil, err
 	}
-	byID := map[int64]redoubt.Project{}
+	byID := map[int64]model.Project{}
 	for _, p := range projects {
 		byID[p.ID] = p
 	}
@@ -126,24 +126,24 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 // secretModes are what policies want of the rules for secrets.
 type secretModes struct {
 	now      time.Time
-	policies map[int64]redoubt.Policy
-	stances  map[string][]redoubt.Stance // by rule
+	policies map[int64]model.Policy
+	stances  map[string][]model.Stance // by rule
 }
 
 // of returns the mode of a secret of a project: the strictest of its rule's modes and of
 // the conditions that it matches (semantics §10).
-func (m secretModes) of(p redoubt.Project, o *store.Occurrence) redoubt.PolicyMode {
-	mode := redoubt.ModeMonitor
+func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
+	mode := model.ModeMonitor
 	for _, s := range m.stances[o.RuleName] {
 		if m.policies[s.PolicyID].Scope.Covers(p) {
 			mode = max(mode, s.Mode)
 		}
 	}
-	facts := redoubt.SupplyFacts{Age: m.now.Sub(o.RelevantSince)}
+	facts := model.SupplyFacts{Age: m.now.Sub(o.RelevantSince)}
 	for _, of := range m.policies {
 		for i := range of.Conditions {
 			c := &of.Conditions[i]
-			if c.Mode > mode && of.Scope.Covers(p) && c.Scope.Covers(p) && redoubt.CoversRef(c.Branches, o.Ref) && policy.Matches(c, &o.Finding, &facts) {
+			if c.Mode > mode && of.Scope.Covers(p) && c.Scope.Covers(p) && model.CoversRef(c.Branches, o.Ref) && policy.Matches(c, &o.Finding, &facts) {
 				mode = c.Mode
 			}
 		}
@@ -156,43 +156,43 @@ func (c *call) secretModes(ctx context.Context) (m secretModes, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = secretModes{c.tx.Now(), map[int64]redoubt.Policy{}, map[string][]redoubt.Stance{}}
+	m = secretModes{c.tx.Now(), map[int64]model.Policy{}, map[string][]model.Stance{}}
 	for _, p := range policies {
-		if p.Product != redoubt.Secrets {
+		if p.Product != model.Secrets {
 			continue
 		}
 		m.policies[p.ID] = p
 		for after, more := int64(0), true; more; {
-			var rules []redoubt.PolicyRule
+			var rules []model.PolicyRule
 			if rules, more, err = c.tx.PolicyRules(ctx, p.ID, after, 2000); err != nil {
 				return m, err
 			}
 			for _, r := range rules {
-				m.stances[r.Rule.Name], after = append(m.stances[r.Rule.Name], redoubt.StanceOf(p, r.Mode)), r.ID
+				m.stances[r.Rule.Name], after = append(m.stances[r.Rule.Name], model.StanceOf(p, r.Mode)), r.ID
 			}
 		}
 	}
 	return m, nil
 }
 
-func secretOf(o store.Occurrence, p redoubt.Project, mode redoubt.PolicyMode) api.Secret {
+func secretOf(o store.Occurrence, p model.Project, mode model.PolicyMode) api.Secret {
 	var body struct {
 		LineOfCodeURL string `json:"line_of_code_url"`
 	}
 	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // ours; without it there is no link
-	status := redoubt.StatusOf(o.State, o.Lineage.Triage.State)
-	if status == redoubt.StatusReviewing || status == redoubt.StatusFixing {
-		status = redoubt.StatusOpen
+	status := model.StatusOf(o.State, o.Lineage.Triage.State)
+	if status == model.StatusReviewing || status == model.StatusFixing {
+		status = model.StatusOpen
 	}
 	out := api.Secret{
 		ID: decimal(o.ID), Type: o.SecretType, FindingPath: o.Path, FindingPathURL: body.LineOfCodeURL,
-		Repository: api.SecretRepository{Name: p.Name, URL: p.URL, Visibility: upper("REPOSITORY_VISIBILITY_", p.Visibility, redoubt.VisibilityUnknown), SCMType: scmType(p.URL)},
+		Repository: api.SecretRepository{Name: p.Name, URL: p.URL, Visibility: upper("REPOSITORY_VISIBILITY_", p.Visibility, model.VisibilityUnknown), SCMType: scmType(p.URL)},
 		Ref:        o.Ref, RefURL: refURL(p.URL, o.Ref), RuleHashID: o.RuleName,
-		Severity:        upper("SEVERITY_", o.Severity, redoubt.SeverityMedium),
-		Confidence:      upper("CONFIDENCE_", o.Confidence, redoubt.ConfidenceMedium),
-		ValidationState: upper("VALIDATION_STATE_", o.ValidationState, redoubt.NoValidator),
-		Status:          upper("FINDING_STATUS_", status, redoubt.StatusOpen),
-		Mode:            upper("MODE_", mode, redoubt.ModeMonitor),
+		Severity:        upper("SEVERITY_", o.Severity, model.SeverityMedium),
+		Confidence:      upper("CONFIDENCE_", o.Confidence, model.ConfidenceMedium),
+		ValidationState: upper("VALIDATION_STATE_", o.ValidationState, model.NoValidator),
+		Status:          upper("FINDING_STATUS_", status, model.StatusOpen),
+		Mode:            upper("MODE_", mode, model.ModeMonitor),
 		CreatedAt:       api.Time{Time: o.CreatedAt}, UpdatedAt: api.Time{Time: latest(o.CreatedAt, o.StateUpdatedAt, o.Lineage.Triage.At)},
 		ExternalTicket: wireTicket(o.Lineage.Annotations.ExternalTicket), ReviewComments: []api.ReviewComment{},
 	}
@@ -221,7 +221,7 @@ func historicCommit(evidence []byte) string {
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-func wireTicket(t *redoubt.ExternalTicket) *api.ExternalTicket {
+func wireTicket(t *model.ExternalTicket) *api.ExternalTicket {
 	if t == nil {
 		return nil
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -52,7 +52,7 @@ type Config struct {
 	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
 	Notifier *notify.Notifier
 	// ReadQuery reads the query of a findings page, as saved views keep it. Nil reads none.
-	ReadQuery func(t redoubt.IssueType, query string, now time.Time) (index.PageQuery, error)
+	ReadQuery func(t model.IssueType, query string, now time.Time) (index.PageQuery, error)
 	// Mounted are the operations of other rooms.
 	Mounted []edge.Mounted
 	// Pages answers what no operation, probe or documentation has and is not

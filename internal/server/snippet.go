@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -19,7 +19,7 @@ const maxPlaces = 10_000
 // snippetScan finds the scan that the path names, for tokens that see its
 // project. That of a managed run has a part in scans of the run's commit alone: an upload that
 // was there already is answered with the scan that brought it.
-func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
+func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
 	id := c.pathID("scanId")
 	scan, err := c.tx.Scan(ctx, id)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResp
 }
 
 // snippetPlaces are the places of the scan's findings, or of some of them.
-func (c *call) snippetPlaces(ctx context.Context, scan redoubt.Scan, ids []int64) (list []redoubt.SnippetPlace, more bool, err error) {
+func (c *call) snippetPlaces(ctx context.Context, scan model.Scan, ids []int64) (list []model.SnippetPlace, more bool, err error) {
 	places, more, err := c.tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
 	if err != nil {
 		return nil, false, err
@@ -74,7 +74,7 @@ func (c *call) snippetPlaces(ctx context.Context, scan redoubt.Scan, ids []int64
 	return list, more, nil
 }
 
-func (c *call) secretPlaces(ctx context.Context, scan redoubt.Scan) (list []redoubt.SnippetPlace, err error) {
+func (c *call) secretPlaces(ctx context.Context, scan model.Scan) (list []model.SnippetPlace, err error) {
 	places, err := c.tx.SecretPlaces(ctx, scan.ProjectID, scan.Ref)
 	for _, p := range places {
 		list = append(list, p.SnippetPlace)
@@ -98,7 +98,7 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 	if len(in.Body.Snippets) == 0 { // no ids would mean all findings
 		return &api.PutSnippetsResponse{}, nil
 	}
-	ids := redoubt.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
+	ids := model.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
 	places, _, err := c.snippetPlaces(ctx, scan, ids)
 	if err != nil {
 		return nil, err
@@ -114,11 +114,11 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 
 // checkSnippets refuses what no build sends.
 func checkSnippets(list []api.Snippet) error {
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	seen := map[int64]bool{}
 	for i, s := range list {
 		fault := func(member, text string) {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: fmt.Sprintf("body.snippets[%d].%s", i, member), Message: text})
+			bad.Fields = append(bad.Fields, model.FieldError{Location: fmt.Sprintf("body.snippets[%d].%s", i, member), Message: text})
 		}
 		if seen[s.FindingID] {
 			fault("finding_id", "comes twice")
@@ -127,8 +127,8 @@ func checkSnippets(list []api.Snippet) error {
 		if s.First > s.Line || s.First+len(s.Lines) <= s.Line {
 			fault("first", "the lines do not hold the finding's first")
 		}
-		if slices.ContainsFunc(s.Lines, func(line string) bool { return len(line) > redoubt.MaxSnippetLine }) {
-			fault("lines", fmt.Sprintf("a line has more than %d bytes", redoubt.MaxSnippetLine))
+		if slices.ContainsFunc(s.Lines, func(line string) bool { return len(line) > model.MaxSnippetLine }) {
+			fault("lines", fmt.Sprintf("a line has more than %d bytes", model.MaxSnippetLine))
 		}
 	}
 	if len(bad.Fields) > 0 {
@@ -139,12 +139,12 @@ func checkSnippets(list []api.Snippet) error {
 
 // snippetsAt are the snippets of findings that are where they are said to be,
 // free of secrets.
-func snippetsAt(scan redoubt.Scan, sent []api.Snippet, places, secrets []redoubt.SnippetPlace) (keep []redoubt.Snippet) {
-	at := make(map[int64]redoubt.SnippetPlace, len(places))
+func snippetsAt(scan model.Scan, sent []api.Snippet, places, secrets []model.SnippetPlace) (keep []model.Snippet) {
+	at := make(map[int64]model.SnippetPlace, len(places))
 	for _, p := range places {
 		at[p.FindingID] = p
 	}
-	hidden := map[string][]redoubt.SnippetPlace{}
+	hidden := map[string][]model.SnippetPlace{}
 	for _, p := range secrets {
 		hidden[p.Path] = append(hidden[p.Path], p)
 	}
@@ -162,7 +162,7 @@ func snippetsAt(scan redoubt.Scan, sent []api.Snippet, places, secrets []redoubt
 		}
 		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
 		report.BlankSnippet(lines, s.First, p, hidden[p.Path])
-		keep = append(keep, redoubt.Snippet{
+		keep = append(keep, model.Snippet{
 			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit, Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
 		})
 	}

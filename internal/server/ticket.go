@@ -10,8 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -33,15 +33,15 @@ func (in *ticketsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "tickets", callOf(ctx.Context()).caller.Globs(), in.Cursor)
 }
 
-func ticketAnswer(t redoubt.Ticket, about []redoubt.TicketFinding) api.Ticket {
+func ticketAnswer(t model.Ticket, about []model.TicketFinding) api.Ticket {
 	return api.Ticket{
 		ID: t.ID, State: t.State.String(), URL: t.URL, ExternalSlug: t.Slug, IssueIDs: findingIDs(about), Problem: t.Problem,
 		CreatedAt: api.Time{Time: t.CreatedAt}, CreatedBy: t.CreatedBy.Label(), CheckedAt: timeOrNull(t.CheckedAt),
 	}
 }
 
-func findingIDs(about []redoubt.TicketFinding) []int64 {
-	return redoubt.Map(about, func(f redoubt.TicketFinding) int64 { return f.FindingID })
+func findingIDs(about []model.TicketFinding) []int64 {
+	return model.Map(about, func(f model.TicketFinding) int64 { return f.FindingID })
 }
 
 func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
@@ -61,14 +61,14 @@ func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTick
 
 // askedTicket finds the ticket that the path names, with the findings that the token may
 // see; a ticket about none of these does not exist for a token that is bound to projects.
-func (c *call) askedTicket(ctx context.Context) (t redoubt.Ticket, about []redoubt.TicketFinding, err error) {
+func (c *call) askedTicket(ctx context.Context) (t model.Ticket, about []model.TicketFinding, err error) {
 	id := c.pathID("ticketId")
 	if t, err = c.tx.Ticket(ctx, id); err != nil {
 		return t, nil, err
 	}
 	about, err = c.tx.TicketFindings(ctx, id, c.caller.Globs())
 	if err == nil && len(c.caller.Globs()) > 0 && len(about) == 0 {
-		err = redoubt.ErrNotFound
+		err = model.ErrNotFound
 	}
 	return t, about, err
 }
@@ -89,7 +89,7 @@ func (c *call) deleteTicket(ctx context.Context, _ *none) (*api.DeleteTicketResp
 		return nil, err
 	}
 	if len(all) != len(about) {
-		return nil, redoubt.ErrNotFound
+		return nil, model.ErrNotFound
 	}
 	ids, err := ticket.Delete(ctx, c.tx, t.ID)
 	return &api.DeleteTicketResponse{IssueIDs: orNoIDs(ids)}, err
@@ -103,7 +103,7 @@ type linkTicketInput struct{ Body api.LinkTicketRequest }
 // Resolve checks what the schema cannot.
 func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
-	if _, err := redoubt.ParseTicketURL(in.Body.TicketURL); err != nil && in.Body.TicketURL != "" {
+	if _, err := model.ParseTicketURL(in.Body.TicketURL); err != nil && in.Body.TicketURL != "" {
 		bad.add("body.ticket_url", nil, reasonOf(err))
 	}
 	return bad
@@ -111,7 +111,7 @@ func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
 
 // reasonOf says what is wrong with the one member that was looked at.
 func reasonOf(err error) string {
-	if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
+	if invalid, is := errors.AsType[*model.InvalidError](err); is {
 		return invalid.Fields[0].Message
 	}
 	return err.Error()
@@ -142,23 +142,23 @@ func (c *call) unlinkTicket(ctx context.Context, in *request[api.UnlinkTicketReq
 }
 
 // allFindings reads findings by their ids, each once; one that is not there, or not for
-// the token to see, is redoubt.ErrNotFound.
-func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]redoubt.Finding, error) {
-	wanted := redoubt.Map(ids, func(id api.Int) int64 { return int64(id) })
+// the token to see, is model.ErrNotFound.
+func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]model.Finding, error) {
+	wanted := model.Map(ids, func(id api.Int) int64 { return int64(id) })
 	found, err := c.someFindings(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range wanted {
-		if !slices.ContainsFunc(found, func(f redoubt.Finding) bool { return f.ID == id }) {
-			return nil, fmt.Errorf("finding %d: %w", id, redoubt.ErrNotFound)
+		if !slices.ContainsFunc(found, func(f model.Finding) bool { return f.ID == id }) {
+			return nil, fmt.Errorf("finding %d: %w", id, model.ErrNotFound)
 		}
 	}
 	return found, nil
 }
 
 // someFindings reads those of the findings that lists show and the token may see.
-func (c *call) someFindings(ctx context.Context, ids []int64) ([]redoubt.Finding, error) {
+func (c *call) someFindings(ctx context.Context, ids []int64) ([]model.Finding, error) {
 	found, err := c.tx.FindingsByID(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (c *call) someFindings(ctx context.Context, ids []int64) ([]redoubt.Finding
 			visible[f.ProjectID] = c.caller.Globs().Allows(p.Name)
 		}
 	}
-	return slices.DeleteFunc(found, func(f redoubt.Finding) bool {
-		return !visible[f.ProjectID] || f.State == redoubt.StateRemoved
+	return slices.DeleteFunc(found, func(f model.Finding) bool {
+		return !visible[f.ProjectID] || f.State == model.StateRemoved
 	}), nil
 }

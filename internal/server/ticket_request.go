@@ -8,16 +8,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
 // createTicketsInput asks for tickets, and selects what they are about.
 type createTicketsInput struct {
 	Body   api.CreateTicketsRequest
-	filter redoubt.FindingFilter
+	filter model.FindingFilter
 	search bool // by the filter; else by ids alone
 }
 
@@ -41,7 +41,7 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	}
 	selection := selectionOf(f, &bad)
 	in.filter = selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad)
-	in.filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
+	in.filter.IssueType, _ = model.ParseIssueType(b.IssueType)
 	in.filter.Visible = callOf(ctx.Context()).caller.Globs()
 	in.filter.HasIDs = b.IssueIDs != nil
 	for _, id := range b.IssueIDs {
@@ -67,7 +67,7 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 		return nil, err
 	}
 	b := &in.Body
-	limit := cmp.Or(int(b.Limit), redoubt.MaxTicketSelection)
+	limit := cmp.Or(int(b.Limit), model.MaxTicketSelection)
 	asked, err := ticket.Ask(ctx, c.tx, ticket.Request{
 		Findings: findings, Limit: limit, Group: b.GroupIssues == nil || *b.GroupIssues,
 		Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.caller.Globs(),
@@ -93,7 +93,7 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 
 // selectForTickets reads the findings that are selected, and tells of ids that there are
 // not. Of what a filter selects it reads the newest, as many as one triage takes.
-func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse) ([]redoubt.Finding, error) {
+func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse) ([]model.Finding, error) {
 	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
 	ids := asked
 	if in.search || in.filter.IssueType != 0 {
@@ -101,7 +101,7 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 		if err != nil {
 			return nil, err
 		}
-		found, err := view.Newest(ctx, in.filter, redoubt.MaxTriage)
+		found, err := view.Newest(ctx, in.filter, model.MaxTriage)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 // failed.
 func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
-	ids := redoubt.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
+	ids := model.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
 	tickets, err := edge.AwaitTickets(ctx, c.server.Store, c.caller.Deployment.ID, ids, ticketWait,
 		func() bool { return c.server.CreatesTickets && !c.server.draining.Load() })
 	if err != nil {
@@ -139,9 +139,9 @@ func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse)
 	out.Pending = []api.TicketPending{}
 	for _, p := range pending {
 		switch t := tickets[p.TicketID]; t.State {
-		case redoubt.TicketRequested:
+		case model.TicketRequested:
 			out.Pending = append(out.Pending, p)
-		case redoubt.TicketFailed:
+		case model.TicketFailed:
 			out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
 		default:
 			out.Succeeded = append(out.Succeeded, api.TicketMade{IssueIDs: p.IssueIDs, TicketID: t.ID, TicketURL: t.URL, ExternalSlug: t.Slug})

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSettingsResponse, error) {
@@ -22,7 +22,7 @@ func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSetti
 	}
 	found, err := c.tx.Connection(ctx, s.ConnectionID)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound): // it was deleted since
+	case errors.Is(err, model.ErrNotFound): // it was deleted since
 		err = nil
 	case err == nil:
 		out.Connection, out.Kind = found.Name, found.Kind.String()
@@ -32,7 +32,7 @@ func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSetti
 
 func (c *call) setTicketSettings(ctx context.Context, in *request[api.SetTicketSettingsRequest]) (*api.TicketSettingsResponse, error) {
 	b := in.Body
-	s := redoubt.TicketSetting{
+	s := model.TicketSetting{
 		ConnectionID: b.ConnectionID, Project: b.Project, IssueType: b.IssueType, Labels: b.Labels, Public: b.Public,
 	}
 	if err := s.Check(); err != nil {
@@ -48,20 +48,20 @@ func (c *call) setTicketSettings(ctx context.Context, in *request[api.SetTicketS
 }
 
 // checkTracker refuses a connection that has no issues, or none in the project.
-func (c *call) checkTracker(ctx context.Context, s redoubt.TicketSetting) error {
+func (c *call) checkTracker(ctx context.Context, s model.TicketSetting) error {
 	if s.ConnectionID == 0 {
 		return nil
 	}
 	found, err := c.tx.Connection(ctx, s.ConnectionID)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return fmt.Errorf("connection %d: %w", s.ConnectionID, err)
 	case err != nil:
 		return err
 	case !found.Kind.HasIssues():
-		return redoubt.Invalid("body.connection_id", "a plain remote of git has no issues")
-	case found.Kind == redoubt.HostJira && !redoubt.IsJiraProject(s.Project):
-		return redoubt.Invalid("body.project", "names the project of Jira by its key, as SEC")
+		return model.Invalid("body.connection_id", "a plain remote of git has no issues")
+	case found.Kind == model.HostJira && !model.IsJiraProject(s.Project):
+		return model.Invalid("body.project", "names the project of Jira by its key, as SEC")
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
@@ -34,17 +34,17 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	in.request = triage.Request{
 		Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad),
 	}
-	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
-	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
+	in.request.State, _ = model.ParseTriageState(b.NewTriageState)
+	in.request.Reason, _ = model.ParseTriageReason(b.NewTriageReason)
 	in.request.Assign, in.request.DryRun, in.request.Selection = b.NewAssignee, b.DryRun, b.Selection
 	if b.NewTriageUntil != "" {
 		var ok bool
-		in.request.Until, ok = redoubt.EndOfDay(b.NewTriageUntil)
+		in.request.Until, ok = model.EndOfDay(b.NewTriageUntil)
 		if !ok {
 			bad.add("body.new_triage_until", b.NewTriageUntil, "is a day from 0001-01-01 to 9999-12-30")
 		}
 	}
-	in.request.Filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
+	in.request.Filter.IssueType, _ = model.ParseIssueType(b.IssueType)
 	in.request.Filter.Visible = callOf(ctx.Context()).caller.Globs()
 	in.request.Filter.HasIDs = b.IssueIDs != nil
 	for _, id := range b.IssueIDs {

@@ -53,7 +53,7 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 
 // UploadTaken says what became of an upload, by its key, without its findings; and of each
 // import, how many findings of the advisories changed. What is not known, or no more, is
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (*Server) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
 	before, err := tx.KeptAnswer(ctx, uploadKey+key)
 	if err != nil {

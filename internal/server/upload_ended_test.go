@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -53,7 +53,7 @@ func TestTokensThatEndWhileTheyUpload(t *testing.T) {
 			t.Run(name+"/"+engine, func(t *testing.T) {
 				clock := storetest.NewClock()
 				h := newHarnessOn(t, storetest.Database(t, engine, clock), clock)
-				h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ExpiresAt: clock.Now().Add(time.Hour)})
+				h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}, ExpiresAt: clock.Now().Add(time.Hour)})
 				before := len(h.projects())
 				asked := false
 				body := &onceAsked{Reader: strings.NewReader(semgrepReport(map[string][]int{"a.py": {1}})), do: func() {
@@ -93,7 +93,7 @@ func (h *harness) sendOnceAsked(target string, body io.Reader) (status int) {
 }
 
 // projects are the deployment's.
-func (h *harness) projects() (list []redoubt.Project) {
+func (h *harness) projects() (list []model.Project) {
 	h.t.Helper()
 	err := h.store.View(h.t.Context(), h.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.Projects(ctx, store.ProjectQuery{})

@@ -7,40 +7,40 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // vulnsInput is a page of supply-chain findings in the older shape.
 type vulnsInput struct {
 	Body   api.ListVulnsRequest
-	filter redoubt.FindingFilter
+	filter model.FindingFilter
 	page   int
 }
 
 // vulnStatuses are the statuses by the names of that shape.
-var vulnStatuses = map[string]redoubt.Status{
-	"NEW": redoubt.StatusOpen, "TRIAGED": redoubt.StatusReviewing, "IN_PROGRESS": redoubt.StatusFixing,
-	"FIXED": redoubt.StatusFixed, "IGNORED": redoubt.StatusIgnored,
+var vulnStatuses = map[string]model.Status{
+	"NEW": model.StatusOpen, "TRIAGED": model.StatusReviewing, "IN_PROGRESS": model.StatusFixing,
+	"FIXED": model.StatusFixed, "IGNORED": model.StatusIgnored,
 }
 
 // Resolve turns the body into a filter and a page.
 func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
-	in.filter = redoubt.FindingFilter{
-		IssueType: redoubt.SCA, Visible: callOf(ctx.Context()).caller.Globs(), Search: b.Query,
-		Severities: parsed(lowered("", b.Severities), redoubt.ParseSeverity),
+	in.filter = model.FindingFilter{
+		IssueType: model.SCA, Visible: callOf(ctx.Context()).caller.Globs(), Search: b.Query,
+		Severities: parsed(lowered("", b.Severities), model.ParseSeverity),
 	}
 	for _, exposure := range b.Exposure {
 		word := strings.ToLower(strings.TrimSuffix(exposure, "_EXPOSURE"))
-		in.filter.Reachabilities = append(in.filter.Reachabilities, parsed(single(word), redoubt.ParseReachability)...)
+		in.filter.Reachabilities = append(in.filter.Reachabilities, parsed(single(word), model.ParseReachability)...)
 	}
 	for _, status := range b.Statuses {
 		in.filter.Statuses = append(in.filter.Statuses, vulnStatuses[status])
 	}
 	for _, ref := range b.Refs {
-		in.filter.Ref, in.filter.Primary = refFilter(ref), ref == redoubt.DefaultRefFilter
+		in.filter.Ref, in.filter.Primary = refFilter(ref), ref == model.DefaultRefFilter
 	}
 	in.page = int(b.Page)
 	if b.Cursor == nil || b.PageSize <= 0 {

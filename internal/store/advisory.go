@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Advisories are global: what reads and writes them does not carry a tenant.
@@ -18,7 +18,7 @@ const advisoryColumns = `a.id, a.name, a.digest, a.modified, a.withdrawn, m.grou
 
 const advisorySelect = `SELECT ` + advisoryColumns + ` FROM advisory a JOIN advisory_member m ON m.advisory_id = a.id`
 
-func scanAdvisory(r row) (a redoubt.Advisory, err error) {
+func scanAdvisory(r row) (a model.Advisory, err error) {
 	var text []byte
 	err = r.Scan(&a.ID, &a.Name, digest(&a.Digest), instant(&a.Modified), &a.Withdrawn, &a.Group, &a.Facts, &text)
 	if err == nil {
@@ -87,7 +87,7 @@ func (s *Store) AdvisoryVersions(ctx context.Context) (version, scores int64, er
 
 // AdvisoryGroups returns the groups of the packages' records, with all their
 // records and these with their texts, by package and then by id.
-func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
+func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string][]model.AdvisoryGroup, error) {
 	q := tx.session
 	of := map[string][]int64{}
 	var ids []int64
@@ -108,7 +108,7 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string][]redoubt.AdvisoryGroup, len(of))
+	out := make(map[string][]model.AdvisoryGroup, len(of))
 	for key, list := range of {
 		for _, id := range list {
 			out[key] = append(out[key], groups[id])
@@ -119,13 +119,13 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 
 // AdvisoryGroupsByID reads groups with all their records; unknown ones are not
 // in the answer.
-func (tx *Tx) AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error) {
+func (tx *Tx) AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error) {
 	return tx.session.advisoryGroups(ctx, ids)
 }
 
 // advisoryGroups reads groups by id, their records by id.
-func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error) {
-	groups := make(map[int64]redoubt.AdvisoryGroup, len(ids))
+func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error) {
+	groups := make(map[int64]model.AdvisoryGroup, len(ids))
 	in, arg := q.in("m.group_id", 1, ids)
 	err := each(ctx, q, func(r row) error {
 		a, err := scanAdvisory(r)
@@ -149,12 +149,12 @@ func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]re
 }
 
 // AdvisoryGroup finds the group of a record by one of its names, in any case.
-// An unknown one is redoubt.ErrNotFound.
-func (tx *Tx) AdvisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+// An unknown one is model.ErrNotFound.
+func (tx *Tx) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
 	return tx.session.advisoryGroup(ctx, name)
 }
 
-func (q *session) advisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+func (q *session) advisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
 	id, err := one(ctx, q, scalar[int64], `
 		SELECT m.group_id FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id
 		WHERE n.name = UPPER(CAST($1 AS TEXT)) ORDER BY m.group_id LIMIT 1`, name)
@@ -175,7 +175,7 @@ func (tx *Tx) AdvisoryNames(ctx context.Context, name string) ([]string, error) 
 }
 
 // AdvisoryGroup is Tx.AdvisoryGroup outside of a deployment.
-func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		g, err = q.advisoryGroup(ctx, name)
 		return err
@@ -185,7 +185,7 @@ func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g redoubt.Advis
 
 // Advisories lists records by id, after the one with the given id, limit at
 // most; of a package only, unless that is empty.
-func (s *Store) Advisories(ctx context.Context, pkg string, afterID int64, limit int) (list []redoubt.Advisory, err error) {
+func (s *Store) Advisories(ctx context.Context, pkg string, afterID int64, limit int) (list []model.Advisory, err error) {
 	query, args := advisorySelect+` WHERE a.id > $1 ORDER BY a.id LIMIT $2`, []any{afterID, limit}
 	if pkg != "" {
 		query = advisorySelect + ` JOIN advisory_package p ON p.advisory_id = a.id WHERE a.id > $1 AND p.package = $3 ORDER BY a.id LIMIT $2`

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const cardColumns = `group_id, shown, names, packages, summary, severity, score, malicious, withdrawn, modified`
 
-func scanCard(r row) (c redoubt.AdvisoryCard, err error) {
+func scanCard(r row) (c model.AdvisoryCard, err error) {
 	var names, packages string
 	err = r.Scan(&c.Group, &c.Shown, &names, &packages, &c.Summary, &c.Severity, &c.Score, &c.Malicious, &c.Withdrawn, instant(&c.Modified))
 	c.Names = strings.Fields(names)
@@ -22,7 +22,7 @@ func scanCard(r row) (c redoubt.AdvisoryCard, err error) {
 }
 
 // PutAdvisoryCards stores what lists show of vulnerabilities.
-func (s *Store) PutAdvisoryCards(ctx context.Context, cards []redoubt.AdvisoryCard) error {
+func (s *Store) PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) error {
 	rows := make([][]any, len(cards))
 	for i, c := range cards {
 		rows[i] = []any{
@@ -36,7 +36,7 @@ func (s *Store) PutAdvisoryCards(ctx context.Context, cards []redoubt.AdvisoryCa
 }
 
 // EachAdvisoryCard hands over the cards of all vulnerabilities, by group.
-func (s *Store) EachAdvisoryCard(ctx context.Context, take func(redoubt.AdvisoryCard)) error {
+func (s *Store) EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)) error {
 	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		return each(ctx, q, func(r row) error {
 			c, err := scanCard(r)
@@ -48,7 +48,7 @@ func (s *Store) EachAdvisoryCard(ctx context.Context, take func(redoubt.Advisory
 
 // GroupsWithoutCard reads groups that changed since their card was made, or never
 // had one, after the group with an id, limit at most, by id.
-func (s *Store) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []redoubt.AdvisoryGroup, err error) {
+func (s *Store) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		ids, err := many(ctx, q, scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
 			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id) ORDER BY m.group_id LIMIT $2`, after, limit)
@@ -65,8 +65,8 @@ func (s *Store) GroupsWithoutCard(ctx context.Context, after int64, limit int) (
 }
 
 // AdvisoryCards reads the cards of groups, those that are there.
-func (tx *Tx) AdvisoryCards(ctx context.Context, groups []int64) (map[int64]redoubt.AdvisoryCard, error) {
-	out := make(map[int64]redoubt.AdvisoryCard, len(groups))
+func (tx *Tx) AdvisoryCards(ctx context.Context, groups []int64) (map[int64]model.AdvisoryCard, error) {
+	out := make(map[int64]model.AdvisoryCard, len(groups))
 	in, arg := tx.in("group_id", 1, groups)
 	return out, each(ctx, tx.session, func(r row) error {
 		c, err := scanCard(r)

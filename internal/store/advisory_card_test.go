@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,7 +17,7 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		d := newTenant(t, s)
 		cards := func() (shown []string) {
 			t.Helper()
-			d.check(s.EachAdvisoryCard(t.Context(), func(c redoubt.AdvisoryCard) { shown = append(shown, c.Shown) }))
+			d.check(s.EachAdvisoryCard(t.Context(), func(c model.AdvisoryCard) { shown = append(shown, c.Shown) }))
 			return shown
 		}
 		fill := func(want int) {
@@ -38,13 +38,13 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		fill(1)
 		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-3"})
 
-		full := redoubt.AdvisoryCard{
+		full := model.AdvisoryCard{
 			Group: 1, Shown: "CVE-1", Names: []string{"CVE-1", "GHSA-1"}, Packages: []string{"npm/a", "gomod/x.org/y z"}, Summary: "Words\x00 of it",
-			Severity: redoubt.SeverityHigh, Score: 7.5, Malicious: true, Withdrawn: true, Modified: storetest.Epoch.Add(time.Hour),
+			Severity: model.SeverityHigh, Score: 7.5, Malicious: true, Withdrawn: true, Modified: storetest.Epoch.Add(time.Hour),
 		}
-		d.check(s.PutAdvisoryCards(t.Context(), []redoubt.AdvisoryCard{full}))
+		d.check(s.PutAdvisoryCards(t.Context(), []model.AdvisoryCard{full}))
 		full.Summary = "Words\uFFFD of it"
-		d.check(s.EachAdvisoryCard(t.Context(), func(c redoubt.AdvisoryCard) {
+		d.check(s.EachAdvisoryCard(t.Context(), func(c model.AdvisoryCard) {
 			if c.Group == 1 {
 				same(t, "card", c, full)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ImpactQuery asks who has a vulnerability.
@@ -12,17 +12,17 @@ type ImpactQuery struct {
 	Group    int64
 	Names    []string // of the vulnerability, in upper case, as scanners may say it
 	All      bool     // fixed and removed findings too
-	Projects redoubt.ProjectGlobs
+	Projects model.ProjectGlobs
 	AfterID  int64 // of a finding
 	Limit    int
 }
 
 // Impact lists the findings of a vulnerability, whoever found it, on every ref,
 // by id, and tells whether there are more.
-func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool, error) {
+func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]model.Impact, bool, error) {
 	projects, all, err := tx.visibleProjectIDs(ctx, q.Projects)
 	if err != nil || !all && len(projects) == 0 {
-		return []redoubt.Impact{}, false, err
+		return []model.Impact{}, false, err
 	}
 	w := where{tx: tx}
 	w.and(`f.id > ?`, q.AfterID)
@@ -33,7 +33,7 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool
 		w.in("f.project_id", projects)
 	}
 	if !q.All {
-		w.and(`f.state NOT IN (?, ?)`, int64(redoubt.Fixed), int64(redoubt.StateRemoved))
+		w.and(`f.state NOT IN (?, ?)`, int64(model.Fixed), int64(model.StateRemoved))
 	}
 	list, err := many(ctx, tx, scanImpact, `
 		SELECT f.id, f.project_id, p.name, p.url, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity, f.relevant_since,
@@ -51,16 +51,16 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool
 	return list, more, nil
 }
 
-func scanImpact(r row) (i redoubt.Impact, err error) {
+func scanImpact(r row) (i model.Impact, err error) {
 	var body []byte
 	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.ProjectURL, &i.Ref, &i.Source, &i.State, &i.Triage, &i.Severity, &i.Transitivity, instant(&i.Since),
 		&i.Lockfile, &i.Ecosystem, &i.Package, &i.Version, &body); err != nil {
 		return i, err
 	}
 	var told struct {
-		Fixes    []redoubt.Fix           `json:"fix_recommendations"`
-		Location redoubt.WireLocation    `json:"location"`
-		Found    redoubt.FoundDependency `json:"found_dependency"`
+		Fixes    []model.Fix           `json:"fix_recommendations"`
+		Location model.WireLocation    `json:"location"`
+		Found    model.FoundDependency `json:"found_dependency"`
 	}
 	if err = decodeStored(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
 		return i, fmt.Errorf("the body of finding %d: %w", i.FindingID, err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Findings are a tenant's, and advisories, scores and the KEV catalogue everybody's: what the
@@ -42,11 +42,11 @@ func named[V any](about map[vulnerability]V) (names []string, groups []int64) {
 
 // scoresOf returns the EPSS scores of vulnerabilities, those that have one: of several
 // names of one the highest.
-func (tx *Tx) scoresOf(ctx context.Context, about map[vulnerability][]int64) (map[vulnerability]redoubt.EPSS, error) {
-	scores := map[vulnerability]redoubt.EPSS{}
+func (tx *Tx) scoresOf(ctx context.Context, about map[vulnerability][]int64) (map[vulnerability]model.EPSS, error) {
+	scores := map[vulnerability]model.EPSS{}
 	take := func(r row) error {
 		var v vulnerability
-		var e redoubt.EPSS
+		var e model.EPSS
 		err := r.Scan(&v.name, &v.group, &e.Score, &e.Percentile)
 		if known, is := scores[v]; !is || known.Score < e.Score {
 			scores[v] = e

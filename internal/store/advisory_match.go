@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ofRefs runs a query for each ref.
-func (tx *Tx) ofRefs(ctx context.Context, refs []redoubt.ProjectRef, ask func(ctx context.Context, i int, at redoubt.ProjectRef) error) error {
+func (tx *Tx) ofRefs(ctx context.Context, refs []model.ProjectRef, ask func(ctx context.Context, i int, at model.ProjectRef) error) error {
 	for i, at := range refs {
 		if err := ask(ctx, i, at); err != nil {
 			return err
@@ -24,9 +24,9 @@ func (tx *Tx) ofRefs(ctx context.Context, refs []redoubt.ProjectRef, ask func(ct
 // RefSizes tells of each ref how many rows its findings and the dependencies in its
 // lockfiles are, or more: what following the advisories there reads at most. No more than
 // some findings of a ref are counted.
-func (tx *Tx) RefSizes(ctx context.Context, refs []redoubt.ProjectRef, some int) ([]int, error) {
+func (tx *Tx) RefSizes(ctx context.Context, refs []model.ProjectRef, some int) ([]int, error) {
 	sizes := make([]int, len(refs))
-	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at redoubt.ProjectRef) error {
+	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at model.ProjectRef) error {
 		return each(ctx, tx, func(r row) error { return r.Scan(&sizes[i]) }, `
 			SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 LIMIT $4) AS counted)
 				+ COALESCE((SELECT SUM(c.last_id - c.first_id + 1) FROM inventory i
@@ -37,15 +37,15 @@ func (tx *Tx) RefSizes(ctx context.Context, refs []redoubt.ProjectRef, some int)
 
 // Holdings returns the lockfiles in force on each of the refs, by path; of their
 // dependencies only those of the packages, by id, unless packages is nil.
-func (tx *Tx) Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages []int64) ([][]redoubt.Holding, error) {
+func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []int64) ([][]model.Holding, error) {
 	type place struct{ ref, lockfile int }
 	at := map[int64]place{}
-	lists := make([][]redoubt.Holding, len(refs))
-	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, of redoubt.ProjectRef) error {
-		lists[i] = []redoubt.Holding{}
+	lists := make([][]model.Holding, len(refs))
+	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, of model.ProjectRef) error {
+		lists[i] = []model.Holding{}
 		return each(ctx, tx, func(r row) error {
 			var id int64
-			var h redoubt.Holding
+			var h model.Holding
 			err := r.Scan(&id, &h.Lockfile, &h.ScanID, &h.Commit)
 			at[id] = place{i, len(lists[i])}
 			lists[i] = append(lists[i], h)
@@ -65,12 +65,12 @@ func (tx *Tx) Holdings(ctx context.Context, refs []redoubt.ProjectRef, packages 
 		counts[r.inventory]++
 	}
 	for id, to := range at {
-		lists[to.ref][to.lockfile].Dependencies = make([]redoubt.HeldDependency, 0, counts[id])
+		lists[to.ref][to.lockfile].Dependencies = make([]model.HeldDependency, 0, counts[id])
 	}
 	for _, r := range rows {
 		to, n := at[r.inventory], names[r.version]
 		h := &lists[to.ref][to.lockfile]
-		h.Dependencies = append(h.Dependencies, redoubt.HeldDependency{
+		h.Dependencies = append(h.Dependencies, model.HeldDependency{
 			Ecosystem: n.ecosystem, Name: n.name, Version: n.version, Transitivity: r.transitivity, Line: r.line,
 		})
 	}
@@ -90,7 +90,7 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 	if rows, err = tx.heldRowsBy(ctx, "inventory_id", inventories); err != nil {
 		return nil, nil, err
 	}
-	versions := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
+	versions := model.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(versions)
 	names, err = tx.packageVersions(ctx, slices.Compact(versions))
 	return rows, names, err
@@ -107,7 +107,7 @@ func (tx *Tx) heldVersions(ctx context.Context, inventories []int64, versions ma
 		if err := r.Scan(&content); err != nil {
 			return err
 		}
-		return eachContent(content, func([]byte) bool { return true }, func(id, version int64, _ redoubt.Transitivity) bool {
+		return eachContent(content, func([]byte) bool { return true }, func(id, version int64, _ model.Transitivity) bool {
 			if _, wanted := versions[version]; wanted {
 				ids = append(ids, id)
 			}
@@ -129,16 +129,16 @@ func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]dep
 
 // Subjects returns what the supply-chain findings of each of the refs are about, in any
 // state, oldest first.
-func (tx *Tx) Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redoubt.Subject, error) {
+func (tx *Tx) Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.Subject, error) {
 	// In two steps: of a join either engine may come to read the subjects of all refs.
 	type found struct {
-		redoubt.Subject
+		model.Subject
 		ref int
 	}
 	of := map[int64]found{}
-	lists := make([][]redoubt.Subject, len(refs))
-	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at redoubt.ProjectRef) error {
-		lists[i] = []redoubt.Subject{}
+	lists := make([][]model.Subject, len(refs))
+	err := tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at model.ProjectRef) error {
+		lists[i] = []model.Subject{}
 		return each(ctx, tx, func(r row) error {
 			s := found{ref: i}
 			err := r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt))
@@ -152,7 +152,7 @@ func (tx *Tx) Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redo
 	}
 	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(of)))
 	err = each(ctx, tx, func(r row) error {
-		var s redoubt.Subject
+		var s model.Subject
 		err := r.Scan(&s.FindingID, &s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
 		f := of[s.FindingID]
 		s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.LineageID, f.Source, f.Rule, f.State, f.ChangedAt
@@ -160,13 +160,13 @@ func (tx *Tx) Subjects(ctx context.Context, refs []redoubt.ProjectRef) ([][]redo
 		return err
 	}, `SELECT finding_id, lockfile, ecosystem, package, version, vulnerability, group_id FROM finding_subject WHERE deployment_id = $1 AND `+in, arg)
 	for _, list := range lists {
-		slices.SortFunc(list, func(a, b redoubt.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
+		slices.SortFunc(list, func(a, b model.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
 	}
 	return lists, err
 }
 
 // writeSubjects writes what findings are about, where it was told anew.
-func (tx *Tx) writeSubjects(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (tx *Tx) writeSubjects(ctx context.Context, findings []model.FindingWrite) error {
 	var rows [][]any
 	for i := range findings {
 		if s := findings[i].Subject; s != nil {
@@ -191,7 +191,7 @@ func (tx *Tx) EachPackage(ctx context.Context, take func(id int64, ecosystem, na
 
 // HoldingRefs lists the refs with lockfiles in force, those only that hold one
 // of the packages unless packages is nil, in order of project and ref.
-func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error) {
+func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error) {
 	query, args := `SELECT DISTINCT i.project_id, i.ref FROM inventory i WHERE i.deployment_id = $1`, []any{}
 	if packages != nil {
 		in, arg := tx.in("v.package_id", 2, packages)
@@ -203,8 +203,8 @@ func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.Proj
 			AND i.deployment_id = d.deployment_id AND i.id = d.inventory_id AND ` + in
 		args = append(args, arg)
 	}
-	list, err := many(ctx, tx, func(r row) (p redoubt.ProjectRef, err error) { return p, r.Scan(&p.ProjectID, &p.Ref) }, query, args...)
-	slices.SortFunc(list, redoubt.ProjectRef.Compare)
+	list, err := many(ctx, tx, func(r row) (p model.ProjectRef, err error) { return p, r.Scan(&p.ProjectID, &p.Ref) }, query, args...)
+	slices.SortFunc(list, model.ProjectRef.Compare)
 	return list, err
 }
 
@@ -219,7 +219,7 @@ const progressColumns = `version, target, after_project, after_ref, scores_versi
 // ClaimAdvisoryMatch lets one worker at a time have the deployment follow the
 // advisories, for the length of the lease, and tells how far it has come. It is
 // not ok while another has it.
-func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (p redoubt.AdvisoryProgress, ok bool, err error) {
+func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (p model.AdvisoryProgress, ok bool, err error) {
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.tenant(ctx, deploymentID, q.engine.forUpdate); err != nil {
 			return err
@@ -236,7 +236,7 @@ func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, leas
 			return err
 		}
 		ok = true
-		p, err = one(ctx, q, func(r row) (p redoubt.AdvisoryProgress, err error) {
+		p, err = one(ctx, q, func(r row) (p model.AdvisoryProgress, err error) {
 			return p, r.Scan(&p.Version, &p.Target, &p.After.ProjectID, &p.After.Ref, &p.Scores)
 		}, `SELECT `+progressColumns+` FROM advisory_match WHERE deployment_id = $1`, deploymentID)
 		return err
@@ -246,7 +246,7 @@ func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, leas
 
 // SaveAdvisoryMatch notes how far the deployment has followed the advisories,
 // and holds it for another lease; none lets go of it.
-func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error {
+func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, lease time.Duration) error {
 	var until time.Time
 	if lease > 0 {
 		until = tx.now.Add(lease)
@@ -265,7 +265,7 @@ type followedImage struct {
 
 // AuditFollowed leaves in the audit trail that findings of a ref changed with a
 // version of the advisories, and how many.
-func (tx *Tx) AuditFollowed(at redoubt.ProjectRef, version int64, findings int) {
+func (tx *Tx) AuditFollowed(at model.ProjectRef, version int64, findings int) {
 	tx.audit("advisories.follow", subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
 }
 
@@ -282,18 +282,18 @@ func (q *session) queueMatching(ctx context.Context, now time.Time) error {
 	if _, err := q.lockAdvisories(ctx); err != nil {
 		return err
 	}
-	_, err := q.enqueue(ctx, 0, now, []redoubt.Job{{Kind: MatchJob, Subject: MatchJob}})
+	_, err := q.enqueue(ctx, 0, now, []model.Job{{Kind: MatchJob, Subject: MatchJob}})
 	return err
 }
 
 // AdvisoryMatches returns how far each deployment has followed the advisories,
 // by its id; those that never did are not in the answer.
-func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]redoubt.AdvisoryProgress, error) {
-	out := map[int64]redoubt.AdvisoryProgress{}
+func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]model.AdvisoryProgress, error) {
+	out := map[int64]model.AdvisoryProgress{}
 	return out, s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		return each(ctx, q, func(r row) error {
 			var id int64
-			var p redoubt.AdvisoryProgress
+			var p model.AdvisoryProgress
 			err := r.Scan(&id, &p.Version, &p.Target, &p.After.ProjectID, &p.After.Ref, &p.Scores)
 			out[id] = p
 			return err

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // heldOn is Holdings of one ref.
-func heldOn(ctx context.Context, tx *store.Tx, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error) {
-	lists, err := tx.Holdings(ctx, []redoubt.ProjectRef{{ProjectID: projectID, Ref: ref}}, packages)
+func heldOn(ctx context.Context, tx *store.Tx, projectID int64, ref string, packages []int64) ([]model.Holding, error) {
+	lists, err := tx.Holdings(ctx, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, packages)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 				t.Errorf("%+v", some)
 			}
 			refs, err := tx.HoldingRefs(ctx, nil)
-			same(t, "refs", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: "refs/heads/dev"}, {ProjectID: p.ID, Ref: main}})
+			same(t, "refs", refs, []model.ProjectRef{{ProjectID: p.ID, Ref: "refs/heads/dev"}, {ProjectID: p.ID, Ref: main}})
 			d.check(err)
 			refs, err = tx.HoldingRefs(ctx, lodash)
-			same(t, "refs with lodash", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: main}})
+			same(t, "refs with lodash", refs, []model.ProjectRef{{ProjectID: p.ID, Ref: main}})
 			return err
 		})
 	})
@@ -62,13 +62,13 @@ func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		shop, blog := d.project("acme/shop"), d.project("acme/blog")
-		refs := []redoubt.ProjectRef{{ProjectID: blog.ID, Ref: main}, {ProjectID: shop.ID, Ref: "refs/heads/dev"}, {ProjectID: shop.ID, Ref: "refs/heads/none"}, {ProjectID: shop.ID, Ref: main}}
+		refs := []model.ProjectRef{{ProjectID: blog.ID, Ref: main}, {ProjectID: shop.ID, Ref: "refs/heads/dev"}, {ProjectID: shop.ID, Ref: "refs/heads/none"}, {ProjectID: shop.ID, Ref: main}}
 		for i, at := range refs {
 			if at.Ref == "refs/heads/none" {
 				continue
 			}
 			for _, lock := range []string{"b.lock", "a.lock"}[:1+i%2] {
-				said := statement(redoubt.Project{ID: at.ProjectID}, lock, dep("npm", "lodash", fmt.Sprint(i, ".0.0")), dep("npm", "axios", "1.0.0"))
+				said := statement(model.Project{ID: at.ProjectID}, lock, dep("npm", "lodash", fmt.Sprint(i, ".0.0")), dep("npm", "axios", "1.0.0"))
 				said.Ref = at.Ref
 				d.state(said)
 			}

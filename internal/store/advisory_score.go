@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scores returns the EPSS scores of those CVEs that have one.
-func (tx *Tx) Scores(ctx context.Context, cves []string) (map[string]redoubt.EPSS, error) {
-	out := map[string]redoubt.EPSS{}
+func (tx *Tx) Scores(ctx context.Context, cves []string) (map[string]model.EPSS, error) {
+	out := map[string]model.EPSS{}
 	in, arg := tx.in("cve", 1, cves)
 	return out, each(ctx, tx.session, func(r row) error {
-		var s redoubt.EPSSScore
+		var s model.EPSSScore
 		err := r.Scan(&s.CVE, &s.Score, &s.Percentile)
 		out[s.CVE] = s.EPSS
 		return err
@@ -23,11 +23,11 @@ func (tx *Tx) Scores(ctx context.Context, cves []string) (map[string]redoubt.EPS
 }
 
 // Exploited returns the entries of those CVEs that are known to be exploited.
-func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]redoubt.KEV, error) {
-	out := map[string]redoubt.KEV{}
+func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]model.KEV, error) {
+	out := map[string]model.KEV{}
 	in, arg := tx.in("cve", 1, cves)
 	return out, each(ctx, tx.session, func(r row) error {
-		var k redoubt.KEV
+		var k model.KEV
 		err := r.Scan(&k.CVE, instant(&k.Added), instant(&k.Due), &k.Ransomware, &k.Name, &k.Action)
 		out[k.CVE] = k
 		return err
@@ -36,7 +36,7 @@ func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]redoubt.
 
 // PutScores replaces all EPSS scores, in one transaction: what read hands over
 // are all there are. A failure of read leaves the old ones.
-func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSScore) error) error) error {
+func (s *Store) PutScores(ctx context.Context, read func(put func(model.EPSSScore) error) error) error {
 	const step = 1000
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM epss`); err != nil {
@@ -48,7 +48,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 			rows = rows[:0]
 			return err
 		}
-		err := read(func(e redoubt.EPSSScore) error {
+		err := read(func(e model.EPSSScore) error {
 			if rows = append(rows, []any{e.CVE, e.Score, e.Percentile}); len(rows) < step {
 				return nil
 			}
@@ -66,7 +66,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 
 // PutExploited replaces the catalogue of exploited vulnerabilities. Deployments
 // follow it as they follow scores.
-func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
+func (s *Store) PutExploited(ctx context.Context, list []model.KEV) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM kev`); err != nil {
 			return err
@@ -100,8 +100,8 @@ func (q *session) moveScores(ctx context.Context, now time.Time) error {
 // changed, and touches nothing else of them (semantics §14). Of several CVEs of
 // one vulnerability the highest score counts. Where refs is nil it is all findings of
 // the deployment.
-func (tx *Tx) RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) error {
-	s := scoring{tx: tx, about: map[vulnerability][]int64{}, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
+func (tx *Tx) RefreshScores(ctx context.Context, refs []model.ProjectRef) error {
+	s := scoring{tx: tx, about: map[vulnerability][]int64{}, best: map[int64]model.EPSS{}, exploited: map[int64]bool{}}
 	find := s.findAll
 	if refs != nil {
 		find = func(ctx context.Context) error { return s.findOn(ctx, refs) }
@@ -120,7 +120,7 @@ func (tx *Tx) RefreshScores(ctx context.Context, refs []redoubt.ProjectRef) erro
 type scoring struct {
 	tx        *Tx
 	about     map[vulnerability][]int64 // lineages
-	best      map[int64]redoubt.EPSS
+	best      map[int64]model.EPSS
 	exploited map[int64]bool // false: no longer
 }
 
@@ -146,7 +146,7 @@ func (s *scoring) findAll(ctx context.Context) error {
 }
 
 // findOn is findAll of some refs.
-func (s *scoring) findOn(ctx context.Context, refs []redoubt.ProjectRef) error {
+func (s *scoring) findOn(ctx context.Context, refs []model.ProjectRef) error {
 	lists, err := s.tx.Subjects(ctx, refs)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (s *scoring) write(ctx context.Context) error {
 			if same && (!judged || l.Annotations.Exploited == exploited) {
 				continue
 			}
-			err := s.tx.Annotate(ctx, l.ID, func(a *redoubt.Annotations) {
+			err := s.tx.Annotate(ctx, l.ID, func(a *model.Annotations) {
 				if scored {
 					a.EPSS = &score
 				}

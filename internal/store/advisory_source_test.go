@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -13,7 +13,7 @@ import (
 func TestSourcesAreStoredWithoutCredentials(t *testing.T) {
 	const full, shown = "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned", "https://osv.example/npm/all.zip"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		put := redoubt.AdvisorySource{Location: full, Kind: "osv", ETag: "x", LoadedAt: storetest.Epoch, Records: 1}
+		put := model.AdvisorySource{Location: full, Kind: "osv", ETag: "x", LoadedAt: storetest.Epoch, Records: 1}
 		if err := s.PutAdvisorySource(t.Context(), put); err != nil {
 			t.Fatal(err)
 		}

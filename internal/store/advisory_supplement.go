@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // noFixes is how a body says that it knows none, which no text in it can say:
@@ -15,9 +15,9 @@ var noFixes = []byte(`"fix_recommendations":[]`)
 
 // Supplement tells findings what they do not tell themselves: what to upgrade to, and
 // how severe the vulnerability is where nobody rated it.
-func (tx *Tx) Supplement(ctx context.Context, known map[int64]redoubt.Supplement) error {
+func (tx *Tx) Supplement(ctx context.Context, known map[int64]model.Supplement) error {
 	bodies := map[int64][]byte{}
-	severities := map[int64]redoubt.Severity{}
+	severities := map[int64]model.Severity{}
 	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(known)))
 	err := each(ctx, tx, func(r row) error {
 		var id int64
@@ -28,8 +28,8 @@ func (tx *Tx) Supplement(ctx context.Context, known map[int64]redoubt.Supplement
 			body = bytes.Replace(body, noFixes, []byte(`"fix_recommendations":`+encoded(k.Fixes)), 1)
 			bodies[id] = body
 		}
-		if k.Severity != 0 && redoubt.BodyUnrated(body) {
-			bodies[id], severities[id] = redoubt.RateBody(body), k.Severity
+		if k.Severity != 0 && model.BodyUnrated(body) {
+			bodies[id], severities[id] = model.RateBody(body), k.Severity
 		}
 		return err
 	}, `SELECT finding_id, body FROM finding_body WHERE deployment_id = $1 AND `+in, arg)

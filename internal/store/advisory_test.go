@@ -11,15 +11,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // record is an advisory about packages, under its own name and others.
-func record(name string, packages []string, aliases ...string) redoubt.Advisory {
-	a := redoubt.Advisory{
+func record(name string, packages []string, aliases ...string) model.Advisory {
+	a := model.Advisory{
 		Name: name, Names: append([]string{strings.ToUpper(name)}, aliases...), Packages: packages, Modified: storetest.Epoch,
 		Facts: []byte(`{"id":"` + name + `"}`), Text: []byte(`{"summary":"` + strings.Repeat("long ", 100) + `"}`),
 	}
@@ -27,7 +27,7 @@ func record(name string, packages []string, aliases ...string) redoubt.Advisory 
 	return a
 }
 
-func putAdvisories(t tb, s *store.Store, list ...redoubt.Advisory) {
+func putAdvisories(t tb, s *store.Store, list ...model.Advisory) {
 	t.Helper()
 	if err := s.PutAdvisories(t.Context(), list, advisory.Regroup); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func publish(t tb, s *store.Store) int64 {
 }
 
 // groupsOf reads the groups of a package by name of the first record.
-func (d tenant) groupsOf(key string) (list []redoubt.AdvisoryGroup) {
+func (d tenant) groupsOf(key string) (list []model.AdvisoryGroup) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		groups, err := tx.AdvisoryGroups(ctx, []string{key})
@@ -87,7 +87,7 @@ func TestAdvisoriesAreKeptAndGrouped(t *testing.T) {
 			t.Errorf("%+v %v", g, err)
 		}
 		_, err = s.AdvisoryGroup(t.Context(), "CVE-9")
-		fails(t, "an unknown advisory", err, redoubt.ErrNotFound)
+		fails(t, "an unknown advisory", err, model.ErrNotFound)
 		if list, err := s.Advisories(t.Context(), "npm/c", 0, 10); err != nil || len(list) != 1 || list[0].Name != "OSV-2" {
 			t.Errorf("%+v %v", list, err)
 		}
@@ -105,7 +105,7 @@ func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
 			t.Errorf("before it is published: version %d, %v", v, err)
 		}
 		first := publish(t, s)
-		if redoubt.Commits(first) != 1 {
+		if model.Commits(first) != 1 {
 			t.Errorf("version %d", first)
 		}
 		if v := publish(t, s); v != first {
@@ -114,7 +114,7 @@ func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
 		putAdvisories(t, s, record("A-1", []string{"npm/b"}))
 		putAdvisories(t, s, record("B-1", []string{"npm/c"}, "A-1"), record("C-1", []string{"npm/d"}))
 		second := publish(t, s)
-		if redoubt.Commits(second) != 2 {
+		if model.Commits(second) != 2 {
 			t.Errorf("version %d", second)
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -136,10 +136,10 @@ func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
 		n++
 		d := tenant{t, s, d.id}
 		name := func(i int) string { return fmt.Sprintf("R%d-%d", n, i) }
-		now := map[string]redoubt.Advisory{}
+		now := map[string]model.Advisory{}
 		key := fmt.Sprint("npm/", n)
 		for range rapid.IntRange(1, 6).Draw(t, "loads") {
-			var list []redoubt.Advisory
+			var list []model.Advisory
 			for range rapid.IntRange(1, 3).Draw(t, "records") {
 				aliases := []string{}
 				for range rapid.IntRange(0, 2).Draw(t, "aliases") {
@@ -151,9 +151,9 @@ func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
 			for _, a := range list {
 				now[a.Name] = a
 			}
-			var members []redoubt.AdvisoryMember
+			var members []model.AdvisoryMember
 			for i, name := range slices.Sorted(maps.Keys(now)) {
-				members = append(members, redoubt.AdvisoryMember{ID: int64(i + 1), Names: now[name].Names})
+				members = append(members, model.AdvisoryMember{ID: int64(i + 1), Names: now[name].Names})
 			}
 			next := int64(0)
 			groups, _, err := advisory.Regroup(members, func() (int64, error) { next++; return next, nil })
@@ -184,7 +184,7 @@ func TestOneWorkerFollowsAtATime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Hour)
-		if err != nil || !ok || p != (redoubt.AdvisoryProgress{}) {
+		if err != nil || !ok || p != (model.AdvisoryProgress{}) {
 			t.Fatalf("%+v %v %v", p, ok, err)
 		}
 		if _, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Hour); ok || err != nil {
@@ -193,7 +193,7 @@ func TestOneWorkerFollowsAtATime(t *testing.T) {
 		if _, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.noise().id, time.Hour); !ok || err != nil {
 			t.Errorf("another deployment: %v %v", ok, err)
 		}
-		saved := redoubt.AdvisoryProgress{Version: 3, Target: 4, After: redoubt.ProjectRef{ProjectID: 5, Ref: main}, Scores: 2}
+		saved := model.AdvisoryProgress{Version: 3, Target: 4, After: model.ProjectRef{ProjectID: 5, Ref: main}, Scores: 2}
 		d.silently("progress", func(ctx context.Context, tx *store.Tx) error { return tx.SaveAdvisoryMatch(ctx, saved, 0) })
 		if p, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, 0); err != nil || !ok || p != saved {
 			t.Errorf("%+v %v %v", p, ok, err)
@@ -201,7 +201,7 @@ func TestOneWorkerFollowsAtATime(t *testing.T) {
 		if all, err := s.AdvisoryMatches(t.Context()); err != nil || all[d.id] != saved {
 			t.Errorf("%+v %v", all, err)
 		}
-		fails(t, "no deployment", func() error { _, _, err := s.ClaimAdvisoryMatch(t.Context(), 999, 0); return err }(), redoubt.ErrNotFound)
+		fails(t, "no deployment", func() error { _, _, err := s.ClaimAdvisoryMatch(t.Context(), 999, 0); return err }(), model.ErrNotFound)
 	})
 }
 
@@ -210,27 +210,27 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
 		putAdvisories(t, s, record("GHSA-1", []string{"npm/a"}, "CVE-2021-0001", "CVE-2021-0002"))
-		found := d.findings(p, 3, func(i int, w *redoubt.FindingWrite) {
-			w.IssueType, w.Subject = redoubt.SCA, []*redoubt.Subject{{Group: 1, Vulnerability: "CVE-2021-0001"}, {Vulnerability: "cve-2021-0003"}, {Vulnerability: "GHSA-9"}}[i]
+		found := d.findings(p, 3, func(i int, w *model.FindingWrite) {
+			w.IssueType, w.Subject = model.SCA, []*model.Subject{{Group: 1, Vulnerability: "CVE-2021-0001"}, {Vulnerability: "cve-2021-0003"}, {Vulnerability: "GHSA-9"}}[i]
 		})
-		scores := func(list ...redoubt.EPSSScore) {
+		scores := func(list ...model.EPSSScore) {
 			t.Helper()
-			d.check(s.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
+			d.check(s.PutScores(t.Context(), func(put func(model.EPSSScore) error) error {
 				for _, e := range list {
 					d.check(put(e))
 				}
 				return nil
 			}))
 		}
-		scores(redoubt.EPSSScore{CVE: "CVE-2021-0001", EPSS: redoubt.EPSS{Score: 0.1}}, redoubt.EPSSScore{CVE: "CVE-2021-0002", EPSS: redoubt.EPSS{Score: 0.7, Percentile: 0.9}},
-			redoubt.EPSSScore{CVE: "CVE-2021-0003", EPSS: redoubt.EPSS{Score: 0.3}})
+		scores(model.EPSSScore{CVE: "CVE-2021-0001", EPSS: model.EPSS{Score: 0.1}}, model.EPSSScore{CVE: "CVE-2021-0002", EPSS: model.EPSS{Score: 0.7, Percentile: 0.9}},
+			model.EPSSScore{CVE: "CVE-2021-0003", EPSS: model.EPSS{Score: 0.3}})
 		refresh := func(ctx context.Context, tx *store.Tx) error {
-			return tx.RefreshScores(ctx, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: main}})
+			return tx.RefreshScores(ctx, []model.ProjectRef{{ProjectID: p.ID, Ref: main}})
 		}
 		d.update(refresh)
 		d.silently("the same scores", refresh)
 		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, nil) })
-		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
+		d.check(s.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
 		d.update(refresh)
 		d.silently("the same catalogue", refresh)
 		exploited := func(want ...bool) {
@@ -244,24 +244,24 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 			}
 		}
 		exploited(true, true, false)
-		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0003"}}))
+		d.check(s.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-0003"}}))
 		d.update(refresh)
 		exploited(false, true, false)
-		for i, want := range []*redoubt.EPSS{{Score: 0.7, Percentile: 0.9}, {Score: 0.3}, nil} {
+		for i, want := range []*model.EPSS{{Score: 0.7, Percentile: 0.9}, {Score: 0.3}, nil} {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				o, err := tx.Finding(ctx, found[i].ID)
 				same(t, "score", o.Lineage.Annotations.EPSS, want)
 				return err
 			})
 		}
-		if _, v, err := s.AdvisoryVersions(t.Context()); redoubt.Commits(v) != 3 || err != nil {
+		if _, v, err := s.AdvisoryVersions(t.Context()); model.Commits(v) != 3 || err != nil {
 			t.Errorf("version of the scores %d, %v", v, err)
 		}
-		err := s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return redoubt.ErrTooLarge })
-		fails(t, "a broken file", err, redoubt.ErrTooLarge)
+		err := s.PutScores(t.Context(), func(func(model.EPSSScore) error) error { return model.ErrTooLarge })
+		fails(t, "a broken file", err, model.ErrTooLarge)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			kept, err := tx.Scores(ctx, []string{"CVE-2021-0003", "CVE-2021-0009"})
-			same(t, "after a broken file", kept, map[string]redoubt.EPSS{"CVE-2021-0003": {Score: 0.3}})
+			same(t, "after a broken file", kept, map[string]model.EPSS{"CVE-2021-0003": {Score: 0.3}})
 			return err
 		})
 	})
@@ -272,25 +272,25 @@ func TestSourcesCatalogueAndStatus(t *testing.T) {
 		d := newTenant(t, s)
 		putAdvisories(t, s, record("GHSA-1", []string{"npm/a", "npm/b"}))
 		publish(t, s)
-		entry := redoubt.KEV{CVE: "CVE-2021-0001", Added: storetest.Epoch, Ransomware: true, Name: "n", Action: "a"}
-		d.check(s.PutExploited(t.Context(), []redoubt.KEV{entry, {CVE: "CVE-2021-0002"}}))
-		d.check(s.PutExploited(t.Context(), []redoubt.KEV{entry}))
+		entry := model.KEV{CVE: "CVE-2021-0001", Added: storetest.Epoch, Ransomware: true, Name: "n", Action: "a"}
+		d.check(s.PutExploited(t.Context(), []model.KEV{entry, {CVE: "CVE-2021-0002"}}))
+		d.check(s.PutExploited(t.Context(), []model.KEV{entry}))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			known, err := tx.Exploited(ctx, []string{"CVE-2021-0001", "CVE-2021-0002"})
-			same(t, "exploited", known, map[string]redoubt.KEV{"CVE-2021-0001": entry})
+			same(t, "exploited", known, map[string]model.KEV{"CVE-2021-0001": entry})
 			return err
 		})
-		source := redoubt.AdvisorySource{Location: "https://example.org/a.zip", Kind: "osv", ETag: "x", LoadedAt: storetest.Epoch, Records: 1}
-		d.check(s.PutAdvisorySource(t.Context(), redoubt.AdvisorySource{Location: source.Location}))
+		source := model.AdvisorySource{Location: "https://example.org/a.zip", Kind: "osv", ETag: "x", LoadedAt: storetest.Epoch, Records: 1}
+		d.check(s.PutAdvisorySource(t.Context(), model.AdvisorySource{Location: source.Location}))
 		d.check(s.PutAdvisorySource(t.Context(), source))
 		got, err := s.AdvisorySource(t.Context(), source.Location)
 		d.check(err)
 		same(t, "source", got, source)
 		status, err := s.AdvisoryStatus(t.Context())
-		if err != nil || redoubt.Commits(status.Version) != 1 || status.Records != 1 || status.Packages != 2 || status.Exploited != 1 || len(status.Sources) != 1 || status.ChangedAt.IsZero() {
+		if err != nil || model.Commits(status.Version) != 1 || status.Records != 1 || status.Packages != 2 || status.Exploited != 1 || len(status.Sources) != 1 || status.ChangedAt.IsZero() {
 			t.Errorf("%+v %v", status, err)
 		}
-		if other, err := s.AdvisorySource(t.Context(), "b"); err != nil || other != (redoubt.AdvisorySource{Location: "b"}) {
+		if other, err := s.AdvisorySource(t.Context(), "b"); err != nil || other != (model.AdvisorySource{Location: "b"}) {
 			t.Errorf("%+v %v", other, err)
 		}
 	})
@@ -303,27 +303,27 @@ func TestFindingsAreToldWhatTheyDoNotTell(t *testing.T) {
 		named   = `,"vulnerability_identifier":"CVE-1"`
 		unrated = `,"severity_unrated":true` + named
 	)
-	fix := []redoubt.Fix{{Package: "a", Version: "3"}}
-	both := redoubt.Supplement{Fixes: fix, Severity: redoubt.SeverityCritical}
+	fix := []model.Fix{{Package: "a", Version: "3"}}
+	both := model.Supplement{Fixes: fix, Severity: model.SeverityCritical}
 	cases := []struct {
 		body, want string
-		known      redoubt.Supplement
-		severity   redoubt.Severity // it was medium
+		known      model.Supplement
+		severity   model.Severity // it was medium
 	}{
-		{message + `,"fix_recommendations":[],"usage":null`, message + `,"fix_recommendations":[{"package":"a","version":"3"}],"usage":null`, both, redoubt.SeverityMedium},
-		{fixed, fixed, both, redoubt.SeverityMedium},
-		{message + "," + fixed + unrated, message + "," + fixed + named, both, redoubt.SeverityCritical},
-		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[]` + named, redoubt.Supplement{Severity: redoubt.SeverityLow}, redoubt.SeverityLow},
-		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[{"package":"a","version":"3"}]` + unrated, redoubt.Supplement{Fixes: fix}, redoubt.SeverityMedium},
+		{message + `,"fix_recommendations":[],"usage":null`, message + `,"fix_recommendations":[{"package":"a","version":"3"}],"usage":null`, both, model.SeverityMedium},
+		{fixed, fixed, both, model.SeverityMedium},
+		{message + "," + fixed + unrated, message + "," + fixed + named, both, model.SeverityCritical},
+		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[]` + named, model.Supplement{Severity: model.SeverityLow}, model.SeverityLow},
+		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[{"package":"a","version":"3"}]` + unrated, model.Supplement{Fixes: fix}, model.SeverityMedium},
 	}
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
-		found := d.findings(p, len(cases), func(i int, w *redoubt.FindingWrite) {
-			w.IssueType, w.Severity, w.Body = redoubt.SCA, redoubt.SeverityMedium, []byte(cases[i].body)
+		found := d.findings(p, len(cases), func(i int, w *model.FindingWrite) {
+			w.IssueType, w.Severity, w.Body = model.SCA, model.SeverityMedium, []byte(cases[i].body)
 		})
 		var ids []int64
-		known := map[int64]redoubt.Supplement{}
+		known := map[int64]model.Supplement{}
 		for i, c := range cases {
 			ids, known[found[i].ID] = append(ids, found[i].ID), c.known
 		}
@@ -350,40 +350,40 @@ func TestSupplyFacts(t *testing.T) {
 		p := d.project("acme/shop")
 		putAdvisories(t, s, record("GHSA-1", []string{"npm/a"}, "CVE-2021-0001", "CVE-2021-0002"))
 		group := d.groupsOf("npm/a")[0].ID
-		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
-		subjects := []*redoubt.Subject{
+		d.check(s.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
+		subjects := []*model.Subject{
 			{Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Group: group}, // exploited by another name
 			{Package: "b", Version: "2", Vulnerability: "cve-2021-0003"},               // told by a scanner, in lower case
 			{Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
 			nil, // no dependency
 		}
-		found := d.findings(p, len(subjects), func(i int, w *redoubt.FindingWrite) {
+		found := d.findings(p, len(subjects), func(i int, w *model.FindingWrite) {
 			if w.Subject = subjects[i]; w.Subject != nil {
-				w.IssueType, w.Severity = redoubt.SCA, redoubt.Severity(i+1)
+				w.IssueType, w.Severity = model.SCA, model.Severity(i+1)
 			}
 			w.Body = []byte([]string{`"fix_recommendations":[{"package":"a","version":"1.1"}]`, `"fix_recommendations":[]`, `"usage":null`, `"x":1`}[i])
 		})
 		other := d.noise()
-		foreign := other.findings(other.project("acme/shop"), 1, func(_ int, w *redoubt.FindingWrite) {
-			w.IssueType, w.Subject = redoubt.SCA, &redoubt.Subject{Package: "z", Version: "9", Vulnerability: "CVE-2021-0003"}
+		foreign := other.findings(other.project("acme/shop"), 1, func(_ int, w *model.FindingWrite) {
+			w.IssueType, w.Subject = model.SCA, &model.Subject{Package: "z", Version: "9", Vulnerability: "CVE-2021-0003"}
 		})
 		ids := []int64{foreign[0].ID + 1000}
 		for _, w := range found {
 			ids = append(ids, w.ID)
 		}
-		read := func(of tenant, ids []int64) (facts map[int64]redoubt.SupplyFacts) {
+		read := func(of tenant, ids []int64) (facts map[int64]model.SupplyFacts) {
 			of.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				facts, err = tx.SupplyFacts(ctx, ids)
 				return err
 			})
 			return facts
 		}
-		same(t, "facts", read(d, ids), map[int64]redoubt.SupplyFacts{
-			found[0].ID: {Severity: redoubt.SeverityLow, Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Exploited: true, Fixes: []redoubt.Fix{{Package: "a", Version: "1.1"}}},
-			found[1].ID: {Severity: redoubt.SeverityMedium, Package: "b", Version: "2", Vulnerability: "cve-2021-0003", Exploited: true, Fixes: []redoubt.Fix{}},
-			found[2].ID: {Severity: redoubt.SeverityHigh, Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
+		same(t, "facts", read(d, ids), map[int64]model.SupplyFacts{
+			found[0].ID: {Severity: model.SeverityLow, Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Exploited: true, Fixes: []model.Fix{{Package: "a", Version: "1.1"}}},
+			found[1].ID: {Severity: model.SeverityMedium, Package: "b", Version: "2", Vulnerability: "cve-2021-0003", Exploited: true, Fixes: []model.Fix{}},
+			found[2].ID: {Severity: model.SeverityHigh, Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
 		})
 		same(t, "of the other tenant", read(other, []int64{foreign[0].ID})[foreign[0].ID].Package, "z")
-		same(t, "of none", read(d, nil), map[int64]redoubt.SupplyFacts{})
+		same(t, "of none", read(d, nil), map[int64]model.SupplyFacts{})
 	})
 }

@@ -10,22 +10,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Regroup decides which group each record belongs to, and which groups are left
 // without records and became part of another.
-type Regroup = func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
+type Regroup = func(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
 
 // AdvisoryDigests returns the digests of those records that are stored, by their
 // own ids, so that only changed ones are read.
-func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string]redoubt.Digest, error) {
-	found := make(map[string]redoubt.Digest, len(names))
+func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error) {
+	found := make(map[string]model.Digest, len(names))
 	return found, s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		in, arg := q.in("name", 1, names)
 		return each(ctx, q, func(r row) error {
 			var name string
-			var d redoubt.Digest
+			var d model.Digest
 			err := r.Scan(&name, digest(&d))
 			found[name] = d
 			return err
@@ -36,7 +36,7 @@ func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string
 // PutAdvisories stores records, new ones and changed ones, in one transaction,
 // and groups them with those that share a name. Nobody follows them before
 // PublishAdvisories. Of several with one id the last counts.
-func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
+func (s *Store) PutAdvisories(ctx context.Context, list []model.Advisory, regroup Regroup) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		version, err := q.lockAdvisories(ctx)
 		if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) leastExempted(ctx context.Context) int64 {
 			least = min(least, mark)
 			return err
 		})
-		if errors.Is(err, redoubt.ErrNotFound) { // deleted meanwhile
+		if errors.Is(err, model.ErrNotFound) { // deleted meanwhile
 			err = nil
 		}
 	}
@@ -119,7 +119,7 @@ type advisoryWriter struct {
 	realiased map[string]bool // names of vulnerabilities
 }
 
-func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
+func (w *advisoryWriter) put(ctx context.Context, list []model.Advisory, regroup Regroup) error {
 	list = lastOfEach(list)
 	if err := w.assignIDs(ctx, list); err != nil {
 		return err
@@ -167,17 +167,17 @@ func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regro
 }
 
 // lastOfEach keeps the last record of each id, by id.
-func lastOfEach(list []redoubt.Advisory) []redoubt.Advisory {
-	last := map[string]redoubt.Advisory{}
+func lastOfEach(list []model.Advisory) []model.Advisory {
+	last := map[string]model.Advisory{}
 	for _, a := range list {
 		a.Name = cleanText(a.Name)
 		last[a.Name] = a
 	}
-	return slices.SortedFunc(maps.Values(last), func(a, b redoubt.Advisory) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(last), func(a, b model.Advisory) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // assignIDs finds the ids of records, and gives new ones theirs.
-func (w *advisoryWriter) assignIDs(ctx context.Context, list []redoubt.Advisory) error {
+func (w *advisoryWriter) assignIDs(ctx context.Context, list []model.Advisory) error {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name
@@ -243,7 +243,7 @@ func (w *advisoryWriter) markTouched(ctx context.Context, ids []int64) error {
 }
 
 // link writes the names and packages of records anew.
-func (w *advisoryWriter) link(ctx context.Context, list []redoubt.Advisory, ids []int64) error {
+func (w *advisoryWriter) link(ctx context.Context, list []model.Advisory, ids []int64) error {
 	var names, packages [][]any
 	for _, a := range list {
 		for _, name := range a.Names {
@@ -310,8 +310,8 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 }
 
 // connected reads all records that hang together with the given ones.
-func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryMember, error) {
-	members := map[int64]redoubt.AdvisoryMember{}
+func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]model.AdvisoryMember, error) {
+	members := map[int64]model.AdvisoryMember{}
 	for len(ids) > 0 {
 		names, err := w.names(ctx, ids)
 		if err != nil {
@@ -330,7 +330,7 @@ func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]
 		}
 		var all []string
 		for _, id := range ids {
-			members[id] = redoubt.AdvisoryMember{ID: id, Names: names[id], Group: groups[id]}
+			members[id] = model.AdvisoryMember{ID: id, Names: names[id], Group: groups[id]}
 			all = append(all, names[id]...)
 		}
 		if ids, err = w.neighbours(ctx, all, slices.Collect(maps.Values(groups)), members); err != nil {
@@ -342,7 +342,7 @@ func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]
 
 // neighbours finds the records with one of the names or in one of the groups, but
 // for those that are known.
-func (w *advisoryWriter) neighbours(ctx context.Context, names []string, groups []int64, known map[int64]redoubt.AdvisoryMember) ([]int64, error) {
+func (w *advisoryWriter) neighbours(ctx context.Context, names []string, groups []int64, known map[int64]model.AdvisoryMember) ([]int64, error) {
 	found := map[int64]bool{}
 	take := func(r row) error {
 		id, err := scalar[int64](r)

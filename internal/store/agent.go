@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // agentScanKeep is how long the steps of a scan are remembered. A scanner that
@@ -14,7 +14,7 @@ const agentScanKeep = 7 * 24 * time.Hour
 
 const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM agent_scan WHERE deployment_id = $1`
 
-func scanAgentScan(r row) (a redoubt.AgentScan, err error) {
+func scanAgentScan(r row) (a model.AgentScan, err error) {
 	var begun, answer string
 	err = r.Scan(&a.UniqueID, &a.ScanID, instant(&a.StartedAt), &begun, &a.Report, &a.Done, &answer)
 	a.Begun = []byte(begun)
@@ -25,8 +25,8 @@ func scanAgentScan(r row) (a redoubt.AgentScan, err error) {
 }
 
 // AddAgentScan remembers a scan that a scanner began, and forgets those that
-// began long ago. A name that is known is redoubt.ErrConflict.
-func (tx *Tx) AddAgentScan(ctx context.Context, a redoubt.AgentScan) error {
+// began long ago. A name that is known is model.ErrConflict.
+func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
 	if err := tx.write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.now.Add(-agentScanKeep)); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (tx *Tx) AddAgentScan(ctx context.Context, a redoubt.AgentScan) error {
 }
 
 // AgentScan finds a scan by the scanner's name of it.
-func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (redoubt.AgentScan, error) {
+func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (model.AgentScan, error) {
 	a, err := one(ctx, tx, scanAgentScan, agentScanSelect+` AND unique_id = $2`, uniqueID)
 	if err != nil {
 		return a, fmt.Errorf("scan %.80q of a scanner: %w", uniqueID, err)
@@ -44,7 +44,7 @@ func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (redoubt.AgentScan
 }
 
 // AgentScanOf finds a scan by its id.
-func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (redoubt.AgentScan, error) {
+func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (model.AgentScan, error) {
 	a, err := one(ctx, tx, scanAgentScan, agentScanSelect+` AND scan_id = $2`, scanID)
 	if err != nil {
 		return a, fmt.Errorf("scan %d of a scanner: %w", scanID, err)
@@ -53,21 +53,21 @@ func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (redoubt.AgentScan,
 }
 
 // AgentStages tells how far the scans are that scanners report by themselves.
-// Others, and those that ended, are not in the answer or redoubt.StageBegun.
-func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]redoubt.ScanStage, error) {
+// Others, and those that ended, are not in the answer or model.StageBegun.
+func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]model.ScanStage, error) {
 	in, arg := tx.in("scan_id", 2, scanIDs)
-	out := map[int64]redoubt.ScanStage{}
+	out := map[int64]model.ScanStage{}
 	return out, each(ctx, tx, func(r row) error {
 		var id int64
 		var report, done bool
 		err := r.Scan(&id, &report, &done)
 		switch {
 		case done:
-			out[id] = redoubt.StageApplying
+			out[id] = model.StageApplying
 		case report:
-			out[id] = redoubt.StageResults
+			out[id] = model.StageResults
 		default:
-			out[id] = redoubt.StageBegun
+			out[id] = model.StageBegun
 		}
 		return err
 	}, `SELECT scan_id, report_json IS NOT NULL, done_json IS NOT NULL FROM agent_scan WHERE deployment_id = $1 AND `+in, arg)
@@ -98,12 +98,12 @@ const jobKeep = 24 * time.Hour
 // QueueAgentScan keeps the completion of a scan with the job that is to apply
 // it. A job of that token that is there already is left as it is. The trail
 // tells of the scan, not of the job.
-func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j redoubt.Job) error {
+func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j model.Job) error {
 	if err := tx.write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
 		return err
 	}
 	details := jobDetails{kept: jobKeep, conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
-	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, details)
+	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []model.Job{j}, details)
 }
 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its
@@ -125,12 +125,12 @@ type IgnoredMatch struct {
 // IgnoredMatches lists a project's findings with ids of the scanner's own that
 // people decided to ignore, on whatever ref.
 func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []IgnoredMatch, err error) {
-	members := map[string]map[redoubt.Identity]bool{}
+	members := map[string]map[model.Identity]bool{}
 	err = each(ctx, tx, func(r row) error {
 		var rule string
 		var ignored bool
 		var text []byte
-		id := redoubt.Identity{Kind: redoubt.IdentityMatchBased}
+		id := model.Identity{Kind: model.IdentityMatchBased}
 		if err := r.Scan(&rule, digest(&id.Hash), &ignored, &text); err != nil {
 			return err
 		}
@@ -141,9 +141,9 @@ func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []Ignor
 		if err := decodeStored([]byte("{"+string(text)+"}"), &body); err != nil {
 			return fmt.Errorf("a finding's body: %w", err)
 		}
-		group := redoubt.FormulaGroup(body.MatchBasedID)
+		group := model.FormulaGroup(body.MatchBasedID)
 		if members[group] == nil {
-			members[group] = map[redoubt.Identity]bool{}
+			members[group] = map[model.Identity]bool{}
 		}
 		members[group][id] = true
 		if ignored {
@@ -157,9 +157,9 @@ func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []Ignor
 		AND f.rule_name IN (SELECT g.rule_name FROM lineage k JOIN finding g ON g.deployment_id = k.deployment_id AND g.lineage_id = k.id
 			WHERE k.deployment_id = $1 AND k.project_id = $2 AND k.triage_state = $3)
 		ORDER BY f.id`,
-		projectID, redoubt.TriageIgnored, int64(redoubt.IdentityMatchBased), redoubt.StateRemoved)
+		projectID, model.TriageIgnored, int64(model.IdentityMatchBased), model.StateRemoved)
 	for i := range list {
-		list[i].Alone = len(members[redoubt.FormulaGroup(list[i].MatchBasedID)]) == 1
+		list[i].Alone = len(members[model.FormulaGroup(list[i].MatchBasedID)]) == 1
 	}
 	return list, err
 }

@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // serve puts a rule with a text into the default policy for code.
-func serve(t *testing.T, s *store.Store, d redoubt.Deployment, name, text string, checked bool, mode redoubt.PolicyMode) (served redoubt.ServedRule) {
+func serve(t *testing.T, s *store.Store, d model.Deployment, name, text string, checked bool, mode model.PolicyMode) (served model.ServedRule) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 		served, err = tx.ServeRule(ctx, store.Serving{
-			Rule: redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}, Text: []byte(text), Checked: checked, Mode: mode,
+			Rule: model.Rule{Name: name, IssueType: model.SAST, Severity: model.SeverityHigh}, Text: []byte(text), Checked: checked, Mode: mode,
 		})
 		return err
 	})
@@ -27,15 +27,15 @@ func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		type told struct {
 			Version int
-			Mode    redoubt.PolicyMode
+			Mode    model.PolicyMode
 			Checked bool
 			Text    string
 		}
-		tell := func(r redoubt.ServedRule) told { return told{r.Version, r.Mode, r.Checked, string(r.Text)} }
-		same(t, "a new rule", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, redoubt.ModeMonitor, false, "{}"})
-		same(t, "checked later", tell(serve(t, s, d, "r", "{}", true, redoubt.ModeBlock)), told{1, redoubt.ModeBlock, true, "{}"})
-		same(t, "not checked again", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, redoubt.ModeBlock, true, "{}"})
-		same(t, "another text", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, redoubt.ModeBlock, false, `{"id":"r"}`})
+		tell := func(r model.ServedRule) told { return told{r.Version, r.Mode, r.Checked, string(r.Text)} }
+		same(t, "a new rule", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, model.ModeMonitor, false, "{}"})
+		same(t, "checked later", tell(serve(t, s, d, "r", "{}", true, model.ModeBlock)), told{1, model.ModeBlock, true, "{}"})
+		same(t, "not checked again", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, model.ModeBlock, true, "{}"})
+		same(t, "another text", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, model.ModeBlock, false, `{"id":"r"}`})
 		var policy int64
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			rules, err := tx.ServedRules(ctx)
@@ -47,13 +47,13 @@ func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
 			if err := tx.RemoveRule(ctx, policy, "r"); err != nil {
 				return err
 			}
-			fails(t, "removing it twice", tx.RemoveRule(ctx, policy, "r"), redoubt.ErrNotFound)
-			_, err := tx.SetRuleMode(ctx, policy, "r", redoubt.ModeBlock)
-			fails(t, "the mode of a removed rule", err, redoubt.ErrNotFound)
+			fails(t, "removing it twice", tx.RemoveRule(ctx, policy, "r"), model.ErrNotFound)
+			_, err := tx.SetRuleMode(ctx, policy, "r", model.ModeBlock)
+			fails(t, "the mode of a removed rule", err, model.ErrNotFound)
 			rules, err := tx.ServedRules(ctx)
-			same(t, "served", rules, []redoubt.ServedRule{})
+			same(t, "served", rules, []model.ServedRule{})
 			listed, _, err2 := tx.PolicyRules(ctx, policy, 0, 10)
-			same(t, "listed", listed, []redoubt.PolicyRule{})
+			same(t, "listed", listed, []model.PolicyRule{})
 			names, err3 := tx.ListedRules(ctx, []int64{policy})
 			same(t, "names listed", names, map[string]bool{})
 			texts, err4 := tx.RuleTexts(ctx)
@@ -65,7 +65,7 @@ func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
 			}
 			return nil
 		})
-		same(t, "served again", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, redoubt.ModeMonitor, false, `{"id":"r"}`})
+		same(t, "served again", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, model.ModeMonitor, false, `{"id":"r"}`})
 	})
 }
 
@@ -75,11 +75,11 @@ func TestAgentScansAreRememberedForAWhile(t *testing.T) {
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u", ScanID: 7, Begun: []byte(`{"ref":"x"}`)})
+			return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "u", ScanID: 7, Begun: []byte(`{"ref":"x"}`)})
 		})
 		fails(t, "the same name again", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u"})
-		}), redoubt.ErrConflict)
+			return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "u"})
+		}), model.ErrConflict)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte(`{"r":1}`)) })
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			a, err := tx.AgentScanOf(ctx, 7)
@@ -97,11 +97,11 @@ func TestAgentScansAreRememberedForAWhile(t *testing.T) {
 		})
 		clock.Advance(8 * 24 * time.Hour)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "v"}); err != nil {
+			if err := tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "v"}); err != nil {
 				return err
 			}
 			_, err := tx.AgentScan(ctx, "u")
-			fails(t, "a scan of last week", err, redoubt.ErrNotFound)
+			fails(t, "a scan of last week", err, model.ErrNotFound)
 			return nil
 		})
 	}

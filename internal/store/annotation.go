@@ -5,19 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Annotate changes what no scanner brings of a lineage, with an audit event of
 // what it was and is (semantics §4). What edit leaves as it was changes
-// nothing. An unknown lineage is redoubt.ErrNotFound.
-func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.Annotations)) error {
-	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *redoubt.Annotations) { edit(a) })
+// nothing. An unknown lineage is model.ErrNotFound.
+func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*model.Annotations)) error {
+	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *model.Annotations) { edit(a) })
 }
 
 // AnnotateAll is Annotate of several lineages, each of which is given once. They
 // are written in one batch.
-func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *redoubt.Annotations)) error {
+func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *model.Annotations)) error {
 	if len(lineages) == 0 {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(linea
 		for _, id := range lineages {
 			l, there := known[id]
 			if !there {
-				return fmt.Errorf("lineage %d: %w", id, redoubt.ErrNotFound)
+				return fmt.Errorf("lineage %d: %w", id, model.ErrNotFound)
 			}
 			before := encoded(l.Annotations)
 			edit(id, &l.Annotations)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // audit notes that something was changed: before and after are structs or maps
@@ -25,7 +25,7 @@ func (tx *Tx) audit(action, subject string, before, after any) {
 			return
 		}
 	}
-	tx.events = append(tx.events, redoubt.AuditEvent{
+	tx.events = append(tx.events, model.AuditEvent{
 		At: tx.now, By: tx.actor, Action: action, Subject: subject, Before: object(was), After: object(is),
 	})
 }
@@ -59,26 +59,26 @@ func (tx *Tx) writeEvents(ctx context.Context) error {
 
 // AuditEvents returns the events after the one with the given id, oldest
 // first, limit at most.
-func (tx *Tx) AuditEvents(ctx context.Context, afterID int64, limit int) ([]redoubt.AuditEvent, error) {
+func (tx *Tx) AuditEvents(ctx context.Context, afterID int64, limit int) ([]model.AuditEvent, error) {
 	return many(ctx, tx, scanAuditEvent, `
 		SELECT id, at, actor_json, action, subject, before_json, after_json FROM audit_event
 		WHERE deployment_id = $1 AND id > $2 ORDER BY id LIMIT $3`, afterID, limit)
 }
 
-func scanAuditEvent(r row) (e redoubt.AuditEvent, err error) {
+func scanAuditEvent(r row) (e model.AuditEvent, err error) {
 	return e, r.Scan(&e.ID, instant(&e.At), decoded(&e.By), &e.Action, &e.Subject, &e.Before, &e.After)
 }
 
 // AuditFilter narrows a page of the trail.
 type AuditFilter struct {
-	Action  string        // empty: all
-	Subject string        // as saved_view:3; empty: all
-	By      redoubt.Actor // the zero actor: all
-	Before  int64         // only events before the one with this id; 0: from the newest
+	Action  string      // empty: all
+	Subject string      // as saved_view:3; empty: all
+	By      model.Actor // the zero actor: all
+	Before  int64       // only events before the one with this id; 0: from the newest
 }
 
 // AuditPage returns events, newest first, limit at most.
-func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]redoubt.AuditEvent, error) {
+func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]model.AuditEvent, error) {
 	w := where{tx: tx, args: []any{limit}}
 	if f.Before > 0 {
 		w.and(`id < ?`, f.Before)
@@ -89,7 +89,7 @@ func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]redoub
 	if f.Subject != "" {
 		w.and(`subject = ?`, f.Subject)
 	}
-	if f.By != (redoubt.Actor{}) {
+	if f.By != (model.Actor{}) {
 		w.and(`actor_json = ?`, encoded(f.By))
 	}
 	return many(ctx, tx, scanAuditEvent, `

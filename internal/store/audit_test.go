@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -13,10 +13,10 @@ import (
 func TestTrailIsPagedOldestFirst(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		by := redoubt.Actor{Kind: "token", ID: "public-ci", Name: "ci"}
+		by := model.Actor{Kind: "token", ID: "public-ci", Name: "ci"}
 		for i := range 5 {
 			err := s.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: fmt.Sprint("acme/p", i)})
+				_, err := tx.CreateProject(ctx, model.Project{Name: fmt.Sprint("acme/p", i)})
 				return err
 			})
 			if err != nil {
@@ -25,13 +25,13 @@ func TestTrailIsPagedOldestFirst(t *testing.T) {
 		}
 		all := events(t, s, d)
 		same(t, "how many events", len(all), 4+5)
-		var paged []redoubt.AuditEvent
+		var paged []model.AuditEvent
 		for {
 			var after int64
 			if len(paged) > 0 {
 				after = paged[len(paged)-1].ID
 			}
-			var page []redoubt.AuditEvent
+			var page []model.AuditEvent
 			view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 				page, err = tx.AuditEvents(ctx, after, 2)
 				return err
@@ -60,13 +60,13 @@ func TestEveryWriteLeavesAnEvent(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 1)
 		p := addProjects(t, s, d, "acme/a", "acme/b", "acme/c")
-		var scan redoubt.Scan
+		var scan model.Scan
 		for _, w := range []struct {
 			action string
 			write  func(context.Context, *store.Tx) error
 		}{
 			{"token.create", func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "x", Name: "x"}, []byte("x"))
+				_, err := tx.CreateToken(ctx, model.Token{PublicID: "x", Name: "x"}, []byte("x"))
 				return err
 			}},
 			{"token.revoke", func(ctx context.Context, tx *store.Tx) error {
@@ -77,7 +77,7 @@ func TestEveryWriteLeavesAnEvent(t *testing.T) {
 				return tx.RevokeToken(ctx, token.ID)
 			}},
 			{"project.create", func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/new"})
+				_, err := tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/new"})
 				return err
 			}},
 			{"project.update", func(ctx context.Context, tx *store.Tx) error {
@@ -93,20 +93,20 @@ func TestEveryWriteLeavesAnEvent(t *testing.T) {
 			}},
 			{"project.delete", func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p[2].ID) }},
 			{"scan.create", func(ctx context.Context, tx *store.Tx) (err error) {
-				scan = redoubt.Scan{ProjectID: p[0].ID, Ref: "refs/heads/x", StartedAt: tx.Now(), Status: redoubt.ScanRunning}
+				scan = model.Scan{ProjectID: p[0].ID, Ref: "refs/heads/x", StartedAt: tx.Now(), Status: model.ScanRunning}
 				scan.ID, err = tx.AddScan(ctx, scan)
 				return err
 			}},
 			{"scan.finish", func(ctx context.Context, tx *store.Tx) error {
-				scan.Status, scan.CompletedAt = redoubt.ScanCompleted, tx.Now()
+				scan.Status, scan.CompletedAt = model.ScanCompleted, tx.Now()
 				return tx.FinishScan(ctx, scan)
 			}},
 			{"policy.set_rule_mode", func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.SetRuleMode(ctx, policy, "rules.r0", redoubt.ModeComment)
+				_, err := tx.SetRuleMode(ctx, policy, "rules.r0", model.ModeComment)
 				return err
 			}},
 			{"job.create", func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.AddJob(ctx, redoubt.Job{Kind: "sbom", Token: "secret-of-the-job"})
+				_, err := tx.AddJob(ctx, model.Job{Kind: "sbom", Token: "secret-of-the-job"})
 				return err
 			}},
 		} {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Backup writes one state of the whole database to a new SQLite file, while
@@ -34,9 +34,9 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 // that of the backup: a backup writes nothing to that of the database.
 func (s *Store) notBackedUp(ctx context.Context, file string, err error) error {
 	switch kind := s.engine.classify(err); {
-	case errors.Is(kind, redoubt.ErrDiskFull):
+	case errors.Is(kind, model.ErrDiskFull):
 		return fmt.Errorf("back up to %s: there is not enough room in %s for a copy of the database; nothing was written: %w", file, filepath.Dir(file), err)
-	case errors.Is(kind, redoubt.ErrReadOnly), errors.Is(kind, redoubt.ErrOutOfFiles):
+	case errors.Is(kind, model.ErrReadOnly), errors.Is(kind, model.ErrOutOfFiles):
 		return fmt.Errorf("back up to %s: the file cannot be written: %w", file, err)
 	}
 	return fmt.Errorf("back up to %s: %w", file, s.engine.explain(ctx, err))

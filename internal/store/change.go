@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Changed are the findings and lineages that changed after a version, those
@@ -15,7 +15,7 @@ type Changed struct {
 }
 
 // ChangedSince reads from the feed what changed after a version. A feed that no
-// longer reaches back so far, or never was there, is redoubt.ErrConflict.
+// longer reaches back so far, or never was there, is model.ErrConflict.
 func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) {
 	out := Changed{Findings: map[int64]bool{}, Lineages: map[int64]bool{}}
 	if err := tx.ReachesBack(ctx, version); err != nil {
@@ -32,14 +32,14 @@ func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) 
 }
 
 // ChangeSet names all that changed after a version. A feed that no longer reaches
-// back so far, or never was there, is redoubt.ErrConflict.
-func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, error) {
-	set := redoubt.ChangeSet{Version: tx.Version()}
+// back so far, or never was there, is model.ErrConflict.
+func (tx *Tx) ChangeSet(ctx context.Context, version int64) (model.ChangeSet, error) {
+	set := model.ChangeSet{Version: tx.Version()}
 	if err := tx.ReachesBack(ctx, version); err != nil {
 		return set, err
 	}
 	return set, tx.changeRuns(ctx, version, func(run changeRun) {
-		of := redoubt.IDRun{run.id, run.more}
+		of := model.IDRun{run.id, run.more}
 		switch run.kind {
 		case changeFinding:
 			set.Findings = append(set.Findings, of)
@@ -58,12 +58,12 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, 
 	})
 }
 
-// ReachesBack is redoubt.ErrConflict where the feed does not tell what changed since a
+// ReachesBack is model.ErrConflict where the feed does not tell what changed since a
 // version: it no longer reaches back so far, or the version is of a history that was lost.
 func (tx *Tx) ReachesBack(ctx context.Context, version int64) error {
 	known, err := tx.knows(ctx, version)
 	if err == nil && !known {
-		err = fmt.Errorf("the feed does not tell what changed since version %d: %w", version, redoubt.ErrConflict)
+		err = fmt.Errorf("the feed does not tell what changed since version %d: %w", version, model.ErrConflict)
 	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ChangeReply is a command that somebody wrote at a change request, and what came of it.
@@ -58,11 +58,11 @@ func (tx *Tx) AuditReply(r ChangeReply, findingID int64, command, reason, assign
 
 // ChangesWithNews lists open change requests of a repository at which we wrote, and which
 // changed since their replies were read.
-func (tx *Tx) ChangesWithNews(ctx context.Context, repositoryID int64) ([]redoubt.ChangeRequest, error) {
+func (tx *Tx) ChangesWithNews(ctx context.Context, repositoryID int64) ([]model.ChangeRequest, error) {
 	return many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request c
 		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 AND COALESCE(replies_read_at, -1) <> COALESCE(updated_at, 0)
 		AND EXISTS (SELECT 1 FROM change_comment n WHERE n.deployment_id = $1 AND n.repository_id = $2 AND n.number = c.number AND n.host_id <> '') ORDER BY number`,
-		repositoryID, int64(redoubt.ChangeOpen))
+		repositoryID, int64(model.ChangeOpen))
 }
 
 // NoteRepliesRead keeps that the replies of a change request were read that the host had
@@ -72,8 +72,8 @@ func (tx *Tx) NoteRepliesRead(ctx context.Context, repositoryID, number int64, u
 }
 
 // FindingOfLineage finds the newest finding of a lineage of a project. Where all are
-// removed, or there is none, it is redoubt.ErrNotFound.
-func (tx *Tx) FindingOfLineage(ctx context.Context, projectID, lineageID int64) (redoubt.Finding, error) {
+// removed, or there is none, it is model.ErrNotFound.
+func (tx *Tx) FindingOfLineage(ctx context.Context, projectID, lineageID int64) (model.Finding, error) {
 	return one(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND project_id = $2 AND lineage_id = $3 AND state <> $4 ORDER BY id DESC LIMIT 1`,
-		projectID, lineageID, int64(redoubt.StateRemoved))
+		projectID, lineageID, int64(model.StateRemoved))
 }

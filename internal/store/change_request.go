@@ -6,23 +6,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const changeRequestColumns = `repository_id, number, title, author, web_url, state, head_commit, head_ref, fetch_ref, base_ref, base_commit, fork, updated_at`
 
-func scanChangeRequest(r row) (c redoubt.ChangeRequest, err error) {
+func scanChangeRequest(r row) (c model.ChangeRequest, err error) {
 	return c, r.Scan(&c.RepositoryID, &c.Number, &c.Title, &c.Author, &c.WebURL, &c.State, &c.HeadCommit, &c.HeadRef, &c.FetchRef, &c.BaseRef, &c.BaseCommit, &c.Fork, instant(&c.UpdatedAt))
 }
 
 // ChangeRequests lists the open ones of a repository by number.
-func (tx *Tx) ChangeRequests(ctx context.Context, repositoryID int64) ([]redoubt.ChangeRequest, error) {
+func (tx *Tx) ChangeRequests(ctx context.Context, repositoryID int64) ([]model.ChangeRequest, error) {
 	return many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
-		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID, int64(redoubt.ChangeOpen))
+		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID, int64(model.ChangeOpen))
 }
 
 // ChangeRequest finds one by its number.
-func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (redoubt.ChangeRequest, error) {
+func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (model.ChangeRequest, error) {
 	c, err := one(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
 		WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
 	if err != nil {
@@ -34,7 +34,7 @@ func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (re
 // SaveChangeRequest keeps what a host tells of a change request, and reports whether
 // there is something to scan: it is open, and its head or what it is to be merged into is
 // another one, or it was not open before.
-func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (fresh bool, err error) {
+func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fresh bool, err error) {
 	if _, err := tx.RepositoryByID(ctx, c.RepositoryID); err != nil {
 		return false, err
 	}
@@ -51,7 +51,7 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (f
 	}}, `ON CONFLICT (deployment_id, repository_id, number) DO UPDATE SET title = excluded.title, author = excluded.author, web_url = excluded.web_url, state = excluded.state,
 		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref, base_ref = excluded.base_ref, base_commit = excluded.base_commit,
 		fork = excluded.fork, updated_at = excluded.updated_at`)
-	fresh = c.State == redoubt.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].BaseRef != c.BaseRef || known[0].State != redoubt.ChangeOpen)
+	fresh = c.State == model.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].BaseRef != c.BaseRef || known[0].State != model.ChangeOpen)
 	if err != nil || !fresh {
 		return false, err
 	}
@@ -74,7 +74,7 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 		return nil
 	}
 	in, list := tx.in("number", 3, closed)
-	return tx.write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in, repositoryID, list, int64(redoubt.ChangeClosed))
+	return tx.write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in, repositoryID, list, int64(model.ChangeClosed))
 }
 
 // HearJob is the kind of job that works off what a code host told.
@@ -86,21 +86,21 @@ const maxHearings = 2000
 
 // QueueHearing has a delivery of a connection worked off, in place of one about the same
 // subject that waits: the input of that is returned, and the job is as new as one that is
-// added. Where too many of the connection wait, it is a redoubt.BusyError.
+// added. Where too many of the connection wait, it is a model.BusyError.
 func (tx *Tx) QueueHearing(
-	ctx context.Context, c redoubt.Connection, subject string, input []byte,
+	ctx context.Context, c model.Connection, subject string, input []byte,
 ) (instead []byte, err error) {
 	of := fmt.Sprintf("%d ", c.ID)
 	others, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
-		HearJob, int64(redoubt.JobQueued), of+"%", of+subject)
+		HearJob, int64(model.JobQueued), of+"%", of+subject)
 	if err == nil && others >= maxHearings {
-		err = &redoubt.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others), Wait: time.Minute}
+		err = &model.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others), Wait: time.Minute}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return tx.Enqueue(ctx, redoubt.Job{Kind: HearJob, Subject: of + subject, Key: HostKey(c.BaseURL), Input: input})
+	return tx.Enqueue(ctx, model.Job{Kind: HearJob, Subject: of + subject, Key: HostKey(c.BaseURL), Input: input})
 }
 
 // Delivery is a webhook that was verified.
@@ -121,18 +121,18 @@ type Delivery struct {
 const maxDeliveries = 1000
 
 // AddDelivery keeps what a host told, and that the connection hears of it. What was told
-// before is redoubt.ErrConflict.
+// before is model.ErrConflict.
 func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
 	if err == nil && had > 0 {
-		err = fmt.Errorf("delivery %.80s was taken already: %w", redoubt.Line(d.Delivery), redoubt.ErrConflict)
+		err = fmt.Errorf("delivery %.80s was taken already: %w", model.Line(d.Delivery), model.ErrConflict)
 	}
 	if err != nil {
 		return d, err
 	}
 	n, err := tx.exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`, d.ConnectionID, tx.now)
 	if err == nil && n == 0 {
-		err = redoubt.ErrNotFound
+		err = model.ErrNotFound
 	}
 	if err != nil {
 		return d, err

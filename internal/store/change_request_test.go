@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -15,7 +15,7 @@ func TestChangeRequestsAreFreshOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		r := d.tell(d.connection("gitea"), told("1", "acme/payments"))[0]
-		save := func(c redoubt.ChangeRequest, want bool) {
+		save := func(c model.ChangeRequest, want bool) {
 			t.Helper()
 			c.RepositoryID = r.ID
 			d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -26,7 +26,7 @@ func TestChangeRequestsAreFreshOnce(t *testing.T) {
 				return err
 			})
 		}
-		c := redoubt.ChangeRequest{Number: 1, State: redoubt.ChangeOpen, HeadCommit: "a", Title: "x\x00y", UpdatedAt: storetest.Epoch}
+		c := model.ChangeRequest{Number: 1, State: model.ChangeOpen, HeadCommit: "a", Title: "x\x00y", UpdatedAt: storetest.Epoch}
 		save(c, true)
 		c.Title = "another"
 		save(c, false)
@@ -44,9 +44,9 @@ func TestChangeRequestsAreFreshOnce(t *testing.T) {
 			same(t, "the head, whatever was told late", found.HeadCommit, "b")
 			return err
 		})
-		c.State = redoubt.ChangeClosed
+		c.State = model.ChangeClosed
 		save(c, false)
-		c.State = redoubt.ChangeOpen
+		c.State = model.ChangeOpen
 		save(c, true)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.CloseChangeRequests(ctx, r.ID, []int64{2}) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -73,7 +73,7 @@ func TestDeliveriesAreTakenOnce(t *testing.T) {
 		for i := range 3 {
 			d.check(add(fmt.Sprint("guid-", i)))
 		}
-		fails(t, "a replay", add("guid-1"), redoubt.ErrConflict)
+		fails(t, "a replay", add("guid-1"), model.ErrConflict)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, more, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: c.ID, Limit: 2})
 			same(t, "the newest", []string{list[0].Outcome, list[1].Outcome}, []string{"done guid-2", "done guid-1"})

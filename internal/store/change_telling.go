@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TellJob is the kind of job that tells a code host what became of a commit.
@@ -41,15 +41,15 @@ type Following struct {
 	ConnectionID int64 `json:"connection"`
 }
 
-func followJob(c redoubt.Connection) redoubt.Job {
-	return redoubt.Job{
+func followJob(c model.Connection) model.Job {
+	return model.Job{
 		Kind: FollowJob, Subject: strconv.FormatInt(c.ID, 10), Key: HostKey(c.BaseURL),
 		Input: []byte(encoded(Following{c.ID})),
 	}
 }
 
 // QueueFollowing adds the FollowJob of a connection, due at a time.
-func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.Time) error {
+func (tx *Tx) QueueFollowing(ctx context.Context, c model.Connection, at time.Time) error {
 	j := followJob(c)
 	j.DueAt = at
 	_, err := tx.Enqueue(ctx, j)
@@ -57,7 +57,7 @@ func (tx *Tx) QueueFollowing(ctx context.Context, c redoubt.Connection, at time.
 }
 
 // EnsureFollowing adds the FollowJob of a connection, due now, unless it has one.
-func (tx *Tx) EnsureFollowing(ctx context.Context, c redoubt.Connection) error {
+func (tx *Tx) EnsureFollowing(ctx context.Context, c model.Connection) error {
 	return tx.EnsureJob(ctx, followJob(c))
 }
 
@@ -72,7 +72,7 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	}
 	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r
 		JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
-		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(redoubt.HostGit))
+		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(model.HostGit))
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -80,7 +80,7 @@ func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Enqueue(ctx, redoubt.Job{
+	_, err = tx.Enqueue(ctx, model.Job{
 		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input,
 	})
 	return err
@@ -92,7 +92,7 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 		return err
 	}
 	scan, err := tx.Scan(ctx, scanID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -103,7 +103,7 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 
 // hostHears reports whether a code host of the deployment takes statuses.
 func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
-	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(redoubt.HostGit))
+	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
 	return len(some) > 0, err
 }
 
@@ -113,7 +113,7 @@ func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, refs []string, 
 	in, arg := tx.in("f.lineage_id", 4, ids)
 	list, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT f.lineage_id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND `+of+` AND `+in+` AND f.state = $5 AND l.triage_state <> $6`,
-		projectID, named, arg, int64(redoubt.Unresolved), int64(redoubt.TriageIgnored))
+		projectID, named, arg, int64(model.Unresolved), int64(model.TriageIgnored))
 	open := make(map[int64]bool, len(list))
 	for _, id := range list {
 		open[id] = true

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -15,7 +15,7 @@ func TestChangedSince(t *testing.T) {
 		writes := d.findings(d.project("acme/payments"), 3, nil)
 		before := d.version()
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: writes[1].LineageID, At: storetest.Epoch, After: redoubt.Triage{State: redoubt.TriageFixing}}})
+			return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: writes[1].LineageID, At: storetest.Epoch, After: model.Triage{State: model.TriageFixing}}})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			changed, err := tx.ChangedSince(ctx, before)
@@ -26,13 +26,13 @@ func TestChangedSince(t *testing.T) {
 			d.check(err)
 			same(t, "nothing since", len(changed.Lineages)+len(changed.Findings), 0)
 			_, err = tx.ChangedSince(ctx, d.version()+1)
-			fails(t, "a version to come", err, redoubt.ErrConflict)
+			fails(t, "a version to come", err, model.ErrConflict)
 			return nil
 		})
 		d.check(s.PruneChanges(t.Context(), d.id, 0))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.ChangedSince(ctx, before)
-			fails(t, "a pruned feed", err, redoubt.ErrConflict)
+			fails(t, "a pruned feed", err, model.ErrConflict)
 			return nil
 		})
 	})
@@ -44,14 +44,14 @@ func TestTriageEventsOfADecision(t *testing.T) {
 		writes := d.findings(d.project("acme/payments"), 2, nil)
 		var first, second int64
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			d.check(tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: writes[0].LineageID, At: storetest.Epoch, After: redoubt.Triage{State: redoubt.TriageFixing}}}))
+			d.check(tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: writes[0].LineageID, At: storetest.Epoch, After: model.Triage{State: model.TriageFixing}}}))
 			first, err = tx.LastTriageEvent(ctx)
 			return err
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			d.check(tx.UpdateTriage(ctx, []redoubt.TriageEvent{
-				{LineageID: writes[0].LineageID, At: storetest.Epoch, After: redoubt.Triage{State: redoubt.TriageIgnored}},
-				{LineageID: writes[1].LineageID, At: storetest.Epoch, After: redoubt.Triage{State: redoubt.TriageIgnored}},
+			d.check(tx.UpdateTriage(ctx, []model.TriageEvent{
+				{LineageID: writes[0].LineageID, At: storetest.Epoch, After: model.Triage{State: model.TriageIgnored}},
+				{LineageID: writes[1].LineageID, At: storetest.Epoch, After: model.Triage{State: model.TriageIgnored}},
 			}))
 			second, err = tx.LastTriageEvent(ctx)
 			return err
@@ -81,7 +81,7 @@ func TestRule(t *testing.T) {
 			d.check(err)
 			same(t, "name", rule.Name, w.RuleName)
 			_, err = tx.Rule(ctx, 1<<40)
-			fails(t, "a rule that is not there", err, redoubt.ErrNotFound)
+			fails(t, "a rule that is not there", err, model.ErrNotFound)
 			return nil
 		})
 	})

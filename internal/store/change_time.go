@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // changeTimeSlack is how much earlier than requested VersionAt begins. It covers clocks
@@ -13,12 +13,12 @@ import (
 const changeTimeSlack = time.Minute
 
 // VersionAt returns the version of the newest row of the feed that is a minute older than
-// a time, or older. A feed that does not reach back to the time is redoubt.ErrConflict,
+// a time, or older. A feed that does not reach back to the time is model.ErrConflict,
 // unless it has never been pruned: then it is 0, and all changes came later.
 func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 	version, err := one(ctx, tx, scalar[int64], `SELECT version FROM change WHERE deployment_id = $1 AND at <= $2 ORDER BY version DESC LIMIT 1`,
 		t.Add(-changeTimeSlack))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		err = nil
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -65,7 +65,7 @@ func TestVersionOfATime(t *testing.T) {
 			for i, c := range commits {
 				version, err := d.versionAt(c.at)
 				if i < len(commits)-2 {
-					fails(t, "a time that the feed was pruned past", err, redoubt.ErrConflict)
+					fails(t, "a time that the feed was pruned past", err, model.ErrConflict)
 				} else if i == len(commits)-1 && (err != nil || version != c.before) {
 					t.Errorf("the last commit: %d, %v; want %d", version, err, c.before)
 				}
@@ -90,7 +90,7 @@ func TestTimeOfACommitThatTakesLong(t *testing.T) {
 			before := d.version()
 			var looked []time.Time
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/slow", Tags: []string{}})
+				_, err := tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/slow", Tags: []string{}})
 				for range 10 {
 					clock.Advance(time.Minute)
 					same(t, "the version while it runs", reader.version(), before)

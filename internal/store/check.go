@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxFaults bounds what one check lists; the rest is counted.
@@ -25,7 +25,7 @@ func (s *Store) CheckEngine(ctx context.Context, tell func(check string, faults 
 	}
 	for _, c := range checks {
 		faults, err := s.engine.lines(ctx, c.query)
-		if redoubt.OutageOf(err) == redoubt.ErrDamaged {
+		if model.OutageOf(err) == model.ErrDamaged {
 			faults, err = append(faults, err.Error()), nil
 		}
 		if err != nil {
@@ -151,7 +151,7 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 			continue
 		}
 		faults, err := check.run(ctx)
-		if redoubt.OutageOf(err) == redoubt.ErrDamaged {
+		if model.OutageOf(err) == model.ErrDamaged {
 			faults, err, ended = append(faults, err.Error()), nil, tx.session.engine.name == "postgres"
 		}
 		if err != nil {
@@ -185,7 +185,7 @@ func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if more := had - (redoubt.Commits(tx.Version()) - redoubt.Commits(pruned)); more != 0 {
+	if more := had - (model.Commits(tx.Version()) - model.Commits(pruned)); more != 0 {
 		faults = append(faults, fmt.Sprintf("the feed has %+d versions more than the deployment", more))
 	}
 	if newest > tx.Version() {
@@ -236,11 +236,11 @@ func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
 	counts := map[FindingCount]int{}
 	err := each(ctx, tx, func(r row) error {
 		var c FindingCount
-		var state redoubt.State
-		var triage redoubt.TriageState
+		var state model.State
+		var triage model.TriageState
 		var n int
 		err := r.Scan(&c.ProjectID, &c.IssueType, &state, &triage, &n)
-		c.Status = redoubt.StatusOf(state, triage)
+		c.Status = model.StatusOf(state, triage)
 		counts[c] += n
 		return err
 	}, `SELECT f.project_id, f.issue_type, f.state, l.triage_state, COUNT(*) FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
@@ -251,8 +251,8 @@ func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
 // FindingCount is what findings are counted by.
 type FindingCount struct {
 	ProjectID int64
-	IssueType redoubt.IssueType
-	Status    redoubt.Status // zero for removed ones
+	IssueType model.IssueType
+	Status    model.Status // zero for removed ones
 }
 
 // firstFaults lists the first faults and counts the others.

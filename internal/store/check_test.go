@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -69,10 +69,10 @@ func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 				p := d.project("acme/a")
 				found := d.findings(p, 2, nil)
 				d.scanned(p, "main", true)
-				twins{tenant: d}.triage(found[0].LineageID, redoubt.TriageIgnored, 1)
+				twins{tenant: d}.triage(found[0].LineageID, model.TriageIgnored, 1)
 				d.update(func(ctx context.Context, tx *store.Tx) error {
-					doc := redoubt.VEXDocument{Name: "urn:a", ProjectID: p.ID, Format: "openvex", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{{Names: []string{"CVE-2024-1"}, Status: redoubt.VEXFixed}}}
-					_, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{})
+					doc := model.VEXDocument{Name: "urn:a", ProjectID: p.ID, Format: "openvex", ReceivedAt: tx.Now(), Statements: []model.VEXStatement{{Names: []string{"CVE-2024-1"}, Status: model.VEXFixed}}}
+					_, err := tx.SaveVEX(ctx, doc, model.VEXDocument{})
 					return err
 				})
 				if faults, _ := checked(t, s, d); faults != "" {
@@ -106,16 +106,16 @@ func TestCountFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
-		d.findings(p, 3, func(i int, w *redoubt.FindingWrite) {
+		d.findings(p, 3, func(i int, w *model.FindingWrite) {
 			if i == 0 {
-				w.State = redoubt.Fixed
+				w.State = model.Fixed
 			}
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.CountFindings(ctx)
 			same(t, "counts", got, map[store.FindingCount]int{
-				{ProjectID: p.ID, IssueType: redoubt.SAST, Status: redoubt.StatusOpen}:  2,
-				{ProjectID: p.ID, IssueType: redoubt.SAST, Status: redoubt.StatusFixed}: 1,
+				{ProjectID: p.ID, IssueType: model.SAST, Status: model.StatusOpen}:  2,
+				{ProjectID: p.ID, IssueType: model.SAST, Status: model.StatusFixed}: 1,
 			})
 			return err
 		})
@@ -200,7 +200,7 @@ func TestCheckComparesWhatScansReported(t *testing.T) {
 						if _, err := tx.RenameProject(ctx, p.ID, "acme/after"); err != nil {
 							return err
 						}
-						return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: c.reported})
+						return tx.PutScanAccount(ctx, model.ScanAccount{ScanID: scan.ID, Reported: c.reported})
 					})
 					bytes := map[string]string{"sqlite": "X'FF'", "postgres": `'\xff'::bytea`}[engine]
 					switch strings.Count(c.raw, "%") {
@@ -224,7 +224,7 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		scan := w.scanned(w.from, "refs/heads/main", true)
-		ids := func(list []redoubt.FindingWrite, which ...int) (out []int64) {
+		ids := func(list []model.FindingWrite, which ...int) (out []int64) {
 			for _, i := range which {
 				out = append(out, list[i].ID)
 			}
@@ -232,9 +232,9 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 		}
 		put := func(reported []int64) {
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: reported})
+				err := tx.PutScanAccount(ctx, model.ScanAccount{ScanID: scan.ID, Reported: reported})
 				if err == nil {
-					err = tx.PutScanGate(ctx, scan.ID, &redoubt.ScanGate{Reason: "x", Blocking: []redoubt.Blocked{{FindingID: w.fromFound[1].ID}, {FindingID: w.fromFound[2].ID}}})
+					err = tx.PutScanGate(ctx, scan.ID, &model.ScanGate{Reason: "x", Blocking: []model.Blocked{{FindingID: w.fromFound[1].ID}, {FindingID: w.fromFound[2].ID}}})
 				}
 				return err
 			})

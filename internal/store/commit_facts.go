@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // CommitFacts are what there is to say of a commit.
 type CommitFacts struct {
-	Scans []redoubt.Scan // the newest of each ref and source
-	Runs  []redoubt.Run  // the newest of each ref and kind
+	Scans []model.Scan // the newest of each ref and source
+	Runs  []model.Run  // the newest of each ref and kind
 	// Before are the scans of the commit that was scanned before it, ref by ref, without
 	// those that runs ended with: what scanned that will scan this one too.
-	Before []redoubt.Scan
+	Before []model.Scan
 	// Awaited are scans of open change requests with the commit that are still to come.
 	Awaited []AwaitedScan
 }
@@ -43,7 +43,7 @@ func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (
 			continue
 		}
 		seen[s.Ref] = true
-		var before []redoubt.Scan
+		var before []model.Scan
 		before, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
 			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4 AND commit_hash <> '' AND id < $5
 				ORDER BY id DESC LIMIT 1)
@@ -65,7 +65,7 @@ type changeHead struct {
 
 // awaitedScans finds what will scan the change requests that have the commit, or are about
 // to: what their branch has may be told before the host tells of the change request.
-func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, scans []redoubt.Scan) (out []AwaitedScan, err error) {
+func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, scans []model.Scan) (out []AwaitedScan, err error) {
 	var branches []string
 	for _, s := range scans {
 		if branch, is := strings.CutPrefix(s.Ref, "refs/heads/"); is {
@@ -77,7 +77,7 @@ func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, 
 		return c, r.Scan(&c.repository, &c.number, &c.commit, &c.fetchRef, instant(&c.since))
 	}, `SELECT c.repository_id, c.number, c.head_commit, c.fetch_ref, c.head_at FROM change_request c JOIN repository r ON r.deployment_id = c.deployment_id AND r.id = c.repository_id
 		WHERE c.deployment_id = $1 AND r.project_id = $2 AND c.state = $5 AND (c.head_commit = $3 OR c.fork = 0 AND `+of+`) ORDER BY c.number LIMIT 20`,
-		projectID, commit, arg, int64(redoubt.ChangeOpen))
+		projectID, commit, arg, int64(model.ChangeOpen))
 	for _, c := range heads {
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, 
 		}
 		own := ownRefs(c.fetchRef)
 		for _, source := range sources {
-			if !slices.ContainsFunc(scans, func(s redoubt.Scan) bool { return s.Source == source && slices.Contains(own, s.Ref) }) {
+			if !slices.ContainsFunc(scans, func(s model.Scan) bool { return s.Source == source && slices.Contains(own, s.Ref) }) {
 				out = append(out, AwaitedScan{Change: c.number, Source: source, Since: c.since})
 			}
 		}

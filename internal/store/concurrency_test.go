@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -37,7 +37,7 @@ func TestTwoStoresLoseNothing(t *testing.T) {
 					for i := range updates {
 						at := commit{}
 						err := stores[w%2].Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-							at = commit{redoubt.Commits(tx.Version()) + 1, tx.Now()}
+							at = commit{model.Commits(tx.Version()) + 1, tx.Now()}
 							return addCounted(ctx, tx, fmt.Sprintf("acme/w%d-%d", w, i))
 						})
 						if err != nil {
@@ -56,7 +56,7 @@ func TestTwoStoresLoseNothing(t *testing.T) {
 			wg.Wait()
 			slices.SortFunc(commits, func(a, b commit) int { return int(a.version - b.version) })
 			for i, c := range commits {
-				if want := redoubt.Commits(d.Version) + int64(i) + 1; c.version != want {
+				if want := model.Commits(d.Version) + int64(i) + 1; c.version != want {
 					t.Fatalf("commit %d is number %d, want %d", i, c.version, want)
 				}
 				if i > 0 && !c.at.After(commits[i-1].at) {
@@ -84,7 +84,7 @@ const counted = "acme/counted"
 // addCounted makes a project and counts it: the read and the write of the
 // count would lose some if two updates went on at once.
 func addCounted(ctx context.Context, tx *store.Tx, name string) error {
-	p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: counted})
+	p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: counted})
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func addCounted(ctx context.Context, tx *store.Tx, name string) error {
 	if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{URL: new(fmt.Sprint(n + 1))}); err != nil {
 		return err
 	}
-	_, err = tx.CreateProject(ctx, redoubt.Project{Name: name})
+	_, err = tx.CreateProject(ctx, model.Project{Name: name})
 	return err
 }
 
@@ -139,7 +139,7 @@ func TestWritersMayRead(t *testing.T) {
 		for range 40 {
 			wg.Go(func() {
 				err := s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					_, _, err := s.Feed(ctx, d.ID, 0, func(*redoubt.Batch) error { return nil })
+					_, _, err := s.Feed(ctx, d.ID, 0, func(*model.Batch) error { return nil })
 					return err
 				})
 				if err != nil {

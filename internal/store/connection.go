@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at, replies, people_json, replies_at`
 
-func scanConnection(r row) (c redoubt.Connection, err error) {
+func scanConnection(r row) (c model.Connection, err error) {
 	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret, decoded(&c.Follow),
 		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt), &c.Replies, decoded(&c.People), instant(&c.RepliesAt))
 }
@@ -19,26 +19,26 @@ func scanConnection(r row) (c redoubt.Connection, err error) {
 // connectionImage is what the audit trail tells of a connection: never what it shows
 // to the host.
 type connectionImage struct {
-	Kind       string             `json:"kind"`
-	Name       string             `json:"name"`
-	BaseURL    string             `json:"base_url"`
-	Follow     []string           `json:"follow,omitempty"`
-	Replies    string             `json:"replies"`
-	People     redoubt.HostPeople `json:"people,omitempty"`
-	Credential string             `json:"credential,omitempty"` // that it was replaced
+	Kind       string           `json:"kind"`
+	Name       string           `json:"name"`
+	BaseURL    string           `json:"base_url"`
+	Follow     []string         `json:"follow,omitempty"`
+	Replies    string           `json:"replies"`
+	People     model.HostPeople `json:"people,omitempty"`
+	Credential string           `json:"credential,omitempty"` // that it was replaced
 }
 
-func imageOfConnection(c redoubt.Connection) connectionImage {
+func imageOfConnection(c model.Connection) connectionImage {
 	return connectionImage{Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Follow: c.Follow, Replies: c.Replies.String(), People: c.People}
 }
 
 // Connections lists the deployment's connections by id.
-func (tx *Tx) Connections(ctx context.Context) ([]redoubt.Connection, error) {
+func (tx *Tx) Connections(ctx context.Context) ([]model.Connection, error) {
 	return many(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 ORDER BY id`)
 }
 
-// Connection finds one by its id; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) Connection(ctx context.Context, id int64) (redoubt.Connection, error) {
+// Connection finds one by its id; an unknown one is model.ErrNotFound.
+func (tx *Tx) Connection(ctx context.Context, id int64) (model.Connection, error) {
 	c, err := one(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return c, fmt.Errorf("connection %d: %w", id, err)
@@ -53,11 +53,11 @@ type Sealed struct {
 }
 
 // AddConnection makes a connection, whose secrets are sealed for the id that it gets.
-// A name that another has, or one connection too many, is redoubt.ErrConflict.
-func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func(id int64) (Sealed, error)) (redoubt.Connection, error) {
+// A name that another has, or one connection too many, is model.ErrConflict.
+func (tx *Tx) AddConnection(ctx context.Context, c model.Connection, seal func(id int64) (Sealed, error)) (model.Connection, error) {
 	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM connection WHERE deployment_id = $1`)
-	if err == nil && had >= redoubt.MaxConnections {
-		err = fmt.Errorf("there are %d connections, remove one first: %w", had, redoubt.ErrConflict)
+	if err == nil && had >= model.MaxConnections {
+		err = fmt.Errorf("there are %d connections, remove one first: %w", had, model.ErrConflict)
 	}
 	if err != nil {
 		return c, err
@@ -72,7 +72,7 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 	if err != nil {
 		return c, err
 	}
-	c.Replies = cmp.Or(c.Replies, redoubt.RepliesLinked)
+	c.Replies = cmp.Or(c.Replies, model.RepliesLinked)
 	c.RepliesAt = tx.now
 	c.CreatedAt, c.Credential, c.WebhookSecret = tx.now, noNil(sealed.Credential), noNil(sealed.WebhookSecret)
 	row := []any{
@@ -87,16 +87,16 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 }
 
 // peopleOf are the people of a connection, never nil.
-func peopleOf(c redoubt.Connection) redoubt.HostPeople {
+func peopleOf(c model.Connection) model.HostPeople {
 	if c.People == nil {
-		return redoubt.HostPeople{}
+		return model.HostPeople{}
 	}
 	return c.People
 }
 
 // checkPeople refuses people who are linked anew to who is no user of the deployment. One
 // who was linked and has left holds up no other change.
-func (tx *Tx) checkPeople(ctx context.Context, had, people redoubt.HostPeople) error {
+func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) error {
 	_, fresh := people.Since(had)
 	if len(fresh) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people redoubt.HostPeople) e
 	}
 	for _, login := range fresh {
 		if err == nil && !known[people[login].User] {
-			err = redoubt.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login].User)
+			err = model.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login].User)
 		}
 	}
 	return err
@@ -122,17 +122,17 @@ func noNil(b []byte) []byte {
 }
 
 func connectionNameTaken(name string, err error) error {
-	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("a connection called %.80q exists already: %w", name, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrConflict) {
+		return fmt.Errorf("a connection called %.80q exists already: %w", name, model.ErrConflict)
 	}
 	return err
 }
 
 // UpdateConnection changes the name of a connection, what it follows, whose replies decide
 // there, and its secrets where they are given. Somebody who is no user of the deployment is a
-// redoubt.InvalidError. Kind and address stay: another host would be shown the
+// model.InvalidError. Kind and address stay: another host would be shown the
 // credential of this one.
-func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed Sealed) (redoubt.Connection, error) {
+func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed Sealed) (model.Connection, error) {
 	before, err := tx.Connection(ctx, c.ID)
 	if err != nil {
 		return before, err
@@ -170,7 +170,7 @@ func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, proble
 	n, err := tx.exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account ELSE $5 END
 		WHERE deployment_id = $1 AND id = $2`, id, tx.now, problem, account)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("connection %d: %w", id, redoubt.ErrNotFound)
+		err = fmt.Errorf("connection %d: %w", id, model.ErrNotFound)
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 		}
 	}
 	err = tx.write(ctx, `UPDATE ticket SET connection_id = 0, state = CASE url WHEN '' THEN state ELSE $3 END, problem = CASE url WHEN '' THEN problem ELSE '' END
-		WHERE deployment_id = $1 AND connection_id = $2`, id, int64(redoubt.TicketUnknown)) // they stay linked, and nobody reads their states any more
+		WHERE deployment_id = $1 AND connection_id = $2`, id, int64(model.TicketUnknown)) // they stay linked, and nobody reads their states any more
 	if err != nil {
 		return err
 	}

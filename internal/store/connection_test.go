@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // connection makes a connection whose secrets say for which id they were sealed.
-func (d tenant) connection(name string) (c redoubt.Connection) {
+func (d tenant) connection(name string) (c model.Connection) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		c, err = tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: name, BaseURL: "https://git.example", Account: "bot", Follow: []string{"acme/*"}}, sealedFor)
+		c, err = tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: name, BaseURL: "https://git.example", Account: "bot", Follow: []string{"acme/*"}}, sealedFor)
 		return err
 	})
 	return c
@@ -31,32 +31,32 @@ func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
 		made := d.connection("gitea")
 		same(t, "sealed for its id", made.Credential, []byte{byte(made.ID), 'c'})
 		fails(t, "a second one of the name", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "gitea"}, sealedFor)
+			_, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "gitea"}, sealedFor)
 			return err
-		}), redoubt.ErrConflict)
+		}), model.ErrConflict)
 		failed := errors.New("no key")
 		fails(t, "one that cannot be sealed", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, failed })
+			_, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, failed })
 			return err
 		}), failed)
 		d.silently("a check", func(ctx context.Context, tx *store.Tx) error {
 			return tx.NoteConnectionCheck(ctx, made.ID, "", "the host is down")
 		})
-		var after redoubt.Connection
+		var after model.Connection
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			after, err = tx.UpdateConnection(ctx, redoubt.Connection{ID: made.ID, Name: "new", BaseURL: "https://evil.example"}, store.Sealed{})
+			after, err = tx.UpdateConnection(ctx, model.Connection{ID: made.ID, Name: "new", BaseURL: "https://evil.example"}, store.Sealed{})
 			return err
 		})
 		if string(after.Credential) != string(made.Credential) || after.BaseURL != made.BaseURL || after.Name != "new" || after.Account != "bot" || after.Problem == "" {
 			t.Errorf("after an edit without a credential it is %+v", after)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			after, err = tx.UpdateConnection(ctx, redoubt.Connection{ID: made.ID, Name: "new", Account: "other"}, store.Sealed{Credential: []byte("next")})
+			after, err = tx.UpdateConnection(ctx, model.Connection{ID: made.ID, Name: "new", Account: "other"}, store.Sealed{Credential: []byte("next")})
 			return err
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Connections(ctx)
-			same(t, "the list", list, []redoubt.Connection{after})
+			same(t, "the list", list, []model.Connection{after})
 			trail, err2 := tx.AuditEvents(ctx, 0, 100)
 			d.check(err2)
 			told := []string{}
@@ -76,12 +76,12 @@ func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
 }
 
 // told is a repository as a host tells of it.
-func told(hostID, name string) redoubt.Repository {
-	return redoubt.Repository{HostID: hostID, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name}
+func told(hostID, name string) model.Repository {
+	return model.Repository{HostID: hostID, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name}
 }
 
 // tell keeps what a host says that it has.
-func (d tenant) tell(c redoubt.Connection, list ...redoubt.Repository) (now []redoubt.Repository) {
+func (d tenant) tell(c model.Connection, list ...model.Repository) (now []model.Repository) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		now, err = tx.SaveRepositories(ctx, c.ID, list, true)
@@ -90,7 +90,7 @@ func (d tenant) tell(c redoubt.Connection, list ...redoubt.Repository) (now []re
 	return now
 }
 
-func (d tenant) take(r redoubt.Repository) (p redoubt.Project) {
+func (d tenant) take(r model.Repository) (p model.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = tx.TakeRepository(ctx, r.ID)
@@ -100,7 +100,7 @@ func (d tenant) take(r redoubt.Repository) (p redoubt.Project) {
 }
 
 // repository is the one that a project is.
-func (d tenant) repository(projectID int64) (r redoubt.Repository) {
+func (d tenant) repository(projectID int64) (r model.Repository) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = tx.Repository(ctx, projectID)
@@ -119,7 +119,7 @@ func TestRepositoriesAreFollowedByTheHostsID(t *testing.T) {
 		same(t, "its branch", p.DefaultBranch, "refs/heads/trunk")
 		same(t, "taken twice", d.take(now[0]).ID, p.ID)
 		d.silently("nothing new", func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web")}, false)
+			_, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{told("1", "acme/payments"), told("2", "acme/web")}, false)
 			return err
 		})
 
@@ -185,7 +185,7 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 		fails(t, "the same name on another host", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.TakeRepository(ctx, twin.ID)
 			return err
-		}), redoubt.ErrConflict)
+		}), model.ErrConflict)
 
 		q := d.take(d.tell(first, told("1", "acme/payments"), told("2", "acme/web"))[1])
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -211,13 +211,13 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 		fails(t, "parted", s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Repository(ctx, p.ID)
 			return err
-		}), redoubt.ErrNotFound)
+		}), model.ErrNotFound)
 		d.take(twin)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, second.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Project(ctx, p.ID)
 			_, gone := tx.Repository(ctx, p.ID)
-			fails(t, "its repository", gone, redoubt.ErrNotFound)
+			fails(t, "its repository", gone, model.ErrNotFound)
 			return err
 		})
 	})
@@ -244,7 +244,7 @@ func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
 		scanned := func(url string) {
 			t.Helper()
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "acme/payments", URL: url})
+				_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, model.Project{Name: "acme/payments", URL: url})
 				return err
 			})
 		}
@@ -273,25 +273,25 @@ func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{told("1", "acme/never/tags"), told("2", "acme/web")}, true)
+			list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{told("1", "acme/never/tags"), told("2", "acme/web")}, true)
 			d.check(err)
 			taken, err := tx.TakeRepositories(ctx, list, func(string) bool { return true })
 			same(t, "repositories that become projects", mappedNames(taken), []string{"acme/web"})
 			return err
 		})
-		for _, part := range redoubt.ProjectParts {
+		for _, part := range model.ProjectParts {
 			reserved := "acme/own/" + part
 			mine := d.take(d.tell(c, told("1"+part, "acme/"+part+"-tool"))[0])
 			for range 2 {
 				same(t, "the repository", d.tell(c, told("1"+part, reserved))[0].FullName, reserved)
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				scan := redoubt.Project{Name: "acme/" + part + "-scanned", RepoID: part}
+				scan := model.Project{Name: "acme/" + part + "-scanned", RepoID: part}
 				p, err := tx.ProjectForScan(ctx, nil, scan)
 				if err != nil {
 					return err
 				}
-				p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "acme/scanned/" + part, RepoID: part, URL: "https://git.example/x"})
+				p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, model.Project{Name: "acme/scanned/" + part, RepoID: part, URL: "https://git.example/x"})
 				same(t, "the name after a scan", p.Name, scan.Name)
 				same(t, "the URL after a scan", p.URL, "https://git.example/x")
 				return err
@@ -309,7 +309,7 @@ func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
 	})
 }
 
-func mappedNames(projects []redoubt.Project) (names []string) {
+func mappedNames(projects []model.Project) (names []string) {
 	for _, p := range projects {
 		names = append(names, p.Name)
 	}

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What the store wrote it can read. A row that it cannot read was changed by something
-// else: by a disk, or by hand. That is redoubt.ErrDamaged as the broken page is that a
+// else: by a disk, or by hand. That is model.ErrDamaged as the broken page is that a
 // database finds itself.
 
 // undecoded is the damage that something of a row cannot be read.
 func undecoded(err error) error {
-	return fmt.Errorf("%w: what is stored cannot be read: %w", redoubt.ErrDamaged, err)
+	return fmt.Errorf("%w: what is stored cannot be read: %w", model.ErrDamaged, err)
 }
 
 // decodeStored reads JSON that the store wrote.
@@ -58,7 +58,7 @@ func misread(err error) error {
 // The schema is checked first: a newer program that has migrated the database may have
 // written what this one cannot read.
 func (e *engine) judge(ctx context.Context, err error) error {
-	if !errors.Is(err, redoubt.ErrDamaged) {
+	if !errors.Is(err, model.ErrDamaged) {
 		return err
 	}
 	if _, known := e.health.state(); known != nil {
@@ -70,7 +70,7 @@ func (e *engine) judge(ctx context.Context, err error) error {
 	if newer, is := errors.AsType[*NewerSchemaError](asked); is {
 		return fmt.Errorf("%w: %s", newer, err.Error())
 	}
-	if asked == nil || errors.Is(asked, redoubt.ErrDamaged) {
+	if asked == nil || errors.Is(asked, model.ErrDamaged) {
 		e.health.found(err)
 	}
 	return err

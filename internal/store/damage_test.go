@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,7 +17,7 @@ import (
 // told of damage, as are readiness and the next write.
 func TestRowsThatCannotBeReadAreDamage(t *testing.T) {
 	feed := func(ctx context.Context, d tenant, _ int64) error {
-		_, _, err := d.s.Feed(ctx, d.id, 0, oneByOne(func(*redoubt.Batch) error { return nil }))
+		_, _, err := d.s.Feed(ctx, d.id, 0, oneByOne(func(*model.Batch) error { return nil }))
 		return err
 	}
 	for name, c := range map[string]struct {
@@ -48,11 +48,11 @@ func TestRowsThatCannotBeReadAreDamage(t *testing.T) {
 				if err := s.ExecRaw(t.Context(), c.change); err != nil {
 					t.Fatal(err)
 				}
-				fails(t, "reading", c.read(t.Context(), d, lineage), redoubt.ErrDamaged)
+				fails(t, "reading", c.read(t.Context(), d, lineage), model.ErrDamaged)
 				reads, writes := s.Health(t.Context())
-				fails(t, "readiness", reads, redoubt.ErrDamaged)
-				fails(t, "readiness of writes", writes, redoubt.ErrDamaged)
-				fails(t, "a write", s.PutSetting(t.Context(), "x", nil), redoubt.ErrDamaged)
+				fails(t, "readiness", reads, model.ErrDamaged)
+				fails(t, "readiness of writes", writes, model.ErrDamaged)
+				fails(t, "a write", s.PutSetting(t.Context(), "x", nil), model.ErrDamaged)
 			})
 		})
 	}
@@ -81,7 +81,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 			_, err := tx.Lineages(ctx, []int64{lineage})
 			return err
 		})
-		if err == nil || errors.Is(err, redoubt.ErrDamaged) {
+		if err == nil || errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a caller who hung up is told %v", err)
 		}
 		whole("a caller who hung up")
@@ -95,7 +95,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := read(t.Context()); !errors.Is(err, redoubt.ErrReplaced) || errors.Is(err, redoubt.ErrDamaged) {
+		if err := read(t.Context()); !errors.Is(err, model.ErrReplaced) || errors.Is(err, model.ErrDamaged) {
 			t.Errorf("what a newer program wrote is %v", err)
 		}
 		for _, query := range []string{`DELETE FROM goose_db_version WHERE version_id = 9999`, `UPDATE lineage SET annotations_json = '{}'`} {
@@ -114,7 +114,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		err := s.ScanTwo(t.Context(), `SELECT 1`)
-		if reads, writes := s.Health(t.Context()); err == nil || errors.Is(err, redoubt.ErrDamaged) || reads != nil || writes != nil {
+		if reads, writes := s.Health(t.Context()); err == nil || errors.Is(err, model.ErrDamaged) || reads != nil || writes != nil {
 			t.Errorf("it is told %v, and the database is %v and %v", err, reads, writes)
 		}
 	})
@@ -146,9 +146,9 @@ func TestAnIndexThatLacksARowIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = storetest.Open(t, config)
-	fails(t, "the look through the file", s.CheckFile(t.Context()), redoubt.ErrDamaged)
+	fails(t, "the look through the file", s.CheckFile(t.Context()), model.ErrDamaged)
 	reads, _ := s.Health(t.Context())
-	fails(t, "readiness", reads, redoubt.ErrDamaged)
+	fails(t, "readiness", reads, model.ErrDamaged)
 }
 
 // TestADamagedListOfMigrationsIsSaid opens a database whose version is no number.
@@ -159,10 +159,10 @@ func TestADamagedListOfMigrationsIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	reads, _ := s.Health(t.Context())
-	fails(t, "readiness", reads, redoubt.ErrDamaged)
+	fails(t, "readiness", reads, model.ErrDamaged)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	_, err := store.Open(t.Context(), config)
-	fails(t, "opening it", err, redoubt.ErrDamaged)
+	fails(t, "opening it", err, model.ErrDamaged)
 }

@@ -6,17 +6,17 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Dependencies lists what is in force on the primary branches, by id, after the
 // one with the given id, limit at most, and tells whether there are more
 // (semantics §8). Ids only grow, so a boundary between pages repeats and loses
-// no row that stays. Version bounds that are none are a redoubt.InvalidError.
-func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.Dependency, bool, error) {
+// no row that stays. Version bounds that are none are a model.InvalidError.
+func (tx *Tx) Dependencies(ctx context.Context, f model.DependencyFilter, afterID int64, limit int) ([]model.Dependency, bool, error) {
 	q, err := tx.newDependencyQuery(ctx, f)
 	if err != nil || q.nothing {
-		return []redoubt.Dependency{}, false, err
+		return []model.Dependency{}, false, err
 	}
 	ids, err := q.find(ctx, afterID, limit+1)
 	if err != nil {
@@ -27,7 +27,7 @@ func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afte
 	if err != nil {
 		return nil, false, err
 	}
-	inventories := redoubt.Map(rows, func(r dependencyRow) int64 { return r.inventory })
+	inventories := model.Map(rows, func(r dependencyRow) int64 { return r.inventory })
 	slices.Sort(inventories)
 	in, arg := tx.in("i.id", 2, slices.Compact(inventories))
 	places, err := tx.places(ctx, "AND "+in, arg)
@@ -46,8 +46,8 @@ func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]dependencyRo
 
 // AllDependencies lists what is in force on one ref of a project, or on its
 // primary branch when ref is empty, by id. An unknown project is
-// redoubt.ErrNotFound.
-func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, error) {
+// model.ErrNotFound.
+func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]model.Dependency, error) {
 	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, err
@@ -75,18 +75,18 @@ func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) (
 }
 
 // dependencies fills rows with the names that the dictionary has.
-func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map[int64]place) ([]redoubt.Dependency, error) {
-	ids := redoubt.Map(rows, func(r dependencyRow) int64 { return r.version })
+func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map[int64]place) ([]model.Dependency, error) {
+	ids := model.Map(rows, func(r dependencyRow) int64 { return r.version })
 	slices.Sort(ids)
 	names, err := tx.packageVersions(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
 	lists := map[string][]string{"[]": {}}
-	list := make([]redoubt.Dependency, len(rows))
+	list := make([]model.Dependency, len(rows))
 	for i, r := range rows {
 		at, name := places[r.inventory], names[r.version]
-		list[i] = redoubt.Dependency{
+		list[i] = model.Dependency{
 			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
 			Ecosystem: name.ecosystem, Name: name.name, Version: name.version,
 			Transitivity: r.transitivity, Line: r.line, PURL: r.purl, Supplier: r.supplier,
@@ -101,7 +101,7 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 
 // decodeLists reads the lists of a row. Few licences make up most rows, so
 // those met before are kept.
-func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]string) error {
+func (r dependencyRow) decodeLists(d *model.Dependency, licenses map[string][]string) error {
 	met, known := licenses[r.licenses]
 	if !known {
 		if err := decodeStored([]byte(r.licenses), &met); err != nil {
@@ -118,7 +118,7 @@ func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]
 
 // place is where a dependency stands: a lockfile on a ref of a project.
 type place struct {
-	project  redoubt.Project // its id, name, address and branches
+	project  model.Project // its id, name, address and branches
 	ref      string
 	commit   string
 	lockfile string

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -37,7 +37,7 @@ func TestContentsFollowTheirRows(t *testing.T) {
 		licensed := func(licence string, want ...string) {
 			t.Helper()
 			var names []string
-			for _, held := range d.dependencies(redoubt.DependencyFilter{Licenses: []string{licence}}) {
+			for _, held := range d.dependencies(model.DependencyFilter{Licenses: []string{licence}}) {
 				names = append(names, held.Name)
 			}
 			same(t, "with "+licence, names, want)
@@ -45,7 +45,7 @@ func TestContentsFollowTheirRows(t *testing.T) {
 				t.Error(faults)
 			}
 		}
-		step := func(held ...redoubt.Dependency) {
+		step := func(held ...model.Dependency) {
 			said.At = said.At.Add(1000)
 			said.Inventory.Dependencies = held
 			d.state(said)
@@ -111,7 +111,7 @@ func TestNamesFollowTheDictionary(t *testing.T) {
 		}
 		named := func(ctx context.Context, tx *store.Tx, name string) (found []string) {
 			t.Helper()
-			list, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{Name: name}, 0, 10)
+			list, _, err := tx.Dependencies(ctx, model.DependencyFilter{Name: name}, 0, 10)
 			d.check(err)
 			for _, held := range list {
 				found = append(found, held.Name)
@@ -149,19 +149,19 @@ func TestNamesFollowTheDictionary(t *testing.T) {
 func TestDependencyProjectsWithoutAScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		var p redoubt.Project
+		var p model.Project
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/unscanned"})
+			p, err = tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/unscanned"})
 			return err
 		})
 		if p.DefaultBranch != "" {
 			t.Fatalf("the default branch is %q", p.DefaultBranch)
 		}
 		d.state(statement(p, "a.lock", dep("npm", "a", "1")))
-		same(t, "dependencies", len(d.dependencies(redoubt.DependencyFilter{})), 1)
+		same(t, "dependencies", len(d.dependencies(model.DependencyFilter{})), 1)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, more, err := tx.DependencyProjects(ctx, redoubt.DependencyFilter{}, 0, 10)
-			same(t, "projects", list, []redoubt.DependencyProject{{ID: p.ID, Name: p.Name, Dependencies: 1}})
+			list, more, err := tx.DependencyProjects(ctx, model.DependencyFilter{}, 0, 10)
+			same(t, "projects", list, []model.DependencyProject{{ID: p.ID, Name: p.Name, Dependencies: 1}})
 			same(t, "more", more, false)
 			return err
 		})
@@ -173,14 +173,14 @@ func TestDependencyProjectsCountTheRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.world()
-		for _, f := range []redoubt.DependencyFilter{
+		for _, f := range []model.DependencyFilter{
 			{},
 			{Licenses: []string{"mit"}},
 			{Name: "many"},
 			{Name: "react", Licenses: []string{"ISC"}},
 			{Lockfile: "dir3/poetry.lock"},
-			{Projects: redoubt.ProjectGlobs{"acme/p1*"}},
-			{Transitivities: []redoubt.Transitivity{redoubt.Direct}},
+			{Projects: model.ProjectGlobs{"acme/p1*"}},
+			{Transitivities: []model.Transitivity{model.Direct}},
 			{Licenses: []string{"none"}},
 			{Lockfile: "nul\x00"},
 		} {

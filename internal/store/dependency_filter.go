@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -20,7 +20,7 @@ type versionMatcher struct {
 
 // packageMatcher is one entry of a filter's packages.
 type packageMatcher struct {
-	redoubt.PackageFilter
+	model.PackageFilter
 	part   string // of the name, in lower case
 	bounds version.Range
 	in     map[string]func(string) bool // the bounds as each ecosystem met so far reads them
@@ -28,19 +28,19 @@ type packageMatcher struct {
 
 // newVersionMatcher reads the ecosystems, names and versions of a filter; nil when
 // it asks for none. Bounds that are none are an error that names each of them.
-func newVersionMatcher(f redoubt.DependencyFilter) (*versionMatcher, error) {
+func newVersionMatcher(f model.DependencyFilter) (*versionMatcher, error) {
 	if f.Name == "" && f.Version == "" && len(f.Packages) == 0 && len(f.Ecosystems) == 0 {
 		return nil, nil
 	}
 	m := &versionMatcher{ecosystems: f.Ecosystems, part: strings.ToLower(f.Name), exact: f.Version}
-	var bad redoubt.InvalidError
+	var bad model.InvalidError
 	for i, p := range f.Packages {
 		pm := packageMatcher{PackageFilter: p, part: strings.ToLower(p.Name), in: map[string]func(string) bool{}}
 		for _, side := range []struct{ member, lower, upper string }{
 			{"versionLowerBound", p.Lower, ""}, {"versionUpperBound", "", p.Upper},
 		} {
 			if _, err := version.ParseRange(side.lower, side.upper); err != nil {
-				bad.Fields = append(bad.Fields, redoubt.FieldError{
+				bad.Fields = append(bad.Fields, model.FieldError{
 					Location: fmt.Sprintf("body.dependencyFilter.packageFilters[%d].%s", i, side.member),
 					Message:  err.Error(), Value: side.lower + side.upper,
 				})

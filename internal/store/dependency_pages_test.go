@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -33,7 +33,7 @@ func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			history++
 			d := tenant{rt, s, tenantID}
-			projects := []redoubt.Project{d.project(fmt.Sprintf("a/%d", history)), d.project(fmt.Sprintf("b/%d", history))}
+			projects := []model.Project{d.project(fmt.Sprintf("a/%d", history)), d.project(fmt.Sprintf("b/%d", history))}
 			held := map[string]map[string]int{}
 			for step := range rapid.IntRange(2, 9).Draw(rt, "steps") {
 				p := rapid.SampledFrom(projects).Draw(rt, "project")
@@ -50,7 +50,7 @@ func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
 				}
 				d.state(said)
 			}
-			f := redoubt.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}} // those of this history
+			f := model.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}} // those of this history
 			want := 0
 			for _, packages := range held {
 				want += len(packages)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxSteps bounds the ways that are followed; none that is known is as long.
@@ -23,7 +23,7 @@ type parentEdge struct {
 
 // DependencyPaths tells how dependencies get into their lockfiles, by their ids.
 // Unknown ids are not in the answer.
-func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redoubt.DependencyPath, error) {
+func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]model.DependencyPath, error) {
 	start := map[int64]versionInLockfile{}
 	in, arg := tx.in("id", 2, ids)
 	err := each(ctx, tx, func(r row) error {
@@ -48,7 +48,7 @@ func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redou
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[int64]redoubt.DependencyPath, len(start))
+	out := make(map[int64]model.DependencyPath, len(start))
 	for id, at := range start {
 		out[id] = pathOf(at, rows, names)
 	}
@@ -70,11 +70,11 @@ func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[ve
 		err := each(ctx, tx, func(r row) error {
 			var at versionInLockfile
 			var h parentEdge
-			var t redoubt.Transitivity
+			var t model.Transitivity
 			if err := r.Scan(&at.inventory, &at.version, &h.via, &h.requirers, &t); err != nil || !wanted[at] {
 				return err
 			}
-			h.direct = t == redoubt.Direct
+			h.direct = t == model.Direct
 			rows[at] = h
 			above := versionInLockfile{at.inventory, h.via}
 			if _, known := rows[above]; h.via != 0 && !known {
@@ -91,7 +91,7 @@ func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[ve
 }
 
 // pathOf follows a row to the top.
-func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]packageVersion) (p redoubt.DependencyPath) {
+func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]packageVersion) (p model.DependencyPath) {
 	if p.Others = rows[at].requirers; rows[at].via != 0 {
 		p.Others--
 	}
@@ -101,7 +101,7 @@ func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names m
 			break
 		}
 		n := names[at.version]
-		p.Steps = append(p.Steps, redoubt.LockedPackage{Ecosystem: n.ecosystem, Name: n.name, Version: n.version})
+		p.Steps = append(p.Steps, model.LockedPackage{Ecosystem: n.ecosystem, Name: n.name, Version: n.version})
 		if p.Direct = row.direct; row.via == 0 {
 			break
 		}
@@ -113,7 +113,7 @@ func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names m
 
 // FindingDependency finds the row that a supply-chain finding is about, in the
 // lockfile that is in force on its ref. Where there is none it is
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (tx *Tx) FindingDependency(ctx context.Context, findingID int64) (int64, error) {
 	return one(ctx, tx, scalar[int64], `SELECT d.id FROM finding f
 		JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dependencyProjectStep is of how many projects lockfiles are looked at at once.
@@ -14,8 +14,8 @@ const dependencyProjectStep = 100
 // DependencyProjects lists the projects whose primary branch has dependencies
 // that the filter keeps, with their count, by id, after the one with the given
 // id, limit at most, and tells whether there are more (semantics §8).
-func (tx *Tx) DependencyProjects(ctx context.Context, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.DependencyProject, bool, error) {
-	list := []redoubt.DependencyProject{}
+func (tx *Tx) DependencyProjects(ctx context.Context, f model.DependencyFilter, afterID int64, limit int) ([]model.DependencyProject, bool, error) {
+	list := []model.DependencyProject{}
 	q, err := tx.newDependencyQuery(ctx, f)
 	if err != nil || q.nothing {
 		return list, false, err
@@ -45,7 +45,7 @@ func (tx *Tx) DependencyProjects(ctx context.Context, f redoubt.DependencyFilter
 
 // countByProject counts what passes of some projects, which are in order; those
 // of which nothing does are left out.
-func (q *dependencyQuery) countByProject(ctx context.Context, ids []int64) ([]redoubt.DependencyProject, error) {
+func (q *dependencyQuery) countByProject(ctx context.Context, ids []int64) ([]model.DependencyProject, error) {
 	lockfiles, err := q.lockfiles(ctx, `i.project_id >= ? AND i.project_id <= ?`, ids[0], ids[len(ids)-1])
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (q *dependencyQuery) countByProject(ctx context.Context, ids []int64) ([]re
 		}
 	}
 	in, arg := q.tx.in("id", 2, slices.Sorted(maps.Keys(found)))
-	return many(ctx, q.tx, func(r row) (p redoubt.DependencyProject, err error) {
+	return many(ctx, q.tx, func(r row) (p model.DependencyProject, err error) {
 		err = r.Scan(&p.ID, &p.Name)
 		p.Dependencies = found[p.ID]
 		return p, err

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // dependency is kept is decided here, once.
 type dependencyQuery struct {
 	tx       *Tx
-	filter   redoubt.DependencyFilter
+	filter   model.DependencyFilter
 	versions *idSet   // that pass; nil for all
 	licences [][]byte // terms one of which a list has that passes; none for all
 	projects []int64  // that pass; nil for all
@@ -32,7 +32,7 @@ type dependencyQuery struct {
 }
 
 // newDependencyQuery reads a filter and looks for what dependencies are found by.
-func (tx *Tx) newDependencyQuery(ctx context.Context, f redoubt.DependencyFilter) (*dependencyQuery, error) {
+func (tx *Tx) newDependencyQuery(ctx context.Context, f model.DependencyFilter) (*dependencyQuery, error) {
 	q := &dependencyQuery{tx: tx, filter: f}
 	for _, l := range f.Licenses {
 		q.licences = append(q.licences, licenceBytes(l))
@@ -79,7 +79,7 @@ type heldLockfile struct {
 }
 
 // primaryRef is the primary branch of a project p, as Project.Primary has it.
-var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` + redoubt.Project{}.Default() + `')`
+var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` + model.Project{}.Default() + `')`
 
 // lockfiles lists the lockfiles in force that may hold what the filter keeps and meet a
 // condition on inventory i and content c, in no order. CROSS JOIN makes SQLite keep the
@@ -144,7 +144,7 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 // each hands over the dependencies of lockfiles that pass, of each by id, until take wants
 // no more of that lockfile, and tells when it is through with one.
 func (q *dependencyQuery) each(ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func()) error {
-	ids := redoubt.Map(lockfiles, func(l heldLockfile) int64 { return l.inventory })
+	ids := model.Map(lockfiles, func(l heldLockfile) int64 { return l.inventory })
 	in, arg := q.tx.in("inventory_id", 2, ids)
 	return each(ctx, q.tx, func(r row) error {
 		var inventory int64
@@ -152,7 +152,7 @@ func (q *dependencyQuery) each(ctx context.Context, lockfiles []heldLockfile, ta
 		if err := r.Scan(&inventory, &content); err != nil {
 			return err
 		}
-		err := eachContent(content, q.isLicensed, func(id, version int64, t redoubt.Transitivity) bool {
+		err := eachContent(content, q.isLicensed, func(id, version int64, t model.Transitivity) bool {
 			if q.versions != nil && !q.versions.has(version) || !q.isAskedFor(t) {
 				return true
 			}
@@ -176,8 +176,8 @@ func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (
 }
 
 // isAskedFor reports whether dependencies of the kind pass.
-func (q *dependencyQuery) isAskedFor(t redoubt.Transitivity) bool {
-	return len(q.filter.Transitivities) == 0 || slices.Contains(q.filter.Transitivities, cmp.Or(t, redoubt.TransitivityUnknown))
+func (q *dependencyQuery) isAskedFor(t model.Transitivity) bool {
+	return len(q.filter.Transitivities) == 0 || slices.Contains(q.filter.Transitivities, cmp.Or(t, model.TransitivityUnknown))
 }
 
 // isLicensed reports whether a list of licences passes: one of them is or names one of

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/version"
@@ -31,14 +31,14 @@ const manyVersions = 1100
 // world states lockfiles of more projects than rows are looked up by, with rows
 // on other refs too, and returns what is in force, in the order of ids, and the
 // projects' names.
-func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
+func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	names = map[int64]string{}
 	n := 0
-	said := func(p redoubt.Project, lockfile string, count int) redoubt.InventoryStatement {
+	said := func(p model.Project, lockfile string, count int) model.InventoryStatement {
 		s := statement(p, lockfile)
 		for range count {
 			entry := dep([]string{"npm", "pypi", "opam"}[n%3], worldNames[n%len(worldNames)], worldVersions[n%len(worldVersions)], worldLicenses[n%len(worldLicenses)]...)
-			entry.Transitivity = []redoubt.Transitivity{0, redoubt.Direct, redoubt.Transitive, redoubt.TransitivityUnknown}[n%4]
+			entry.Transitivity = []model.Transitivity{0, model.Direct, model.Transitive, model.TransitivityUnknown}[n%4]
 			s.Inventory.Dependencies = append(s.Inventory.Dependencies, entry)
 			n++
 		}
@@ -46,14 +46,14 @@ func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
 	}
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 70 {
-			p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: fmt.Sprintf("%s/p%d", []string{"acme", "other"}[i%2], i)})
+			p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: fmt.Sprintf("%s/p%d", []string{"acme", "other"}[i%2], i)})
 			if err != nil {
 				return err
 			}
 			names[p.ID] = p.Name
 			branch := said(p, "package-lock.json", 3)
 			branch.Ref = "refs/heads/topic"
-			for _, s := range []redoubt.InventoryStatement{said(p, "package-lock.json", 5), branch, said(p, fmt.Sprintf("dir%d/poetry.lock", i%5), 2)} {
+			for _, s := range []model.InventoryStatement{said(p, "package-lock.json", 5), branch, said(p, fmt.Sprintf("dir%d/poetry.lock", i%5), 2)} {
 				if i == 0 && s.Ref != branch.Ref && s.Inventory.Lockfile == "package-lock.json" {
 					for v := range manyVersions {
 						s.Inventory.Dependencies = append(s.Inventory.Dependencies, dep("npm", "many", fmt.Sprintf("3.%d.0", v), "MIT"))
@@ -76,7 +76,7 @@ func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
 }
 
 // keeps is the filter in its plainest words.
-func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) bool {
+func keeps(f model.DependencyFilter, d model.Dependency, project string) bool {
 	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
 	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
 		return false
@@ -84,7 +84,7 @@ func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) boo
 	if len(f.Ecosystems) > 0 && !slices.Contains(f.Ecosystems, d.Ecosystem) {
 		return false
 	}
-	if len(f.Transitivities) > 0 && !slices.Contains(f.Transitivities, cmp.Or(d.Transitivity, redoubt.TransitivityUnknown)) {
+	if len(f.Transitivities) > 0 && !slices.Contains(f.Transitivities, cmp.Or(d.Transitivity, model.TransitivityUnknown)) {
 		return false
 	}
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, d.ProjectID) || !f.Projects.Allows(project) {
@@ -96,7 +96,7 @@ func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) boo
 		return false
 	}
 	order := version.OrderOf(d.Ecosystem)
-	return len(f.Packages) == 0 || slices.ContainsFunc(f.Packages, func(p redoubt.PackageFilter) bool {
+	return len(f.Packages) == 0 || slices.ContainsFunc(f.Packages, func(p model.PackageFilter) bool {
 		switch {
 		case p.ExactName && p.Name != d.Name, !p.ExactName && !holds(d.Name, p.Name):
 			return false
@@ -111,13 +111,13 @@ func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) boo
 }
 
 // anyFilter draws filters that keep some rows and drop some.
-func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFilter] {
+func anyFilter(projects map[int64]string) *rapid.Generator[model.DependencyFilter] {
 	ids := slices.Sorted(maps.Keys(projects))
 	sometimes := func(t *rapid.T, label string, values ...string) string {
 		return rapid.SampledFrom(append(make([]string, len(values)+1), values...)).Draw(t, label)
 	}
-	return rapid.Custom(func(t *rapid.T) redoubt.DependencyFilter {
-		f := redoubt.DependencyFilter{
+	return rapid.Custom(func(t *rapid.T) model.DependencyFilter {
+		f := model.DependencyFilter{
 			Name:     sometimes(t, "name", "LODASH", "react", "many", "none"),
 			Version:  sometimes(t, "version", "1.2.0"),
 			Lockfile: sometimes(t, "lockfile", "package-lock.json", "dir3/poetry.lock", "gone.lock"),
@@ -129,16 +129,16 @@ func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFil
 			f.ProjectIDs = rapid.SliceOfN(rapid.SampledFrom(append(ids, 1<<40)), 1, 3).Draw(t, "projects")
 		}
 		if rapid.IntRange(0, 2).Draw(t, "bound") == 0 {
-			f.Projects = redoubt.ProjectGlobs{rapid.SampledFrom([]string{"acme/*", "other/p1*", "nobody/*", "**"}).Draw(t, "glob")}
+			f.Projects = model.ProjectGlobs{rapid.SampledFrom([]string{"acme/*", "other/p1*", "nobody/*", "**"}).Draw(t, "glob")}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "of ecosystems") == 0 {
 			f.Ecosystems = rapid.SliceOfN(rapid.SampledFrom([]string{"npm", "pypi", "opam", "cargo"}), 1, 2).Draw(t, "ecosystems")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "of kinds") == 0 {
-			f.Transitivities = rapid.SliceOfN(rapid.SampledFrom([]redoubt.Transitivity{redoubt.Direct, redoubt.Transitive, redoubt.TransitivityUnknown}), 1, 2).Draw(t, "kinds")
+			f.Transitivities = rapid.SliceOfN(rapid.SampledFrom([]model.Transitivity{model.Direct, model.Transitive, model.TransitivityUnknown}), 1, 2).Draw(t, "kinds")
 		}
 		for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "packages") {
-			p := redoubt.PackageFilter{
+			p := model.PackageFilter{
 				Name: rapid.SampledFrom(append(worldNames, "many")).Draw(t, "package"), ExactName: rapid.Bool().Draw(t, "exact"),
 				Version: sometimes(t, "exact version", "1.10.0"), Lower: sometimes(t, "lower", "1.2.0", "2.0.0-rc.1", "10"),
 			}
@@ -152,7 +152,7 @@ func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFil
 }
 
 // described tells rows apart without their ids.
-func described(list []redoubt.Dependency) (lines []string) {
+func described(list []model.Dependency) (lines []string) {
 	for _, d := range list {
 		lines = append(lines, fmt.Sprintf("%d %s %s %s %s", d.ProjectID, d.Lockfile, d.Ecosystem, d.Name, d.Version))
 	}
@@ -169,7 +169,7 @@ func TestDependencyFilters(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			d := tenant{rt, d.s, d.id}
 			f := anyFilter(projects).Draw(rt, "filter")
-			var want []redoubt.Dependency
+			var want []model.Dependency
 			for _, entry := range inForce {
 				if keeps(f, entry, projects[entry.ProjectID]) {
 					want = append(want, entry)
@@ -185,11 +185,11 @@ func TestDependencyFilters(t *testing.T) {
 }
 
 // walk reads all pages of a filter.
-func (d tenant) walk(f redoubt.DependencyFilter, limit int) (list []redoubt.Dependency) {
+func (d tenant) walk(f model.DependencyFilter, limit int) (list []model.Dependency) {
 	d.t.Helper()
 	after := int64(0)
 	for more := true; more; {
-		var page []redoubt.Dependency
+		var page []model.Dependency
 		d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 			page, more, err = tx.Dependencies(ctx, f, after, limit)
 			return err
@@ -209,7 +209,7 @@ func (d tenant) walk(f redoubt.DependencyFilter, limit int) (list []redoubt.Depe
 }
 
 // countsLockfiles compares the summaries of the first project met with the rows.
-func (d tenant) countsLockfiles(f redoubt.DependencyFilter, rows []redoubt.Dependency) {
+func (d tenant) countsLockfiles(f model.DependencyFilter, rows []model.Dependency) {
 	d.t.Helper()
 	if len(rows) == 0 {
 		return
@@ -243,12 +243,12 @@ func (d tenant) countsLockfiles(f redoubt.DependencyFilter, rows []redoubt.Depen
 func TestDependencyBoundsThatAreNone(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		f := redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Lower: "1"}, {Lower: ">=", Upper: "1 < 2"}}}
+		f := model.DependencyFilter{Packages: []model.PackageFilter{{Lower: "1"}, {Lower: ">=", Upper: "1 < 2"}}}
 		err := s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
 			_, _, err := tx.Dependencies(ctx, f, 0, 10)
 			return err
 		})
-		var bad *redoubt.InvalidError
+		var bad *model.InvalidError
 		if !errors.As(err, &bad) {
 			t.Fatalf("error %v", err)
 		}
@@ -267,7 +267,7 @@ func TestDependencyPagesWhileScansLand(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		var stays, goes []redoubt.Dependency
+		var stays, goes []model.Dependency
 		for i := range 60 {
 			if name := fmt.Sprintf("p%02d", i); i%3 == 0 {
 				goes = append(goes, dep("npm", name, "1"))
@@ -281,7 +281,7 @@ func TestDependencyPagesWhileScansLand(t *testing.T) {
 		after, more := int64(0), true
 		for step := 0; more; step++ {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
-				page, m, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, after, 9)
+				page, m, err := tx.Dependencies(ctx, model.DependencyFilter{}, after, 9)
 				more = m
 				for _, entry := range page {
 					seen[entry.Name]++
@@ -319,19 +319,19 @@ func TestDependenciesOfThePrimaryBranch(t *testing.T) {
 		topic := statement(p, "a.lock", dep("npm", "topic", "1"))
 		topic.Ref = "refs/heads/topic"
 		d.state(topic)
-		same(t, "on main", slices.Collect(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{})))), []string{"main@1"})
+		same(t, "on main", slices.Collect(maps.Keys(byVersion(d.dependencies(model.DependencyFilter{})))), []string{"main@1"})
 		branch := "refs/heads/topic"
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{PrimaryBranch: &branch})
 			return err
 		})
-		same(t, "on topic", slices.Collect(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{ProjectIDs: []int64{p.ID}})))), []string{"topic@1"})
+		same(t, "on topic", slices.Collect(maps.Keys(byVersion(d.dependencies(model.DependencyFilter{ProjectIDs: []int64{p.ID}})))), []string{"topic@1"})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			primary, err := tx.AllDependencies(ctx, p.ID, "")
 			d.check(err)
 			same(t, "all of the primary branch", slices.Collect(maps.Keys(byVersion(primary))), []string{"topic@1"})
 			_, err = tx.AllDependencies(ctx, 1<<40, "")
-			fails(t, "all of an unknown project", err, redoubt.ErrNotFound)
+			fails(t, "all of an unknown project", err, model.ErrNotFound)
 			return nil
 		})
 	})
@@ -341,23 +341,23 @@ func TestDependenciesOfOthersDoNotShow(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		noise := d.noise()
-		theirs := noise.dependencies(redoubt.DependencyFilter{})
+		theirs := noise.dependencies(model.DependencyFilter{})
 		if len(theirs) == 0 {
 			t.Fatal("the noisy tenant makes no noise")
 		}
 		project := theirs[0].ProjectID
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{ProjectIDs: []int64{project}}, 0, 10)
+			list, _, err := tx.Dependencies(ctx, model.DependencyFilter{ProjectIDs: []int64{project}}, 0, 10)
 			d.check(err)
-			same(t, "dependencies", list, []redoubt.Dependency{})
-			lockfiles, _, err := tx.Lockfiles(ctx, project, redoubt.DependencyFilter{}, 0, 10)
+			same(t, "dependencies", list, []model.Dependency{})
+			lockfiles, _, err := tx.Lockfiles(ctx, project, model.DependencyFilter{}, 0, 10)
 			d.check(err)
-			same(t, "lockfiles", lockfiles, []redoubt.LockfileSummary{})
+			same(t, "lockfiles", lockfiles, []model.LockfileSummary{})
 			_, err = tx.AllDependencies(ctx, project, "")
-			fails(t, "all dependencies", err, redoubt.ErrNotFound)
+			fails(t, "all dependencies", err, model.ErrNotFound)
 			return nil
 		})
-		same(t, "dropped", d.drop(redoubt.Project{ID: project}, "semgrep"), []string{})
-		same(t, "their rows", noise.dependencies(redoubt.DependencyFilter{}), theirs)
+		same(t, "dropped", d.drop(model.Project{ID: project}, "semgrep"), []string{})
+		same(t, "their rows", noise.dependencies(model.DependencyFilter{}), theirs)
 	})
 }

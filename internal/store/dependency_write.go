@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dependencyRow is a row of table dependency, comparable.
@@ -13,7 +13,7 @@ type dependencyRow struct {
 	id           int64
 	inventory    int64
 	version      int64 // package_version.id
-	transitivity redoubt.Transitivity
+	transitivity model.Transitivity
 	line         int
 	purl         string
 	licenses     string // JSON
@@ -36,7 +36,7 @@ func (r dependencyRow) values() []any {
 // putDependencies makes the rows of an inventory hold what it says. Rows are
 // known by package and version: one that stays keeps its id. Those of packages
 // that it does not tell of stay.
-func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redoubt.Inventory) (added, removed int, err error) {
+func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said model.Inventory) (added, removed int, err error) {
 	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
 	if err != nil {
 		return 0, 0, err
@@ -106,10 +106,10 @@ func contentAfter(stored []dependencyRow, gone []int64, changed, fresh []depende
 
 // unknownPackageRows finds the rows of an inventory that a statement says nothing of: they
 // are of packages that it cannot tell of, and it does not.
-func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said redoubt.Inventory) ([]int64, error) {
+func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said model.Inventory) ([]int64, error) {
 	names := make([]string, 0, len(said.UnknownPackages))
 	for _, name := range said.UnknownPackages {
-		if !slices.ContainsFunc(said.Dependencies, func(d redoubt.Dependency) bool { return d.Name == name }) {
+		if !slices.ContainsFunc(said.Dependencies, func(d model.Dependency) bool { return d.Name == name }) {
 			names = append(names, cleanText(name))
 		}
 	}
@@ -161,14 +161,14 @@ func (tx *Tx) insertDependencies(ctx context.Context, rows []dependencyRow, conf
 }
 
 func rowValues(list []dependencyRow) [][]any {
-	return redoubt.Map(list, func(d dependencyRow) []any { return d.values() })
+	return model.Map(list, func(d dependencyRow) []any { return d.values() })
 }
 
 // dependencyRows turns what a lockfile says into rows by package version,
 // without ids. A package version that it holds several times is one row: the
 // first, with what only others tell. versions has the package version of each
 // that it says.
-func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (rows map[int64]dependencyRow, versions []int64, err error) {
+func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []model.Dependency) (rows map[int64]dependencyRow, versions []int64, err error) {
 	names := make([]packageVersion, len(said))
 	for i, d := range said {
 		names[i] = packageVersion{cleanText(d.Ecosystem), cleanText(d.Name), cleanText(d.Version)}
@@ -178,7 +178,7 @@ func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redo
 		return nil, nil, err
 	}
 	first := make(map[int64]int, len(said))
-	merged := map[int64]redoubt.Dependency{} // of the few that are stated several times
+	merged := map[int64]model.Dependency{} // of the few that are stated several times
 	versions = make([]int64, len(said))
 	for i, d := range said {
 		version := ids[names[i]]
@@ -207,7 +207,7 @@ func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redo
 }
 
 // mergeDependencies fills into a what only b tells; direct beats transitive.
-func mergeDependencies(a, b redoubt.Dependency) redoubt.Dependency {
+func mergeDependencies(a, b model.Dependency) model.Dependency {
 	if b.Transitivity != 0 && (a.Transitivity == 0 || b.Transitivity < a.Transitivity) {
 		a.Transitivity = b.Transitivity
 	}
@@ -227,8 +227,8 @@ func mergeDependencies(a, b redoubt.Dependency) redoubt.Dependency {
 	if a.Requirers = max(a.Requirers, b.Requirers); a.Via.Name == "" {
 		a.Via = b.Via
 	}
-	if a.Transitivity == redoubt.Direct {
-		a.Via = redoubt.LockedPackage{}
+	if a.Transitivity == model.Direct {
+		a.Via = model.LockedPackage{}
 	}
 	return a
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxDeploymentName is the longest name of a deployment, in characters.
@@ -17,9 +17,9 @@ const maxDeploymentName = 200
 
 // tenant is a deployment with what only the store knows of it.
 type tenant struct {
-	redoubt.Deployment
+	model.Deployment
 	committedAt time.Time // the clock of its newest commit
-	notified    redoubt.NotificationEvents
+	notified    model.NotificationEvents
 }
 
 const deploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, notified, open_requests`
@@ -28,7 +28,7 @@ func scanTenant(r row) (t tenant, err error) {
 	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor, &t.Version, instant(&t.committedAt), &t.notified, &t.OpenRequests)
 }
 
-func scanDeployment(r row) (redoubt.Deployment, error) {
+func scanDeployment(r row) (model.Deployment, error) {
 	t, err := scanTenant(r)
 	return t.Deployment, err
 }
@@ -45,16 +45,16 @@ func (q *session) tenant(ctx context.Context, id int64, lock string) (tenant, er
 // listedColumns are what the list of tenants tells of one, under the name d.
 const listedColumns = `d.deployment_id, d.slug, d.name, d.created_at, d.second_factor`
 
-func listedFields(d *redoubt.Deployment) []any {
+func listedFields(d *model.Deployment) []any {
 	return []any{&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.SecondFactor}
 }
 
 // Deployments lists all tenants by id: their slugs, names, times of creation, and whether
 // they need a second factor. What else there is of one, Deployment tells: the list is
 // where all tenants can be asked for, wherever each of them is.
-func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err error) {
+func (s *Store) Deployments(ctx context.Context) (list []model.Deployment, err error) {
 	err = s.engine.ask(ctx, func(ctx context.Context) error {
-		list, err = many(ctx, pool{s.engine, s.engine.read}, func(r row) (d redoubt.Deployment, err error) { return d, r.Scan(listedFields(&d)...) },
+		list, err = many(ctx, pool{s.engine, s.engine.read}, func(r row) (d model.Deployment, err error) { return d, r.Scan(listedFields(&d)...) },
 			`SELECT `+listedColumns+` FROM deployment_slug d ORDER BY d.deployment_id`)
 		return err
 	})
@@ -73,12 +73,12 @@ func (s *Store) RecentDeployments(ctx context.Context, since time.Time, limit in
 
 // Deployment finds a tenant: all digits are an id, anything else is a slug
 // (semantics §1).
-func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d redoubt.Deployment, err error) {
+func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d model.Deployment, err error) {
 	isID := idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == ""
 	var id int64
 	if isID {
 		if id, err = strconv.ParseInt(idOrSlug, 10, 64); err != nil {
-			return d, fmt.Errorf("deployment %.20q: %w", idOrSlug, redoubt.ErrNotFound)
+			return d, fmt.Errorf("deployment %.20q: %w", idOrSlug, model.ErrNotFound)
 		}
 	}
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
@@ -104,8 +104,8 @@ type deploymentImage struct {
 // CreateDeployment makes a tenant with one default policy per product
 // (semantics §10), and does first what is to be done in it, all in one
 // transaction. No name means the slug. A slug that is taken is
-// redoubt.ErrConflict.
-func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redoubt.Actor, first ...func(context.Context, *Tx) error) (d redoubt.Deployment, err error) {
+// model.ErrConflict.
+func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *Tx) error) (d model.Deployment, err error) {
 	if name == "" {
 		name = slug
 	}
@@ -117,7 +117,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		if err != nil {
 			return err
 		}
-		d = redoubt.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now(), KeepsCode: true}
+		d = model.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now(), KeepsCode: true}
 		_, err = q.exec(ctx, `INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) VALUES ($1, $2, $3, $4, $5)`, slug, id, name, d.CreatedAt, false)
 		if err != nil {
 			return slugTaken(slug, err)
@@ -146,18 +146,18 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 }
 
 func checkDeployment(slug, name string) error {
-	if !redoubt.ValidSlug(slug) {
-		return redoubt.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters", slug)
+	if !model.ValidSlug(slug) {
+		return model.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters", slug)
 	}
 	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
-		return redoubt.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
+		return model.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
 	}
 	return nil
 }
 
 func slugTaken(slug string, err error) error {
-	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrConflict) {
+		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, model.ErrConflict)
 	}
 	return err
 }
@@ -167,7 +167,7 @@ func subject(noun string, id int64) string { return noun + ":" + strconv.FormatI
 
 // RenameDeployment gives a tenant another slug and name; an empty one stays.
 // The old slug answers no more.
-func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name string, by redoubt.Actor) (d redoubt.Deployment, err error) {
+func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name string, by model.Actor) (d model.Deployment, err error) {
 	err = s.Update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
 		old := tx.Deployment()
 		d = old
@@ -230,7 +230,7 @@ var tenantTables = []string{
 }
 
 // DeleteDeployment drops a tenant and all it holds but the audit trail.
-func (s *Store) DeleteDeployment(ctx context.Context, id int64, by redoubt.Actor) error {
+func (s *Store) DeleteDeployment(ctx context.Context, id int64, by model.Actor) error {
 	return s.Update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
 		for _, table := range tenantTables {
 			if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1`); err != nil {

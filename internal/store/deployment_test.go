@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,22 +18,22 @@ func TestDeploymentsAreMadeFoundAndListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "what was made", d, redoubt.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, KeepsCode: true, Version: d.Version})
-		same(t, "number of its version", redoubt.Commits(d.Version), int64(1))
+		same(t, "what was made", d, model.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, KeepsCode: true, Version: d.Version})
+		same(t, "number of its version", model.Commits(d.Version), int64(1))
 		for _, key := range []string{"acme", fmt.Sprint(d.ID)} {
 			same(t, key, deployment(t, s, key), d)
 		}
 		for _, key := range []string{"", "ACME", "acm", "other", "0", fmt.Sprint(d.ID + 1000), "-1", "99999999999999999999", "acme\x00", "' OR 1=1"} {
 			_, err := s.Deployment(t.Context(), key)
-			fails(t, key, err, redoubt.ErrNotFound)
+			fails(t, key, err, model.ErrNotFound)
 		}
 		list, err := s.Deployments(t.Context())
-		listed := redoubt.Deployment{ID: d.ID, Slug: d.Slug, Name: d.Name, CreatedAt: d.CreatedAt} // the rest is told one by one
+		listed := model.Deployment{ID: d.ID, Slug: d.Slug, Name: d.Name, CreatedAt: d.CreatedAt} // the rest is told one by one
 		if err != nil || len(list) != 2 || list[0].Slug != storetest.Noise || list[1] != listed {
 			t.Errorf("listed are %v, %v", list, err)
 		}
 		_, err = s.CreateDeployment(t.Context(), "acme", "Again", storetest.Actor)
-		fails(t, "the same slug again", err, redoubt.ErrConflict)
+		fails(t, "the same slug again", err, model.ErrConflict)
 		_, err = s.CreateDeployment(t.Context(), "123", "", storetest.Actor)
 		invalid(t, "a slug of digits", err, "slug")
 		_, err = s.CreateDeployment(t.Context(), "long", strings.Repeat("é", 201), storetest.Actor)
@@ -54,10 +54,10 @@ func TestDeploymentStartsWithOneDefaultPolicyPerProduct(t *testing.T) {
 				same(t, "one by its id", one, got[i])
 				got[i].ID = 0
 			}
-			same(t, "policies", got, []redoubt.Policy{
-				{Name: "Code", Slug: "code", Product: redoubt.SAST, Default: true},
-				{Name: "Supply chain", Slug: "supply-chain", Product: redoubt.SCA, Default: true},
-				{Name: "Secrets", Slug: "secrets", Product: redoubt.Secrets, Default: true},
+			same(t, "policies", got, []model.Policy{
+				{Name: "Code", Slug: "code", Product: model.SAST, Default: true},
+				{Name: "Supply chain", Slug: "supply-chain", Product: model.SCA, Default: true},
+				{Name: "Secrets", Slug: "secrets", Product: model.Secrets, Default: true},
 			})
 			return err
 		})
@@ -79,13 +79,13 @@ func TestDeploymentIsRenamed(t *testing.T) {
 		same(t, "renamed", got, d)
 		same(t, "read again", deployment(t, s, "globex"), d)
 		_, err = s.Deployment(t.Context(), "acme")
-		fails(t, "the old slug", err, redoubt.ErrNotFound)
+		fails(t, "the old slug", err, model.ErrNotFound)
 		_, err = s.RenameDeployment(t.Context(), d.ID, storetest.Noise, "", storetest.Actor)
-		fails(t, "a slug that is taken", err, redoubt.ErrConflict)
+		fails(t, "a slug that is taken", err, model.ErrConflict)
 		_, err = s.RenameDeployment(t.Context(), d.ID, "No", "", storetest.Actor)
 		invalid(t, "a bad slug", err, "slug")
 		_, err = s.RenameDeployment(t.Context(), d.ID+1000, "x", "", storetest.Actor)
-		fails(t, "an unknown one", err, redoubt.ErrNotFound)
+		fails(t, "an unknown one", err, model.ErrNotFound)
 		trail := events(t, s, d)
 		if last := trail[len(trail)-1]; last.Before != `{"slug":"acme"}` || last.After != `{"slug":"globex"}` || last.By != storetest.Actor {
 			t.Errorf("the trail ends with %v", last)
@@ -102,7 +102,7 @@ func TestDeletedDeploymentLeavesNothingButItsTrail(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.Deployment(t.Context(), storetest.Noise)
-		fails(t, "the deleted one", err, redoubt.ErrNotFound)
+		fails(t, "the deleted one", err, model.ErrNotFound)
 		for _, table := range store.TenantTables {
 			var n int
 			if err := s.DB().QueryRow(`SELECT COUNT(*) FROM `+table+` WHERE deployment_id = $1`, noise.ID).Scan(&n); err != nil || n != 0 {
@@ -115,12 +115,12 @@ func TestDeletedDeploymentLeavesNothingButItsTrail(t *testing.T) {
 			t.Errorf("the trail ends with %q, %v", last, err)
 		}
 		same(t, "rows of the other one", counts(t, s, d), before)
-		fails(t, "deleting it again", s.DeleteDeployment(t.Context(), noise.ID, storetest.Actor), redoubt.ErrNotFound)
+		fails(t, "deleting it again", s.DeleteDeployment(t.Context(), noise.ID, storetest.Actor), model.ErrNotFound)
 	})
 }
 
 // counts counts a tenant's rows by table.
-func counts(t *testing.T, s *store.Store, d redoubt.Deployment) map[string]int {
+func counts(t *testing.T, s *store.Store, d model.Deployment) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -161,7 +161,7 @@ func TestSettingIsMadeOnce(t *testing.T) {
 				t.Errorf("pinned again it is %q, %v", value, err)
 			}
 			_, err := s.StoredSetting(t.Context(), "old key")
-			fails(t, "one that is not there", err, redoubt.ErrNotFound)
+			fails(t, "one that is not there", err, model.ErrNotFound)
 		})
 	}
 }

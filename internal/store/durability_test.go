@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -42,7 +42,7 @@ func writeForever(dir string) error {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("acme/p", i)
 		err := s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+			_, err := tx.CreateProject(ctx, model.Project{Name: name})
 			return err
 		})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // engine is a database and the few words in which the two differ.
@@ -46,7 +46,7 @@ type engine struct {
 	prepares bool                                                                // the driver prepares statements by itself, and keeps them by their text
 	numbered bool                                                                // ?N stands for the N-th argument wherever it is
 	list     func(column string, n int, values any) (string, any)
-	classify func(error) error // redoubt.ErrConflict, a redoubt.OutageError, or nil
+	classify func(error) error // model.ErrConflict, a model.OutageError, or nil
 	schema   int64             // newest version that this program knows
 	stall    *stall            // gives up on a database that does not answer; nil where that cannot be
 
@@ -204,7 +204,7 @@ func (e *engine) askAnyway(caller context.Context, query func(context.Context) e
 func (e *engine) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, err error) {
 	for range e.attempts {
 		tx, err = db.BeginTx(ctx, options)
-		if err == nil || ctx.Err() != nil || !errors.Is(e.classify(err), redoubt.ErrBusy) {
+		if err == nil || ctx.Err() != nil || !errors.Is(e.classify(err), model.ErrBusy) {
 			return tx, err
 		}
 	}
@@ -222,16 +222,16 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil && !failedByItself(kind): // a full disk is one, whoever still waits
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case errors.Is(err, sql.ErrNoRows):
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	case e.closed.Load():
-		return fmt.Errorf("%w: the store is closed: %w", redoubt.ErrUnavailable, err)
+		return fmt.Errorf("%w: the store is closed: %w", model.ErrUnavailable, err)
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
-		kind = redoubt.ErrUnreachable
+		kind = model.ErrUnreachable
 	}
 	if kind == nil {
 		return err
 	}
-	if errors.Is(kind, redoubt.ErrDamaged) {
+	if errors.Is(kind, model.ErrDamaged) {
 		e.health.found(err)
 	}
 	return fmt.Errorf("%w: %w", kind, err)
@@ -240,11 +240,11 @@ func (e *engine) explain(ctx context.Context, err error) error {
 // failedByItself reports whether the database failed whatever the caller did,
 // so that it is said even to one who hung up.
 func failedByItself(kind error) bool {
-	outage, _ := errors.AsType[redoubt.OutageError](kind)
+	outage, _ := errors.AsType[model.OutageError](kind)
 	switch outage {
-	case redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrDamaged, redoubt.ErrOutOfFiles, redoubt.ErrOutOfMemory:
+	case model.ErrDiskFull, model.ErrDiskFailed, model.ErrReadOnly, model.ErrDamaged, model.ErrOutOfFiles, model.ErrOutOfMemory:
 		return true
-	case redoubt.ErrBusy, redoubt.ErrUnreachable, redoubt.ErrCancelled, redoubt.ErrReplaced:
+	case model.ErrBusy, model.ErrUnreachable, model.ErrCancelled, model.ErrReplaced:
 	}
 	return false
 }

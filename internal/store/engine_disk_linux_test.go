@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -86,7 +86,7 @@ func TestABackupNamesTheFullDisk(t *testing.T) {
 		}
 	})
 	err := s.Backup(t.Context(), filepath.Join(other, "backup.db"))
-	if err == nil || errors.Is(err, redoubt.ErrDiskFull) || !strings.Contains(err.Error(), other) {
+	if err == nil || errors.Is(err, model.ErrDiskFull) || !strings.Contains(err.Error(), other) {
 		t.Errorf("a backup to a full disk is %v, want an error that names its folder and not the database's disk", err)
 	}
 	if files, err := os.ReadDir(other); err != nil || len(files) > 0 {

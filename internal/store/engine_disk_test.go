@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // large writes more than a little room has space for.
-func large(t *testing.T, s *store.Store, d redoubt.Deployment) error {
+func large(t *testing.T, s *store.Store, d model.Deployment) error {
 	t.Helper()
 	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Insert(ctx, aliasColumns, [][]any{{strings.Repeat("x", 4<<20), 1}}, "ON CONFLICT DO NOTHING")
@@ -24,9 +24,9 @@ func large(t *testing.T, s *store.Store, d redoubt.Deployment) error {
 }
 
 // readsOnly holds that a store answers, and says of a write why it does not.
-func readsOnly(t *testing.T, s *store.Store, d redoubt.Deployment) {
+func readsOnly(t *testing.T, s *store.Store, d model.Deployment) {
 	t.Helper()
-	fails(t, "a write", large(t, s, d), redoubt.ErrDiskFull)
+	fails(t, "a write", large(t, s, d), model.ErrDiskFull)
 	view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ProjectByName(ctx, "acme/small")
 		return err
@@ -36,15 +36,15 @@ func readsOnly(t *testing.T, s *store.Store, d redoubt.Deployment) {
 		t.Errorf("reading is %v", reads)
 	}
 	if writes != nil {
-		fails(t, "writing", writes, redoubt.ErrDiskFull)
+		fails(t, "writing", writes, model.ErrDiskFull)
 	}
 }
 
-func small(t *testing.T, s *store.Store) redoubt.Deployment {
+func small(t *testing.T, s *store.Store) model.Deployment {
 	t.Helper()
 	d := storetest.Deployment(t, s)
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/small"})
+		_, err := tx.CreateProject(ctx, model.Project{Name: "acme/small"})
 		return err
 	})
 	return d
@@ -88,11 +88,11 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 	damage(t, config.Dir, page)
 	s = storetest.Open(t, config)
-	fails(t, "the check", s.CheckFile(t.Context()), redoubt.ErrDamaged)
-	fails(t, "a write", large(t, s, d), redoubt.ErrDamaged)
+	fails(t, "the check", s.CheckFile(t.Context()), model.ErrDamaged)
+	fails(t, "a write", large(t, s, d), model.ErrDamaged)
 	reads, writes := s.Health(t.Context())
-	fails(t, "reading", reads, redoubt.ErrDamaged)
-	fails(t, "writing", writes, redoubt.ErrDamaged)
+	fails(t, "reading", reads, model.ErrDamaged)
+	fails(t, "writing", writes, model.ErrDamaged)
 }
 
 // damage writes nonsense over the start of a page of the file, where SQLite says what is in it.
@@ -125,7 +125,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 		return s.View(ctx, d.ID, func(ctx context.Context, _ *store.Tx) error { return nested(ctx, deep+1) })
 	}
 	err = nested(t.Context(), 0)
-	fails(t, "reading", err, redoubt.ErrOutOfFiles)
+	fails(t, "reading", err, model.ErrOutOfFiles)
 }
 
 // TestAFileThatIsNoDatabase opens one.
@@ -135,7 +135,7 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: storetest.NewClock().Now})
-	fails(t, "opening it", err, redoubt.ErrDamaged)
+	fails(t, "opening it", err, model.ErrDamaged)
 }
 
 // TestASharedFileIsNamed: a database that everybody on the machine can read, as one that was restored by

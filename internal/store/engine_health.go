@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // health is what the database last said of itself in passing.
@@ -20,7 +20,7 @@ type health struct {
 
 // wrote notes how a write ended.
 func (h *health) wrote(err error) {
-	if err != nil && !failedByItself(redoubt.OutageOf(err)) {
+	if err != nil && !failedByItself(model.OutageOf(err)) {
 		return // a conflict, a caller who hung up: it says nothing of the database
 	}
 	h.mu.Lock()
@@ -33,8 +33,8 @@ func (h *health) found(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.damaged == nil {
-		if !errors.Is(err, redoubt.ErrDamaged) {
-			err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+		if !errors.Is(err, model.ErrDamaged) {
+			err = fmt.Errorf("%w: %w", model.ErrDamaged, err)
 		}
 		h.damaged = err
 	}
@@ -53,11 +53,11 @@ const writeProbe = "write probe"
 // Health reports whether the database can be read and written: nil where it can.
 // Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
 // are both errors. A database that refused its last write, or was not written to since the
-// start, is asked by a write. A database that has not answered by the context's deadline is redoubt.ErrUnreachable.
+// start, is asked by a write. A database that has not answered by the context's deadline is model.ErrUnreachable.
 func (s *Store) Health(ctx context.Context) (reads, writes error) {
 	reads = s.CheckSchema(ctx)
 	if reads != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reads = fmt.Errorf("%w: %w", redoubt.ErrUnreachable, reads)
+		reads = fmt.Errorf("%w: %w", model.ErrUnreachable, reads)
 	}
 	wrote, damaged := s.engine.health.state()
 	if damaged != nil {
@@ -106,7 +106,7 @@ func (s *Store) CheckFile(ctx context.Context) error {
 	for _, query := range s.engine.fileChecks {
 		faults, err := s.engine.lines(ctx, query)
 		if err == nil && len(faults) > 0 {
-			err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, errors.New(strings.Join(faults, "; ")))
+			err = fmt.Errorf("%w: %w", model.ErrDamaged, errors.New(strings.Join(faults, "; ")))
 			s.engine.health.found(err)
 		}
 		if err != nil {

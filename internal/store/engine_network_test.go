@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // behindProxy opens a store on PostgreSQL that gives up after a second.
-func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.Store, redoubt.Deployment) {
+func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.Store, model.Deployment) {
 	t.Helper()
 	config := storetest.Database(t, "postgres", storetest.NewClock())
 	d := storetest.Deployment(t, storetest.Open(t, config))
@@ -22,7 +22,7 @@ func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.St
 }
 
 // works writes and reads, until both do: connections that broke are found one by one.
-func works(t *testing.T, s *store.Store, d redoubt.Deployment) {
+func works(t *testing.T, s *store.Store, d model.Deployment) {
 	t.Helper()
 	for {
 		err := s.PutSetting(t.Context(), "test", []byte("x"))
@@ -32,7 +32,7 @@ func works(t *testing.T, s *store.Store, d redoubt.Deployment) {
 		if err == nil {
 			return
 		}
-		fails(t, "a database that comes back", err, redoubt.ErrUnreachable)
+		fails(t, "a database that comes back", err, model.ErrUnreachable)
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}
@@ -54,13 +54,13 @@ func TestPostgresLostInTheMiddle(t *testing.T) {
 		"write": func(then func()) error {
 			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				then()
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 				return err
 			})
 		},
 		"commit": func(then func()) error {
 			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/b"})
+				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/b"})
 				then()
 				return err
 			})
@@ -72,16 +72,16 @@ func TestPostgresLostInTheMiddle(t *testing.T) {
 			"refused": proxy.Refuse,
 			"ended":   func() { endBackends(t, s) },
 		} {
-			fails(t, what+" "+how, do(lose), redoubt.ErrUnreachable)
+			fails(t, what+" "+how, do(lose), model.ErrUnreachable)
 			proxy.Resume()
 			works(t, s, d)
 		}
 	}
 	proxy.Refuse()
-	fails(t, "version", second(s.Version(t.Context(), d.ID)), redoubt.ErrUnreachable)
+	fails(t, "version", second(s.Version(t.Context(), d.ID)), model.ErrUnreachable)
 	reads, writes := s.Health(t.Context())
-	fails(t, "health of reads", reads, redoubt.ErrUnreachable)
-	fails(t, "health of writes", writes, redoubt.ErrUnreachable)
+	fails(t, "health of reads", reads, model.ErrUnreachable)
+	fails(t, "health of writes", writes, model.ErrUnreachable)
 	proxy.Resume()
 	works(t, s, d)
 	if reads, writes = s.Health(t.Context()); reads != nil || writes != nil {
@@ -105,21 +105,21 @@ func TestAStalledPostgresIsGivenUp(t *testing.T) {
 	proxy, s, d := behindProxy(t, 400*time.Millisecond)
 	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		proxy.Stall()
-		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+		_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 		return err
 	})
-	fails(t, "a write", err, redoubt.ErrUnreachable)
-	fails(t, "a read", s.View(t.Context(), d.ID, func(context.Context, *store.Tx) error { return nil }), redoubt.ErrUnreachable)
-	fails(t, "a version", second(s.Version(t.Context(), d.ID)), redoubt.ErrUnreachable)
-	fails(t, "a ping", s.Ping(t.Context()), redoubt.ErrUnreachable)
+	fails(t, "a write", err, model.ErrUnreachable)
+	fails(t, "a read", s.View(t.Context(), d.ID, func(context.Context, *store.Tx) error { return nil }), model.ErrUnreachable)
+	fails(t, "a version", second(s.Version(t.Context(), d.ID)), model.ErrUnreachable)
+	fails(t, "a ping", s.Ping(t.Context()), model.ErrUnreachable)
 	reads, _ := s.Health(t.Context())
-	fails(t, "health", reads, redoubt.ErrUnreachable)
+	fails(t, "health", reads, model.ErrUnreachable)
 	config := storetest.Database(t, "postgres", storetest.NewClock())
 	stalled, config := storetest.Through(t, config)
 	stalled.Stall()
 	config.Timeout = 400 * time.Millisecond
 	_, err = store.Open(t.Context(), config)
-	fails(t, "a start", err, redoubt.ErrUnreachable)
+	fails(t, "a start", err, model.ErrUnreachable)
 
 	proxy.Resume()
 	works(t, s, d)
@@ -135,7 +135,7 @@ func TestWhoWaitsForALockIsNotGivenUp(t *testing.T) {
 		go func() {
 			close(held)
 			waited <- s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 				return err
 			})
 		}()

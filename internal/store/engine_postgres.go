@@ -20,7 +20,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // postgresReaders, postgresIndex and postgresWriters bound the connections of one process.
@@ -113,12 +113,12 @@ func classifyPostgres(err error) error {
 			return classifyLostFile(e.Message)
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a password that was changed, a database that is gone
-			return redoubt.ErrUnreachable
+			return model.ErrUnreachable
 		}
 		return nil
 	}
 	if lostConnection(err) {
-		return redoubt.ErrUnreachable
+		return model.ErrUnreachable
 	}
 	return nil
 }
@@ -127,29 +127,29 @@ func classifyPostgres(err error) error {
 func classifySQLState(code string) error {
 	switch code {
 	case "23505", "23503": // unique_violation, foreign_key_violation
-		return redoubt.ErrConflict
+		return model.ErrConflict
 	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
-		return redoubt.ErrBusy
+		return model.ErrBusy
 	case "57014", "53400": // query_canceled, configuration_limit_exceeded: statement_timeout, temp_file_limit
-		return redoubt.ErrCancelled
+		return model.ErrCancelled
 	case "53100": // disk_full
-		return redoubt.ErrDiskFull
+		return model.ErrDiskFull
 	case "53200": // out_of_memory
-		return redoubt.ErrOutOfMemory
+		return model.ErrOutOfMemory
 	case "25006": // read_only_sql_transaction
-		return redoubt.ErrReadOnly
+		return model.ErrReadOnly
 	case "57P01", "57P02", "57P03", "57P05": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout
-		return redoubt.ErrUnreachable
+		return model.ErrUnreachable
 	case "58030": // io_error
-		return redoubt.ErrDiskFailed
+		return model.ErrDiskFailed
 	case "XX001", "XX002": // data_corrupted, index_corrupted
-		return redoubt.ErrDamaged
+		return model.ErrDamaged
 	}
 	switch code[:min(2, len(code))] {
 	case "08": // connection exceptions
-		return redoubt.ErrUnreachable
+		return model.ErrUnreachable
 	case "53", "57": // insufficient resources, operator intervention
-		return redoubt.ErrBusy
+		return model.ErrBusy
 	}
 	return nil
 }
@@ -163,9 +163,9 @@ var keptFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact
 func classifyLostFile(message string) error {
 	switch {
 	case strings.Contains(message, "pgsql_tmp"):
-		return redoubt.ErrDiskFailed
+		return model.ErrDiskFailed
 	case keptFile.MatchString(message):
-		return redoubt.ErrDamaged
+		return model.ErrDamaged
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -23,7 +23,7 @@ func TestAFailedWriteFailsTheTransaction(t *testing.T) {
 			return err
 		}
 		twice := [][]any{{p.ID, 0, "twice"}, {p.ID, 0, "twice"}}
-		fails(t, "the write", tx.Insert(ctx, "project_tag (deployment_id, project_id, position, tag)", twice, ""), redoubt.ErrConflict)
+		fails(t, "the write", tx.Insert(ctx, "project_tag (deployment_id, project_id, position, tag)", twice, ""), model.ErrConflict)
 		return nil
 	})
 	if err == nil {
@@ -51,10 +51,10 @@ func TestACommitOfAFailedTransactionIsAnError(t *testing.T) {
 }
 
 // projectIn makes a project.
-func projectIn(t *testing.T, s *store.Store, d redoubt.Deployment) (p redoubt.Project) {
+func projectIn(t *testing.T, s *store.Store, d model.Deployment) (p model.Project) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
-		p, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+		p, err = tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 		return err
 	})
 	return p

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -52,9 +52,9 @@ func TestAReadOnlyDiskIsRead(t *testing.T) {
 				_, err := tx.ProjectByName(ctx, "acme/small")
 				return err
 			})
-			fails(t, "a write", large(t, s, d), redoubt.ErrReadOnly)
+			fails(t, "a write", large(t, s, d), model.ErrReadOnly)
 			reads, writes := s.Health(t.Context())
-			fails(t, "writing", writes, redoubt.ErrReadOnly)
+			fails(t, "writing", writes, model.ErrReadOnly)
 			if err := errors.Join(reads, s.CheckFile(t.Context()), s.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"))); err != nil {
 				t.Errorf("reading, a check and a backup: %v", err)
 			}

@@ -21,7 +21,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // busyMillis is how long SQLite itself waits for a lock before begin looks
@@ -60,7 +60,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 		return nil, err
 	}
 	err = e.connect(ctx, starters)
-	if errors.Is(e.classify(err), redoubt.ErrDiskFull) && os.Remove(spare) == nil {
+	if errors.Is(e.classify(err), model.ErrDiskFull) && os.Remove(spare) == nil {
 		err = e.connect(ctx, starters)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *engine) openPools(path string, options url.Values, writePragmas ...stri
 }
 
 // openReadOnly opens a database on a file system that takes no writes, to which a disk
-// turns after an error. Each write is redoubt.ErrReadOnly until the next start.
+// turns after an error. Each write is model.ErrReadOnly until the next start.
 func openReadOnly(ctx context.Context, path string) (*engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -232,36 +232,36 @@ func classifySQLite(err error) error {
 	}
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return redoubt.ErrConflict
+		return model.ErrConflict
 	}
 	if e.Code() == sqlite3.SQLITE_IOERR_NOMEM {
-		return redoubt.ErrOutOfMemory
+		return model.ErrOutOfMemory
 	}
 	switch e.Code() & 0xff { // the low byte is the kind, the others the detail
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
-		return redoubt.ErrBusy
+		return model.ErrBusy
 	case sqlite3.SQLITE_FULL:
-		return redoubt.ErrDiskFull
+		return model.ErrDiskFull
 	case sqlite3.SQLITE_IOERR:
-		return redoubt.ErrDiskFailed
+		return model.ErrDiskFailed
 	case sqlite3.SQLITE_READONLY:
-		return redoubt.ErrReadOnly
+		return model.ErrReadOnly
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return redoubt.ErrDamaged
+		return model.ErrDamaged
 	case sqlite3.SQLITE_CANTOPEN:
-		return redoubt.ErrOutOfFiles
+		return model.ErrOutOfFiles
 	case sqlite3.SQLITE_NOMEM:
-		return redoubt.ErrOutOfMemory
+		return model.ErrOutOfMemory
 	}
 	return nil
 }
 
 // classifySystem knows what the operating system refuses around the database.
 func classifySystem(err error) error {
-	for errno, kind := range map[syscall.Errno]redoubt.OutageError{
-		syscall.ENOSPC: redoubt.ErrDiskFull, syscall.EDQUOT: redoubt.ErrDiskFull, syscall.EFBIG: redoubt.ErrDiskFull,
-		syscall.EMFILE: redoubt.ErrOutOfFiles, syscall.ENFILE: redoubt.ErrOutOfFiles, syscall.ENOMEM: redoubt.ErrOutOfMemory,
-		syscall.EROFS: redoubt.ErrReadOnly, syscall.EIO: redoubt.ErrDiskFailed,
+	for errno, kind := range map[syscall.Errno]model.OutageError{
+		syscall.ENOSPC: model.ErrDiskFull, syscall.EDQUOT: model.ErrDiskFull, syscall.EFBIG: model.ErrDiskFull,
+		syscall.EMFILE: model.ErrOutOfFiles, syscall.ENFILE: model.ErrOutOfFiles, syscall.ENOMEM: model.ErrOutOfMemory,
+		syscall.EROFS: model.ErrReadOnly, syscall.EIO: model.ErrDiskFailed,
 	} {
 		if errors.Is(err, errno) {
 			return kind
@@ -269,7 +269,7 @@ func classifySystem(err error) error {
 	}
 	// The driver has neither type nor value for what its allocator refuses.
 	if strings.Contains(err.Error(), "cannot allocate ") {
-		return redoubt.ErrOutOfMemory
+		return model.ErrOutOfMemory
 	}
 	return nil
 }
@@ -296,9 +296,9 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	l.tx, err = e.begin(ctx, l.db, nil)
 	kind := e.classify(err)
 	switch {
-	case err == nil, errors.Is(kind, redoubt.ErrDiskFull), errors.Is(kind, redoubt.ErrReadOnly): // where no lock file can be made nobody can migrate either
+	case err == nil, errors.Is(kind, model.ErrDiskFull), errors.Is(kind, model.ErrReadOnly): // where no lock file can be made nobody can migrate either
 		return nil
-	case errors.Is(kind, redoubt.ErrBusy):
+	case errors.Is(kind, model.ErrBusy):
 		err = fmt.Errorf("another process is opening or migrating the database: %w", err)
 	}
 	return errors.Join(e.explain(ctx, err), l.db.Close())

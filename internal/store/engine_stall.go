@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // stall tells work that takes long from a database that no longer answers. To
@@ -28,7 +28,7 @@ type answer struct {
 }
 
 // watch returns a context that ends when the database stops answering, with
-// redoubt.ErrUnreachable as its cause. A nil stall watches nothing.
+// model.ErrUnreachable as its cause. A nil stall watches nothing.
 func (s *stall) watch(ctx context.Context) (context.Context, func()) {
 	if s == nil {
 		return ctx, func() {}
@@ -37,7 +37,7 @@ func (s *stall) watch(ctx context.Context) (context.Context, func()) {
 	timer := time.AfterFunc(s.limit/2, func() {
 		for {
 			if err := s.answers(); err != nil {
-				cancel(fmt.Errorf("%w: no answer within %s: %w", redoubt.ErrUnreachable, s.limit, err))
+				cancel(fmt.Errorf("%w: no answer within %s: %w", model.ErrUnreachable, s.limit, err))
 				return
 			}
 			select {
@@ -83,7 +83,7 @@ func gaveUp(watched, caller context.Context, err error) error {
 	if err == nil || watched.Err() == nil || caller.Err() != nil {
 		return err
 	}
-	if cause := context.Cause(watched); redoubt.OutageOf(cause) == redoubt.ErrUnreachable && redoubt.OutageOf(err) != redoubt.ErrUnreachable {
+	if cause := context.Cause(watched); model.OutageOf(cause) == model.ErrUnreachable && model.OutageOf(err) != model.ErrUnreachable {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -19,7 +19,7 @@ import (
 var errUndo = errors.New("undo")
 
 // rounds runs a property's rounds, each in an update that is taken back.
-func rounds(t *testing.T, s *store.Store, d redoubt.Deployment, round func(context.Context, *rapid.T, *store.Tx) error) {
+func rounds(t *testing.T, s *store.Store, d model.Deployment, round func(context.Context, *rapid.T, *store.Tx) error) {
 	t.Helper()
 	rapid.Check(t, func(r *rapid.T) {
 		err := s.Update(context.Background(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -135,7 +135,7 @@ func TestInsertWritesEveryRowHoweverMany(t *testing.T) {
 		err = s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			return tx.Insert(ctx, aliasColumns, [][]any{{"a", 1}, {"a", 2}}, "")
 		})
-		fails(t, "the same key twice", err, redoubt.ErrConflict)
+		fails(t, "the same key twice", err, model.ErrConflict)
 	})
 }
 
@@ -165,7 +165,7 @@ type fataler interface {
 	Errorf(format string, args ...any)
 }
 
-func keepsText(t fataler, s *store.Store, d redoubt.Deployment, text string) {
+func keepsText(t fataler, s *store.Store, d model.Deployment, text string) {
 	err := s.Update(context.Background(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Insert(ctx, aliasColumns, [][]any{{text, 1}}, ""); err != nil {
 			return err

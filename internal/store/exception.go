@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at, wished_at, created_at, created_by_json, creator_id,
@@ -15,23 +15,23 @@ const exceptionColumns = `id, state, target, paths_json, projects_json, project_
 
 const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE r.deployment_id = $1`
 
-func scanException(r row) (e redoubt.Exception, err error) {
-	var kind redoubt.ExceptionKind
-	var d redoubt.VEXDocument
+func scanException(r row) (e model.Exception, err error) {
+	var kind model.ExceptionKind
+	var d model.VEXDocument
 	err = r.Scan(&e.ID, &e.State, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.ProjectID, &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.Wish),
 		instant(&e.CreatedAt), decoded(&e.CreatedBy), &e.CreatorID, instant(&e.DecidedAt), decoded(&e.DecidedBy), &e.Answer,
 		&kind, &d.Ref, &d.Format, &d.Author, &d.File, &d.Version, instant(&d.IssuedAt), &e.Statements, &e.Bytes)
-	if kind == redoubt.ExceptionOfDocument {
+	if kind == model.ExceptionOfDocument {
 		d.ID, d.Name, d.ProjectID, d.Projects = e.ID, e.Target, e.ProjectID, e.Projects
-		d.ReceivedAt, d.ReceivedBy, d.Proposed = e.CreatedAt, e.CreatedBy, e.State == redoubt.ExceptionRequested
+		d.ReceivedAt, d.ReceivedBy, d.Proposed = e.CreatedAt, e.CreatedBy, e.State == model.ExceptionRequested
 		e.Document = &d
 	}
 	return e, err
 }
 
 // insertException writes the row of an exception.
-func (tx *Tx) insertException(ctx context.Context, e redoubt.Exception) error {
-	var d redoubt.VEXDocument
+func (tx *Tx) insertException(ctx context.Context, e model.Exception) error {
+	var d model.VEXDocument
 	if e.Document != nil {
 		d = *e.Document
 	}
@@ -55,7 +55,7 @@ type exceptionImage struct {
 	Answer       string   `json:"answer,omitempty"`
 }
 
-func imageOfException(e redoubt.Exception) exceptionImage {
+func imageOfException(e model.Exception) exceptionImage {
 	until := "forever"
 	if !e.Until.IsZero() {
 		until = e.Until.UTC().Format(time.RFC3339)
@@ -65,29 +65,29 @@ func imageOfException(e redoubt.Exception) exceptionImage {
 
 // Exceptions lists the deployment's active exceptions by id, without the findings that they name,
 // and without VEX documents. Those that expired are in the list until their end is noted.
-func (tx *Tx) Exceptions(ctx context.Context) ([]redoubt.Exception, error) {
-	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`, int64(redoubt.ExceptionActive), int64(redoubt.ExceptionOfDocument))
+func (tx *Tx) Exceptions(ctx context.Context) ([]model.Exception, error) {
+	return many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`, int64(model.ExceptionActive), int64(model.ExceptionOfDocument))
 }
 
 // ExceptionQuery selects exceptions.
 type ExceptionQuery struct {
-	Globs     redoubt.ProjectGlobs   // only those of no project beside those that these allow
-	State     redoubt.ExceptionState // 0: any. One that expired has ended
-	Kind      redoubt.ExceptionKind  // 0: any
-	CreatorID int64                  // only those that this user asked for; 0: all
-	Before    int64                  // only those with lower ids; 0: all
-	Skip      int                    // so many of them first
+	Globs     model.ProjectGlobs   // only those of no project beside those that these allow
+	State     model.ExceptionState // 0: any. One that expired has ended
+	Kind      model.ExceptionKind  // 0: any
+	CreatorID int64                // only those that this user asked for; 0: all
+	Before    int64                // only those with lower ids; 0: all
+	Skip      int                  // so many of them first
 	Limit     int
 }
 
 // ExceptionPage lists exceptions, the newest first, and says whether there are older ones.
-func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []redoubt.Exception, more bool, err error) {
+func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []model.Exception, more bool, err error) {
 	w, err := tx.exceptionsWhere(ctx, q)
 	if err != nil {
 		return nil, false, err
 	}
 	w.and(`0 = 0 ORDER BY r.id DESC LIMIT ? OFFSET ?`, unlessKept(q.Limit, q.Globs), q.Skip)
-	seen := func(e redoubt.Exception) bool { return e.ProjectID != 0 || e.Within(q.Globs) }
+	seen := func(e model.Exception) bool { return e.ProjectID != 0 || e.Within(q.Globs) }
 	list, more, err = upTo(ctx, tx, q.Limit, seen, scanException, selectExceptions+w.text.String(), w.args...)
 	if err != nil {
 		return nil, false, err
@@ -115,10 +115,10 @@ func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*where, er
 	}
 	switch q.State {
 	case 0:
-	case redoubt.ExceptionActive:
+	case model.ExceptionActive:
 		w.and(`r.state = ? AND (r.until_at IS NULL OR r.until_at > ?)`, int64(q.State), tx.now)
-	case redoubt.ExceptionEnded:
-		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(redoubt.ExceptionActive), tx.now)
+	case model.ExceptionEnded:
+		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(model.ExceptionActive), tx.now)
 	default:
 		w.and(`r.state = ?`, int64(q.State))
 	}
@@ -136,7 +136,7 @@ func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*where, er
 
 // readExceptionFindings reads the lineages that exceptions name: each once, also where two of
 // them became one.
-func (tx *Tx) readExceptionFindings(ctx context.Context, list []redoubt.Exception) error {
+func (tx *Tx) readExceptionFindings(ctx context.Context, list []model.Exception) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (tx *Tx) readExceptionFindings(ctx context.Context, list []redoubt.Exceptio
 }
 
 // exceptionsThat reads exceptions with the findings that they name.
-func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any) ([]redoubt.Exception, error) {
+func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any) ([]model.Exception, error) {
 	list, err := many(ctx, tx, scanException, selectExceptions+` AND `+condition, args...)
 	if err != nil {
 		return nil, err
@@ -164,27 +164,27 @@ func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any)
 	return list, tx.readExceptionFindings(ctx, list)
 }
 
-// Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) Exception(ctx context.Context, id int64) (redoubt.Exception, error) {
+// Exception finds one by its id; an unknown one is model.ErrNotFound.
+func (tx *Tx) Exception(ctx context.Context, id int64) (model.Exception, error) {
 	list, err := tx.exceptionsThat(ctx, `r.id = $2`, id)
 	switch {
 	case err != nil:
-		return redoubt.Exception{}, err
+		return model.Exception{}, err
 	case len(list) == 0:
-		return redoubt.Exception{}, fmt.Errorf("exception %d: %w", id, redoubt.ErrNotFound)
+		return model.Exception{}, fmt.Errorf("exception %d: %w", id, model.ErrNotFound)
 	}
 	return list[0], nil
 }
 
 // AddException stores an exception that is requested or active, and returns it with its id, its
 // maker and its time. The oldest past ones go where there are too many.
-func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (redoubt.Exception, error) {
+func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Exception, error) {
 	var err error
 	if e.ID, err = tx.newID(ctx, seqException); err != nil {
 		return e, err
 	}
 	e.CreatedAt, e.CreatedBy = tx.now, tx.actor
-	if e.State == redoubt.ExceptionActive {
+	if e.State == model.ExceptionActive {
 		e.DecidedAt, e.DecidedBy = tx.now, tx.actor
 	}
 	if err := tx.insertException(ctx, e); err != nil {
@@ -201,10 +201,10 @@ func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (redoubt.Ex
 	if err := tx.pruneExceptions(ctx); err != nil {
 		return e, err
 	}
-	if e.State != redoubt.ExceptionRequested {
+	if e.State != model.ExceptionRequested {
 		return e, nil
 	}
-	if err := tx.notifyOfException(ctx, redoubt.EventExceptionAsked, e, e.Reason); err != nil {
+	if err := tx.notifyOfException(ctx, model.EventExceptionAsked, e, e.Reason); err != nil {
 		return e, err
 	}
 	return e, tx.countRequestedExceptions(ctx)
@@ -213,7 +213,7 @@ func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (redoubt.Ex
 // pruneExceptions forgets the oldest past exceptions, beyond those that are kept.
 func (tx *Tx) pruneExceptions(ctx context.Context) error {
 	ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM exception WHERE deployment_id = $1 AND state > $2 ORDER BY id DESC LIMIT 100 OFFSET $3`,
-		int64(redoubt.ExceptionActive), redoubt.MaxPastExceptions)
+		int64(model.ExceptionActive), model.MaxPastExceptions)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -228,13 +228,13 @@ func (tx *Tx) pruneExceptions(ctx context.Context) error {
 
 // DecideException writes another state of an exception, with its end and its answer, and notes
 // the verb in the audit trail. It sets who decided and when.
-func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoubt.Exception) (redoubt.Exception, error) {
+func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.Exception) (model.Exception, error) {
 	e.DecidedAt, e.DecidedBy = tx.now, tx.actor
 	switch {
-	case e.State == redoubt.ExceptionRequested:
-		e.DecidedAt, e.DecidedBy = time.Time{}, redoubt.Actor{}
+	case e.State == model.ExceptionRequested:
+		e.DecidedAt, e.DecidedBy = time.Time{}, model.Actor{}
 	case verb == expired:
-		e.DecidedAt, e.DecidedBy = e.Until, redoubt.Actor{Kind: "system", Name: "end of an exception"}
+		e.DecidedAt, e.DecidedBy = e.Until, model.Actor{Kind: "system", Name: "end of an exception"}
 	}
 	err := tx.write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at = $7 WHERE deployment_id = $1 AND id = $2`,
 		e.ID, int64(e.State), e.DecidedAt, encoded(e.DecidedBy), e.Answer, e.Until)
@@ -242,9 +242,9 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoub
 		return e, err
 	}
 	tx.audit("exception."+verb, subject("exception", e.ID), imageOfException(before), imageOfException(e))
-	asked := e.OfFindings() && (before.State == redoubt.ExceptionRequested || verb == undone)
-	if asked && e.State != redoubt.ExceptionWithdrawn { // the asker withdrew it and knows
-		if err := tx.notifyOfException(ctx, redoubt.EventExceptionDecided, e, e.Answer); err != nil {
+	asked := e.OfFindings() && (before.State == model.ExceptionRequested || verb == undone)
+	if asked && e.State != model.ExceptionWithdrawn { // the asker withdrew it and knows
+		if err := tx.notifyOfException(ctx, model.EventExceptionDecided, e, e.Answer); err != nil {
 			return e, err
 		}
 	}
@@ -253,7 +253,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e redoub
 
 // countRequestedExceptions keeps beside the deployment how many exceptions wait for a decision.
 func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
-	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(redoubt.ExceptionRequested))
+	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(model.ExceptionRequested))
 	if err != nil || n == tx.deployment.OpenRequests {
 		return err
 	}
@@ -263,13 +263,13 @@ func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
 
 // EndExpiredExceptions notes the end of exceptions whose time is over.
 func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
-	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(redoubt.ExceptionActive), tx.now)
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(model.ExceptionActive), tx.now)
 	if err != nil {
 		return err
 	}
 	for _, before := range list {
 		e := before
-		e.State = redoubt.ExceptionEnded
+		e.State = model.ExceptionEnded
 		if _, err := tx.DecideException(ctx, expired, before, e); err != nil {
 			return err
 		}
@@ -283,10 +283,10 @@ const (
 	undone  = "reopen"
 )
 
-func (tx *Tx) endExceptions(ctx context.Context, list []redoubt.Exception, why string) error {
+func (tx *Tx) endExceptions(ctx context.Context, list []model.Exception, why string) error {
 	for _, before := range list {
 		e := before
-		e.State, e.Answer = redoubt.ExceptionEnded, why
+		e.State, e.Answer = model.ExceptionEnded, why
 		if _, err := tx.DecideException(ctx, "end", before, e); err != nil {
 			return err
 		}
@@ -309,7 +309,7 @@ func (tx *Tx) endRequests(ctx context.Context) error {
 	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND r.kind = $5 AND NOT EXISTS
 		(SELECT 1 FROM exception_finding q JOIN lineage l ON l.deployment_id = q.deployment_id AND l.id = q.lineage_id
 			WHERE q.deployment_id = r.deployment_id AND q.exception_id = r.id AND `+openLineage+`) ORDER BY r.id`,
-		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), int64(redoubt.ExceptionRequested), int64(redoubt.ExceptionOfFindings))
+		int64(model.Unresolved), int64(model.TriageIgnored), int64(model.ExceptionRequested), int64(model.ExceptionOfFindings))
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
 		return nil
 	}
 	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.kind = $3 AND r.project_id = $4 ORDER BY r.id`,
-		int64(redoubt.ExceptionRequested), int64(redoubt.ExceptionOfFindings), projectID)
+		int64(model.ExceptionRequested), int64(model.ExceptionOfFindings), projectID)
 	if err != nil {
 		return err
 	}
@@ -332,23 +332,23 @@ func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
 
 // decidedByException selects what exceptions ignore now, or as VEX documents decided about last:
 // $2 and $3 are states, $4 the exceptions.
-func (tx *Tx) decidedByException(list []redoubt.Exception) (condition string, args []any) {
+func (tx *Tx) decidedByException(list []model.Exception) (condition string, args []any) {
 	actors := make([]string, len(list))
 	for i := range list {
 		actors[i] = encoded(list[i].Actor())
 	}
 	in, arg := tx.in("l.triaged_by_json", 4, actors)
 	return `l.automatic = 1 AND (l.triage_state = $2 OR ` + byVEX + ` AND NOT (l.triage_state = $3 AND l.triage_comment = '')) AND ` + in,
-		[]any{int64(redoubt.TriageIgnored), int64(redoubt.TriageReopened), arg}
+		[]any{int64(model.TriageIgnored), int64(model.TriageReopened), arg}
 }
 
 // CountByException counts the lineages that exceptions ignore now, or as VEX documents decided
 // about last, by their ids.
-func (tx *Tx) CountByException(ctx context.Context, list ...redoubt.Exception) (map[int64]int, error) {
+func (tx *Tx) CountByException(ctx context.Context, list ...model.Exception) (map[int64]int, error) {
 	counts := map[int64]int{}
 	condition, args := tx.decidedByException(list)
 	return counts, each(ctx, tx, func(r row) error {
-		var by redoubt.Actor
+		var by model.Actor
 		var n int
 		if err := r.Scan(decoded(&by), &n); err != nil {
 			return err
@@ -361,19 +361,19 @@ func (tx *Tx) CountByException(ctx context.Context, list ...redoubt.Exception) (
 
 // FindingsByException lists the occurrences of what CountByException counts, by the ids of the
 // exceptions and by product.
-func (tx *Tx) FindingsByException(ctx context.Context, list ...redoubt.Exception) (map[int64]map[redoubt.IssueType][]int64, error) {
-	out := map[int64]map[redoubt.IssueType][]int64{}
+func (tx *Tx) FindingsByException(ctx context.Context, list ...model.Exception) (map[int64]map[model.IssueType][]int64, error) {
+	out := map[int64]map[model.IssueType][]int64{}
 	condition, args := tx.decidedByException(list)
 	return out, each(ctx, tx, func(r row) error {
-		var by redoubt.Actor
-		var t redoubt.IssueType
+		var by model.Actor
+		var t model.IssueType
 		var finding int64
 		if err := r.Scan(decoded(&by), &t, &finding); err != nil {
 			return err
 		}
 		of, err := strconv.ParseInt(by.ID, 10, 64)
 		if out[of] == nil {
-			out[of] = map[redoubt.IssueType][]int64{}
+			out[of] = map[model.IssueType][]int64{}
 		}
 		out[of][t] = append(out[of][t], finding)
 		return err

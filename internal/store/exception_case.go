@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // byException and byVEX pick the lineages that an exception, or a VEX document,
@@ -19,7 +19,7 @@ const (
 
 // ExceptionCandidates lists the lineages of a scope, ascending, each once. Those
 // that an exception left reopened are decided about by none.
-func (tx *Tx) ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionScope) ([]int64, error) {
+func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScope) ([]int64, error) {
 	known, err := tx.aliasesOf(ctx, orEmpty(scope.Names), nil)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionSc
 		{len(scope.Names) > 0, subjects, "UPPER(s.vulnerability)", slices.Sorted(maps.Keys(known.byName)), ofFinding},
 		{len(known.byGroup) > 0, subjects, "s.group_id", slices.Sorted(maps.Keys(known.byGroup)), ofFinding},
 		{scope.Dependencies, subjects + anyVEX, "", nil, ofFinding},
-		{scope.Named, named, "r.state", []int64{int64(redoubt.ExceptionActive)}, ofNamed},
+		{scope.Named, named, "r.state", []int64{int64(model.ExceptionActive)}, ofNamed},
 		{scope.Exempted, lineages + ` AND (` + byException + ` OR ` + byVEX + `)`, "", nil, ofLineage},
 		{len(actors) > 0, lineages, "triaged_by_json", actors, ofLineage},
 	} {
@@ -59,7 +59,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope redoubt.ExceptionSc
 		}
 		w.text.Reset()
 		if q.bounded == ofLineage {
-			w.and(`NOT (`+byException+` AND triage_state = ?)`, int64(redoubt.TriageReopened))
+			w.and(`NOT (`+byException+` AND triage_state = ?)`, int64(model.TriageReopened))
 		}
 		if q.column != "" {
 			w.in(q.column, q.values)
@@ -86,7 +86,7 @@ var (
 )
 
 // within adds the bounds of a scope.
-func (w *where) within(columns [2]string, scope redoubt.ExceptionScope) {
+func (w *where) within(columns [2]string, scope model.ExceptionScope) {
 	for i, bound := range [][]int64{scope.Lineages, scope.Projects} {
 		if bound != nil {
 			w.in(columns[i], bound)
@@ -96,12 +96,12 @@ func (w *where) within(columns [2]string, scope redoubt.ExceptionScope) {
 
 // ExceptionCases reads lineages with what decides whether they are exempt;
 // unknown ones are not in the answer.
-func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
+func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
 	cases, err := tx.exceptionProjects(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[int64]*redoubt.ExceptionCase, len(cases))
+	at := make(map[int64]*model.ExceptionCase, len(cases))
 	for i := range cases {
 		at[cases[i].Lineage.ID] = &cases[i]
 	}
@@ -113,7 +113,7 @@ func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.Except
 	err = each(ctx, tx, func(r row) error {
 		var lineage int64
 		var path, lockfile string
-		o := &redoubt.ExceptionOccurrence{}
+		o := &model.ExceptionOccurrence{}
 		s := vulnerableOccurrence{ExceptionOccurrence: o}
 		err := r.Scan(&lineage, &o.Ref, &o.Rule, &path, &o.State, &lockfile, &s.vulnerability, &s.group, &o.Ecosystem, &o.Package, &o.Version)
 		o.Paths = []string{path}
@@ -142,7 +142,7 @@ func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.Except
 }
 
 // nameCases reads which active exceptions name lineages.
-func (tx *Tx) nameCases(ctx context.Context, at map[int64]*redoubt.ExceptionCase, ids []int64) error {
+func (tx *Tx) nameCases(ctx context.Context, at map[int64]*model.ExceptionCase, ids []int64) error {
 	in, arg := tx.in("q.lineage_id", 3, ids)
 	return each(ctx, tx, func(r row) error {
 		var lineage, id int64
@@ -153,18 +153,18 @@ func (tx *Tx) nameCases(ctx context.Context, at map[int64]*redoubt.ExceptionCase
 		return err
 	}, `SELECT DISTINCT q.lineage_id, q.exception_id FROM exception_finding q
 		JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
-		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in+` ORDER BY q.exception_id`, int64(redoubt.ExceptionActive), arg)
+		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in+` ORDER BY q.exception_id`, int64(model.ExceptionActive), arg)
 }
 
 // exceptionProjects reads lineages and the projects that they are of.
-func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
+func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
 	lineages, err := tx.lineages(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	of := map[int64]redoubt.Project{}
+	of := map[int64]model.Project{}
 	for _, l := range lineages {
-		of[l.ProjectID] = redoubt.Project{}
+		of[l.ProjectID] = model.Project{}
 	}
 	projects, err := tx.ProjectsByID(ctx, slices.Sorted(maps.Keys(of)))
 	if err != nil {
@@ -173,13 +173,13 @@ func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]redoubt.Exc
 	for _, p := range projects {
 		of[p.ID] = p
 	}
-	cases := make([]redoubt.ExceptionCase, len(lineages))
+	cases := make([]model.ExceptionCase, len(lineages))
 	for i, l := range lineages {
 		p := of[l.ProjectID]
 		if p.ID == 0 {
-			return nil, fmt.Errorf("project %d: %w", l.ProjectID, redoubt.ErrNotFound)
+			return nil, fmt.Errorf("project %d: %w", l.ProjectID, model.ErrNotFound)
 		}
-		cases[i] = redoubt.ExceptionCase{Lineage: l, Project: p}
+		cases[i] = model.ExceptionCase{Lineage: l, Project: p}
 	}
 	return cases, nil
 }
@@ -187,7 +187,7 @@ func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]redoubt.Exc
 // vulnerableOccurrence is an occurrence of a vulnerability, as its source names
 // it, in upper case.
 type vulnerableOccurrence struct {
-	*redoubt.ExceptionOccurrence
+	*model.ExceptionOccurrence
 	vulnerability string
 	group         int64 // of advisories, or 0
 }
@@ -224,7 +224,7 @@ func (tx *Tx) claim(ctx context.Context, subjects []vulnerableOccurrence) error 
 		return err
 	}
 	for _, s := range subjects {
-		seen := map[*redoubt.VEXStatement]bool{}
+		seen := map[*model.VEXStatement]bool{}
 		for _, name := range s.Names {
 			for _, c := range byName[name] {
 				if !seen[c.Statement] {

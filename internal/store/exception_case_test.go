@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -19,7 +19,7 @@ type judging struct {
 	judged []int64
 }
 
-func (c *judging) ExceptionCases(ctx context.Context, ids []int64) ([]redoubt.ExceptionCase, error) {
+func (c *judging) ExceptionCases(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
 	c.judged = append(c.judged, ids...)
 	return c.Tx.ExceptionCases(ctx, ids)
 }
@@ -36,7 +36,7 @@ func (d tenant) judgedIn(write func(ctx context.Context, tx *judging) error) []i
 	return slices.Compact(c.judged)
 }
 
-func lineagesOf(w []redoubt.FindingWrite) (ids []int64) {
+func lineagesOf(w []model.FindingWrite) (ids []int64) {
 	for i := range w {
 		ids = append(ids, w[i].LineageID)
 	}
@@ -45,8 +45,8 @@ func lineagesOf(w []redoubt.FindingWrite) (ids []int64) {
 }
 
 // ofRule has the findings be of a rule.
-func ofRule(name string) func(int, *redoubt.FindingWrite) {
-	return func(_ int, w *redoubt.FindingWrite) { w.RuleName = name }
+func ofRule(name string) func(int, *model.FindingWrite) {
+	return func(_ int, w *model.FindingWrite) { w.RuleName = name }
 }
 
 func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
@@ -57,7 +57,7 @@ func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
 		d.findings(p, 5, ofRule("rule-2"))
 		d.vulnerable(p, 3)
 		d.except(accepted("rule-2"))
-		d.putVEX(vexOf("urn:a", redoubt.VEXNotAffected, ""))
+		d.putVEX(vexOf("urn:a", model.VEXNotAffected, ""))
 		same(t, "judged before it is added", d.judgedIn(func(ctx context.Context, tx *judging) error {
 			n, err := exceptions.PreviewAdding(ctx, tx, accepted("rule-3"))
 			same(t, "would be ignored", len(n), 2)
@@ -84,12 +84,12 @@ func TestVEXDocumentsJudgeWhatTheySpeakOf(t *testing.T) {
 		want := lineagesOf(d.vulnerable(p, 3))
 		d.vulnerable(other, 3)
 		d.findings(p, 5, nil)
-		for i, of := range []redoubt.Project{p, other} {
-			doc := vexOf(fmt.Sprint("urn:", i), redoubt.VEXNotAffected, "")
+		for i, of := range []model.Project{p, other} {
+			doc := vexOf(fmt.Sprint("urn:", i), model.VEXNotAffected, "")
 			doc.ProjectID = of.ID
 			same(t, "decided about", d.putVEX(doc).Changed, 3)
 		}
-		doc := vexOf("urn:0", redoubt.VEXUnderInvestigation, "")
+		doc := vexOf("urn:0", model.VEXUnderInvestigation, "")
 		doc.ProjectID, doc.Version = p.ID, 2
 		same(t, "judged by a newer one", d.judgedIn(func(ctx context.Context, tx *judging) error {
 			_, err := exceptions.PutVEX(ctx, tx, doc)
@@ -108,47 +108,47 @@ func TestVEXDocumentsJudgeWhatTheySpeakOf(t *testing.T) {
 }
 
 // twoPlaces makes one finding at tests/a.go on main and src/a.go on dev.
-func (d tenant) twoPlaces(p redoubt.Project) []redoubt.FindingWrite {
+func (d tenant) twoPlaces(p model.Project) []model.FindingWrite {
 	d.t.Helper()
-	w := d.findings(p, 2, func(i int, w *redoubt.FindingWrite) {
+	w := d.findings(p, 2, func(i int, w *model.FindingWrite) {
 		w.Path, w.Ref = []string{"tests/a.go", "src/a.go"}[i], []string{"refs/heads/main", "refs/heads/dev"}[i]
 	})
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		into := redoubt.Lineage{ID: w[0].LineageID}
-		if _, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/dev", Source: "semgrep", StartedAt: tx.Now()}); err != nil {
+		into := model.Lineage{ID: w[0].LineageID}
+		if _, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/dev", Source: "semgrep", StartedAt: tx.Now()}); err != nil {
 			return err
 		}
-		return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: into, From: []int64{w[1].LineageID}}})
+		return tx.MergeLineages(ctx, []model.LineageMerge{{Into: into, From: []int64{w[1].LineageID}}})
 	})
 	return w[:1]
 }
 
 // until is an exception for rule-1 at some paths, for an hour.
-func until(tx *store.Tx, paths ...string) redoubt.Exception {
+func until(tx *store.Tx, paths ...string) model.Exception {
 	e := accepted("rule-1")
 	e.Paths, e.Until = paths, tx.Now().Add(time.Hour)
 	return e
 }
 
 // decides has somebody decide about a lineage, as people and undo do.
-func decides(ctx context.Context, tx *store.Tx, lineage int64, after redoubt.Triage) error {
+func decides(ctx context.Context, tx *store.Tx, lineage int64, after model.Triage) error {
 	found, err := tx.Lineages(ctx, []int64{lineage})
 	if err != nil {
 		return err
 	}
-	return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: lineage, At: tx.Now(), By: storetest.Actor, Before: found[lineage].Triage, After: after}})
+	return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: lineage, At: tx.Now(), By: storetest.Actor, Before: found[lineage].Triage, After: after}})
 }
 
 // followed is a change that no upload shows. prepare makes the findings that it
 // concerns; only they may be judged.
 type followed struct {
-	prepare func(d tenant) []redoubt.FindingWrite
-	change  func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error // an hour later
+	prepare func(d tenant) []model.FindingWrite
+	change  func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error // an hour later
 	before  string
 	after   string
 }
 
-func addExceptions(ctx context.Context, tx *store.Tx, list ...redoubt.Exception) error {
+func addExceptions(ctx context.Context, tx *store.Tx, list ...model.Exception) error {
 	for _, e := range list {
 		if _, _, err := exceptions.Add(ctx, tx, e); err != nil {
 			return err
@@ -159,7 +159,7 @@ func addExceptions(ctx context.Context, tx *store.Tx, list ...redoubt.Exception)
 
 var changesFollowed = map[string]followed{
 	"an exception expires": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx)) })
 			return w
@@ -167,11 +167,11 @@ var changesFollowed = map[string]followed{
 		before: "ignored", after: "reopened",
 	},
 	"one of two exceptions that cover it together expires": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.twoPlaces(d.project("acme/payments"))
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
-				e.Paths = redoubt.PathGlobs{"tests/"}
+				e.Paths = model.PathGlobs{"tests/"}
 				return addExceptions(ctx, tx, e, until(tx, "src/"))
 			})
 			return w
@@ -179,7 +179,7 @@ var changesFollowed = map[string]followed{
 		before: "ignored", after: "reopened",
 	},
 	"two exceptions that both cover it expire at once": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx), until(tx)) })
 			return w
@@ -187,12 +187,12 @@ var changesFollowed = map[string]followed{
 		before: "ignored", after: "reopened",
 	},
 	"an exception expires, a document and another exception are left": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
-			d.putVEX(vexOf("urn:a", redoubt.VEXUnderInvestigation, ""))
+			d.putVEX(vexOf("urn:a", model.VEXUnderInvestigation, ""))
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				other := accepted("CVE-2021-44228")
-				other.Projects = redoubt.ProjectGlobs{"acme/*"}
+				other.Projects = model.ProjectGlobs{"acme/*"}
 				return addExceptions(ctx, tx, until(tx), other)
 			})
 			return w
@@ -200,85 +200,85 @@ var changesFollowed = map[string]followed{
 		before: "ignored", after: "ignored",
 	},
 	"an exception expires and a document is left": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
-			d.putVEX(vexOf("urn:a", redoubt.VEXUnderInvestigation, ""))
+			d.putVEX(vexOf("urn:a", model.VEXUnderInvestigation, ""))
 			d.update(func(ctx context.Context, tx *store.Tx) error { return addExceptions(ctx, tx, until(tx)) })
 			return w
 		},
 		before: "ignored", after: "reviewing",
 	},
 	"an exception expires of what a person decided about": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				if err := addExceptions(ctx, tx, until(tx)); err != nil {
 					return err
 				}
-				return decides(ctx, tx, w[0].LineageID, redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor})
+				return decides(ctx, tx, w[0].LineageID, model.Triage{State: model.TriageFixing, At: tx.Now(), By: storetest.Actor})
 			})
 			return w
 		},
 		before: "fixing", after: "fixing",
 	},
 	"a project is renamed into an exception": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("other/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
-				e.Projects = redoubt.ProjectGlobs{"acme/*"}
+				e.Projects = model.ProjectGlobs{"acme/*"}
 				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			_, err := tx.RenameProject(ctx, w[0].ProjectID, "acme/payments")
 			return err
 		},
 		before: "untriaged", after: "ignored",
 	},
 	"a project is renamed out of an exception": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
-				e.Projects = redoubt.ProjectGlobs{"acme/*"}
+				e.Projects = model.ProjectGlobs{"acme/*"}
 				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			_, err := tx.RenameProject(ctx, w[0].ProjectID, "other/payments")
 			return err
 		},
 		before: "ignored", after: "reopened",
 	},
 	"a project gets the address that a document names": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
-			doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+			doc := vexOf("urn:a", model.VEXNotAffected, "")
 			doc.Statements[0].Product = []string{"https://git.example/pay"}
 			d.putVEX(doc)
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			_, err := tx.UpdateProject(ctx, w[0].ProjectID, store.ProjectPatch{URL: new("https://git.example/pay")})
 			return err
 		},
 		before: "untriaged", after: "ignored",
 	},
 	"a project is merged into one of an exception": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/from"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
-				e.Projects = redoubt.ProjectGlobs{"acme/into"}
+				e.Projects = model.ProjectGlobs{"acme/into"}
 				return addExceptions(ctx, tx, e)
 			})
 			d.project("acme/into")
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			into, err := tx.ProjectByName(ctx, "acme/into")
 			if err != nil {
 				return err
@@ -289,44 +289,44 @@ var changesFollowed = map[string]followed{
 		before: "untriaged", after: "ignored",
 	},
 	"the branch is deleted where it is not covered": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.twoPlaces(d.project("acme/payments"))
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
-				e.Paths = redoubt.PathGlobs{"tests/"}
+				e.Paths = model.PathGlobs{"tests/"}
 				return addExceptions(ctx, tx, e)
 			})
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			return tx.DeleteRef(ctx, w[0].ProjectID, "refs/heads/dev")
 		},
 		before: "untriaged", after: "ignored",
 	},
 	"the branch is deleted that a document came with": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			p := d.project("acme/payments")
 			d.twoPlaces(p)
-			w := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) {
-				w.Ref, w.IssueType = "refs/heads/dev", redoubt.SCA
-				w.Subject = &redoubt.Subject{Ecosystem: "npm", Package: "p", Version: "1", Vulnerability: "CVE-2021-44228"}
+			w := d.findings(p, 1, func(_ int, w *model.FindingWrite) {
+				w.Ref, w.IssueType = "refs/heads/dev", model.SCA
+				w.Subject = &model.Subject{Ecosystem: "npm", Package: "p", Version: "1", Vulnerability: "CVE-2021-44228"}
 			})
-			doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+			doc := vexOf("urn:a", model.VEXNotAffected, "")
 			doc.ProjectID, doc.Ref = p.ID, "refs/heads/dev"
 			d.putVEX(doc)
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
 			return tx.DeleteRef(ctx, w[0].ProjectID, "refs/heads/dev")
 		},
 		before: "ignored", after: "reopened",
 	},
 	"a vulnerability gets an alias": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
 			putAdvisories(d.t, d.s, record("GHSA-JFH8-C2JP-5V3Q", []string{"npm/p"}))
 			publish(d.t, d.s)
-			doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+			doc := vexOf("urn:a", model.VEXNotAffected, "")
 			doc.Statements[0].Names = []string{"GHSA-JFH8-C2JP-5V3Q"}
 			d.putVEX(doc)
 			return w
@@ -334,7 +334,7 @@ var changesFollowed = map[string]followed{
 		before: "untriaged", after: "ignored",
 	},
 	"a vulnerability loses an alias": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.vulnerable(d.project("acme/payments"), 1)
 			putAdvisories(d.t, d.s, record("GHSA-AAAA", []string{"npm/other"}, "CVE-2021-44228"))
 			publish(d.t, d.s)
@@ -344,10 +344,10 @@ var changesFollowed = map[string]followed{
 		before: "ignored", after: "reopened",
 	},
 	"a person's decision ends": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				after := redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor, Until: tx.Now().Add(time.Hour)}
+				after := model.Triage{State: model.TriageFixing, At: tx.Now(), By: storetest.Actor, Until: tx.Now().Add(time.Hour)}
 				if err := decides(ctx, tx, w[0].LineageID, after); err != nil {
 					return err
 				}
@@ -355,32 +355,32 @@ var changesFollowed = map[string]followed{
 			})
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, _ []redoubt.FindingWrite) error {
+		change: func(ctx context.Context, tx *store.Tx, _ []model.FindingWrite) error {
 			_, err := tx.ExpireDecisions(ctx)
 			return err
 		},
 		before: "fixing", after: "ignored",
 	},
 	"a person's decision is taken back": {
-		prepare: func(d tenant) []redoubt.FindingWrite {
+		prepare: func(d tenant) []model.FindingWrite {
 			w := d.findings(d.project("acme/payments"), 1, nil)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				if err := decides(ctx, tx, w[0].LineageID, redoubt.Triage{State: redoubt.TriageFixing, At: tx.Now(), By: storetest.Actor}); err != nil {
+				if err := decides(ctx, tx, w[0].LineageID, model.Triage{State: model.TriageFixing, At: tx.Now(), By: storetest.Actor}); err != nil {
 					return err
 				}
 				return addExceptions(ctx, tx, accepted("rule-1"))
 			})
 			return w
 		},
-		change: func(ctx context.Context, tx *store.Tx, w []redoubt.FindingWrite) error {
-			return decides(ctx, tx, w[0].LineageID, redoubt.Triage{State: redoubt.TriageUntriaged})
+		change: func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error {
+			return decides(ctx, tx, w[0].LineageID, model.Triage{State: model.TriageUntriaged})
 		},
 		before: "fixing", after: "ignored",
 	},
 }
 
 // aliasesChange is what the advisories say later, by the name of the change.
-var aliasesChange = map[string]redoubt.Advisory{
+var aliasesChange = map[string]model.Advisory{
 	"a vulnerability gets an alias":  record("GHSA-JFH8-C2JP-5V3Q", []string{"npm/p"}, "CVE-2021-44228"),
 	"a vulnerability loses an alias": record("GHSA-AAAA", []string{"npm/other"}),
 }
@@ -466,7 +466,7 @@ func (d tenant) followAll() {
 func (d tenant) unmark() {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveExceptionMark(ctx, redoubt.ExceptionMark{Version: -1, At: tx.Now()}) // before what any feed keeps
+		return tx.SaveExceptionMark(ctx, model.ExceptionMark{Version: -1, At: tx.Now()}) // before what any feed keeps
 	})
 }
 
@@ -477,8 +477,8 @@ func TestExceptionsAreFollowedTenantByTenant(t *testing.T) {
 		made, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)
 		d.check(err)
 		second := tenant{t, s, made.ID}
-		var w [2][]redoubt.FindingWrite
-		var own redoubt.Exception // of the second
+		var w [2][]model.FindingWrite
+		var own model.Exception // of the second
 		for i, d := range []tenant{d, second} {
 			w[i] = d.vulnerable(d.project("acme/payments"), 1)
 			own, _ = d.except(accepted("GHSA-AAAA"))

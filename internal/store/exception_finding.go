@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxExceptionsOf bounds how many exceptions the history of a finding has.
@@ -12,7 +12,7 @@ const maxExceptionsOf = 100
 
 // ExceptionsOf lists the exceptions that name a lineage, the newest maxExceptionsOf, oldest
 // first, without the findings that they name.
-func (tx *Tx) ExceptionsOf(ctx context.Context, lineageID int64) ([]redoubt.Exception, error) {
+func (tx *Tx) ExceptionsOf(ctx context.Context, lineageID int64) ([]model.Exception, error) {
 	list, err := many(ctx, tx, scanException, selectExceptions+` AND r.id IN
 		(SELECT exception_id FROM exception_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY r.id DESC LIMIT $3`, lineageID, maxExceptionsOf)
 	slices.Reverse(list)
@@ -30,19 +30,19 @@ func (tx *Tx) RequestedExceptions(ctx context.Context, lineages []int64) (map[in
 		of[lineage] = id
 		return err
 	}, `SELECT q.lineage_id, q.exception_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
-		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in, int64(redoubt.ExceptionRequested), arg)
+		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in, int64(model.ExceptionRequested), arg)
 }
 
 // LineagesStillOpen are those of the lineages that are open on some ref, ascending.
 func (tx *Tx) LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error) {
 	in, arg := tx.in("l.id", 4, ids)
 	return many(ctx, tx, scalar[int64], `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND `+openLineage+` AND `+in+` ORDER BY l.id`,
-		int64(redoubt.Unresolved), int64(redoubt.TriageIgnored), arg)
+		int64(model.Unresolved), int64(model.TriageIgnored), arg)
 }
 
 // FindingsOfExceptions finds a finding to show for each lineage that exceptions name: one that is
 // open, if any is.
-func (tx *Tx) FindingsOfExceptions(ctx context.Context, list []redoubt.Exception) (map[int64]int64, error) {
+func (tx *Tx) FindingsOfExceptions(ctx context.Context, list []model.Exception) (map[int64]int64, error) {
 	var lineages []int64
 	for _, r := range list {
 		lineages = append(lineages, r.Lineages...)
@@ -56,18 +56,18 @@ func (tx *Tx) FindingsOfExceptions(ctx context.Context, list []redoubt.Exception
 func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int, err error) {
 	err = each(ctx, tx, func(r row) error {
 		var asker int64
-		var by redoubt.Actor
-		var state redoubt.ExceptionState
+		var by model.Actor
+		var state model.ExceptionState
 		err := r.Scan(&asker, decoded(&by), &state)
 		if asker == creatorID && (creatorID != 0 || by.Kind == tx.actor.Kind && by.ID == tx.actor.ID) {
 			own++
 		}
-		if state == redoubt.ExceptionRequested {
+		if state == model.ExceptionRequested {
 			all++
 		}
 		return err
 	}, `SELECT creator_id, created_by_json, state FROM exception
 		WHERE deployment_id = $1 AND kind = $6 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0 AND decided_at > $5)`,
-		int64(redoubt.ExceptionRequested), creatorID, int64(redoubt.ExceptionWithdrawn), tx.now.AddDate(0, 0, -1), int64(redoubt.ExceptionOfFindings))
+		int64(model.ExceptionRequested), creatorID, int64(model.ExceptionWithdrawn), tx.now.AddDate(0, 0, -1), int64(model.ExceptionOfFindings))
 	return own, all, err
 }

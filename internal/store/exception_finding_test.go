@@ -8,24 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // wish asks for an exception for findings, as a user.
-func (d tenant) wish(askerID int64, of ...redoubt.FindingWrite) (r redoubt.Exception, err error) {
+func (d tenant) wish(askerID int64, of ...model.FindingWrite) (r model.Exception, err error) {
 	d.t.Helper()
 	findings := d.written(of)
 	err = d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		r, err = exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk, CreatorID: askerID}, findings)
+		r, err = exceptions.Request(ctx, tx, model.Exception{Reason: "only tests", TriageReason: model.AcceptableRisk, CreatorID: askerID}, findings)
 		return err
 	})
 	return r, err
 }
 
-func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.Exception {
+func (d tenant) wishes(askerID int64, of ...model.FindingWrite) model.Exception {
 	d.t.Helper()
 	r, err := d.wish(askerID, of...)
 	d.check(err)
@@ -33,13 +33,13 @@ func (d tenant) wishes(askerID int64, of ...redoubt.FindingWrite) redoubt.Except
 }
 
 // request reads one, and holds that the deployment counts those that are open.
-func (d tenant) request(id int64) (r redoubt.Exception) {
+func (d tenant) request(id int64) (r model.Exception) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if r, err = tx.Exception(ctx, id); err != nil {
 			return err
 		}
-		open, err := tx.CountExceptions(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested})
+		open, err := tx.CountExceptions(ctx, store.ExceptionQuery{State: model.ExceptionRequested})
 		if n := tx.Deployment().OpenRequests; n != open {
 			d.t.Errorf("the deployment says that %d requests are open, and %d are", n, open)
 		}
@@ -52,13 +52,13 @@ func (d tenant) request(id int64) (r redoubt.Exception) {
 }
 
 // decideOn sets lineages to a state, as a person.
-func (d tenant) decideOn(state redoubt.TriageState, of ...redoubt.FindingWrite) {
+func (d tenant) decideOn(state model.TriageState, of ...model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		var events []redoubt.TriageEvent
+		var events []model.TriageEvent
 		for _, f := range of {
-			events = append(events, redoubt.TriageEvent{
-				LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: redoubt.Triage{State: redoubt.TriageUntriaged}, After: redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()},
+			events = append(events, model.TriageEvent{
+				LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: model.Triage{State: model.TriageUntriaged}, After: model.Triage{State: state, At: tx.Now(), By: tx.Actor()},
 			})
 		}
 		return tx.UpdateTriage(ctx, events)
@@ -66,7 +66,7 @@ func (d tenant) decideOn(state redoubt.TriageState, of ...redoubt.FindingWrite) 
 }
 
 // settle gives findings a state, as scans do.
-func (d tenant) settle(state redoubt.State, of ...redoubt.FindingWrite) {
+func (d tenant) settle(state model.State, of ...model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		after := slices.Clone(of)
@@ -86,17 +86,17 @@ func TestExceptionRequests(t *testing.T) {
 		foreign := d.findings(other, 1, nil)
 		first := d.wishes(7, f[0], f[1])
 		second := d.wishes(8, f[2])
-		d.decideOn(redoubt.TriageIgnored, f[5])
+		d.decideOn(model.TriageIgnored, f[5])
 
-		refused := func(what string, want error, of ...redoubt.FindingWrite) {
+		refused := func(what string, want error, of ...model.FindingWrite) {
 			t.Helper()
 			_, err := d.wish(9, of...)
-			_, invalid := errors.AsType[*redoubt.InvalidError](err)
+			_, invalid := errors.AsType[*model.InvalidError](err)
 			if want == nil && !invalid || want != nil && !errors.Is(err, want) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		refused("asked already, beside another", redoubt.ErrConflict, f[3], f[1])
+		refused("asked already, beside another", model.ErrConflict, f[3], f[1])
 		refused("findings of two projects", nil, f[3], foreign[0])
 		refused("one that is ignored", nil, f[3], f[5])
 		refused("none", nil)
@@ -108,15 +108,15 @@ func TestExceptionRequests(t *testing.T) {
 			return err
 		})
 		got := d.request(first.ID)
-		if len(changed) != 2 || got.State != redoubt.ExceptionActive || !got.Until.Equal(until) || got.Answer != "until the upgrade" || got.DecidedAt.IsZero() || got.DecidedBy != storetest.Actor {
+		if len(changed) != 2 || got.State != model.ExceptionActive || !got.Until.Equal(until) || got.Answer != "until the upgrade" || got.DecidedAt.IsZero() || got.DecidedBy != storetest.Actor {
 			t.Errorf("approved with %d changes: %+v", len(changed), got)
 		}
-		if now := d.triageOf(f[0].LineageID); now.State != redoubt.TriageIgnored || now.Reason != redoubt.AcceptableRisk || now.By != first.Actor() || now.Comment != "until the upgrade" {
+		if now := d.triageOf(f[0].LineageID); now.State != model.TriageIgnored || now.Reason != model.AcceptableRisk || now.By != first.Actor() || now.Comment != "until the upgrade" {
 			t.Errorf("what was approved is %+v", now)
 		}
 		again := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
-			if err := s.Update(t.Context(), d.id, storetest.Actor, decide); !errors.Is(err, redoubt.ErrConflict) {
+			if err := s.Update(t.Context(), d.id, storetest.Actor, decide); !errors.Is(err, model.ErrConflict) {
 				t.Errorf("%s once more: %v", what, err)
 			}
 		}
@@ -132,14 +132,14 @@ func TestExceptionRequests(t *testing.T) {
 			_, err := exceptions.Refuse(ctx, tx, second.ID, " \n")
 			return err
 		})
-		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+		if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 			t.Errorf("refused without a reason: %v", err)
 		}
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.Withdraw(ctx, tx, second.ID, 7)
 			return err
 		})
-		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+		if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 			t.Errorf("withdrawn by somebody else: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -174,7 +174,7 @@ func TestExceptionRequests(t *testing.T) {
 			return err
 		})
 		d.wishes(7, f[0]) // the end of what was granted lets one ask anew
-		if n := d.request(first.ID); n.State != redoubt.ExceptionEnded {
+		if n := d.request(first.ID); n.State != model.ExceptionEnded {
 			t.Errorf("what was granted is %v", n.State)
 		}
 	})
@@ -185,24 +185,24 @@ func TestExceptionRequests(t *testing.T) {
 func TestExceptionRequestsEndByThemselves(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		for what, end := range map[string]func(d tenant, p redoubt.Project, f redoubt.FindingWrite){
-			"fixed":   func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.Fixed, f) },
-			"removed": func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.StateRemoved, f) },
-			"muted":   func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.settle(redoubt.Muted, f) },
-			"ignored": func(d tenant, _ redoubt.Project, f redoubt.FindingWrite) { d.decideOn(redoubt.TriageIgnored, f) },
+		for what, end := range map[string]func(d tenant, p model.Project, f model.FindingWrite){
+			"fixed":   func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.Fixed, f) },
+			"removed": func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.StateRemoved, f) },
+			"muted":   func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.Muted, f) },
+			"ignored": func(d tenant, _ model.Project, f model.FindingWrite) { d.decideOn(model.TriageIgnored, f) },
 		} {
 			p := d.project("acme/" + what)
 			f := d.findings(p, 3, nil)
 			both, alone := d.wishes(1, f[0], f[1]), d.wishes(1, f[2])
 			end(d, p, f[0])
-			if r := d.request(both.ID); r.State != redoubt.ExceptionRequested {
+			if r := d.request(both.ID); r.State != model.ExceptionRequested {
 				t.Errorf("%s, and the other is open: %+v", what, r)
 			}
 			end(d, p, f[1])
-			if r := d.request(both.ID); r.State != redoubt.ExceptionEnded || r.Answer == "" {
+			if r := d.request(both.ID); r.State != model.ExceptionEnded || r.Answer == "" {
 				t.Errorf("%s: %+v", what, r)
 			}
-			if r := d.request(alone.ID); r.State != redoubt.ExceptionRequested {
+			if r := d.request(alone.ID); r.State != model.ExceptionRequested {
 				t.Errorf("%s, which is about another finding: %+v", what, r)
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
@@ -221,12 +221,12 @@ func TestExceptionRequestsEndByThemselves(t *testing.T) {
 func TestExceptionRequestsAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		f := d.findings(d.project("acme/app"), redoubt.MaxOpenRequestsOfOne+1, nil)
-		for i := range redoubt.MaxOpenRequestsOfOne {
+		f := d.findings(d.project("acme/app"), model.MaxOpenRequestsOfOne+1, nil)
+		for i := range model.MaxOpenRequestsOfOne {
 			d.wishes(1, f[i])
 		}
 		last := f[len(f)-1]
-		if _, err := d.wish(1, last); !errors.Is(err, redoubt.ErrConflict) {
+		if _, err := d.wish(1, last); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one too many: %v", err)
 		}
 		d.request(d.wishes(2, last).ID)
@@ -238,22 +238,22 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 func TestStrangersAreBoundedEach(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		f := d.findings(d.project("acme/app"), redoubt.MaxOpenRequestsOfOne+2, nil)
-		ask := func(by redoubt.Actor, of redoubt.FindingWrite) error {
-			findings := d.written([]redoubt.FindingWrite{of})
+		f := d.findings(d.project("acme/app"), model.MaxOpenRequestsOfOne+2, nil)
+		ask := func(by model.Actor, of model.FindingWrite) error {
+			findings := d.written([]model.FindingWrite{of})
 			return s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
-				_, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: "only tests", TriageReason: redoubt.AcceptableRisk}, findings)
+				_, err := exceptions.Request(ctx, tx, model.Exception{Reason: "only tests", TriageReason: model.AcceptableRisk}, findings)
 				return err
 			})
 		}
-		for i := range redoubt.MaxOpenRequestsOfOne {
-			d.check(ask(redoubt.Actor{Kind: "collaborator", ID: "1:7", Name: "bob at git.example", Via: fmt.Sprint("acme/app#", i)}, f[i]))
+		for i := range model.MaxOpenRequestsOfOne {
+			d.check(ask(model.Actor{Kind: "collaborator", ID: "1:7", Name: "bob at git.example", Via: fmt.Sprint("acme/app#", i)}, f[i]))
 		}
-		if err := ask(redoubt.Actor{Kind: "collaborator", ID: "1:7", Name: "robert at git.example"}, f[len(f)-1]); !errors.Is(err, redoubt.ErrConflict) {
+		if err := ask(model.Actor{Kind: "collaborator", ID: "1:7", Name: "robert at git.example"}, f[len(f)-1]); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one too many: %v", err)
 		}
-		d.check(ask(redoubt.Actor{Kind: "collaborator", ID: "1:8", Name: "bob at git.example"}, f[len(f)-1]))
-		d.check(ask(redoubt.Actor{Kind: "token", ID: "1:7"}, f[len(f)-2]))
+		d.check(ask(model.Actor{Kind: "collaborator", ID: "1:8", Name: "bob at git.example"}, f[len(f)-1]))
+		d.check(ask(model.Actor{Kind: "token", ID: "1:7"}, f[len(f)-2]))
 	})
 }
 
@@ -262,14 +262,14 @@ func TestAskingAndWithdrawingEnds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), 1, nil)[0]
-		for range redoubt.MaxOpenRequestsOfOne {
+		for range model.MaxOpenRequestsOfOne {
 			r := d.wishes(1, f)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				_, err := exceptions.Withdraw(ctx, tx, r.ID, 1)
 				return err
 			})
 		}
-		if _, err := d.wish(1, f); !errors.Is(err, redoubt.ErrConflict) {
+		if _, err := d.wish(1, f); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one too many: %v", err)
 		}
 		d.request(d.wishes(2, f).ID)
@@ -287,13 +287,13 @@ func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: list[f[0].LineageID], From: []int64{f[1].LineageID}}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: list[f[0].LineageID], From: []int64{f[1].LineageID}}})
 		})
 		if got := d.request(r.ID).Lineages; !slices.Equal(got, []int64{f[0].LineageID, f[2].LineageID}) {
 			t.Errorf("it is about %v", got)
 		}
-		d.decideOn(redoubt.TriageIgnored, f[0], f[2])
-		if got := d.request(r.ID); got.State != redoubt.ExceptionEnded {
+		d.decideOn(model.TriageIgnored, f[0], f[2])
+		if got := d.request(r.ID); got.State != model.ExceptionEnded {
 			t.Errorf("it is %s", got.State)
 		}
 	})
@@ -306,7 +306,7 @@ func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
 		f := d.findings(d.project("acme/app"), 3, nil)
 		undone, alone := d.wishes(7, f[0], f[1]), d.wishes(7, f[2])
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for _, r := range []redoubt.Exception{undone, alone} {
+			for _, r := range []model.Exception{undone, alone} {
 				if _, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine"); err != nil {
 					return err
 				}
@@ -314,17 +314,17 @@ func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
 			return nil
 		})
 		clock.Advance(time.Minute)
-		d.decideOn(redoubt.TriageReopened, f...)
+		d.decideOn(model.TriageReopened, f...)
 		other := d.wishes(8, f[1])
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for _, r := range []redoubt.Exception{undone, alone} {
+			for _, r := range []model.Exception{undone, alone} {
 				if _, _, err := exceptions.Undo(ctx, tx, r.ID); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		for id, want := range map[int64]redoubt.ExceptionState{undone.ID: redoubt.ExceptionEnded, alone.ID: redoubt.ExceptionRequested, other.ID: redoubt.ExceptionRequested} {
+		for id, want := range map[int64]model.ExceptionState{undone.ID: model.ExceptionEnded, alone.ID: model.ExceptionRequested, other.ID: model.ExceptionRequested} {
 			if got := d.request(id); got.State != want {
 				t.Errorf("request %d is %s, want %s", id, got.State, want)
 			}

@@ -4,23 +4,23 @@ import (
 	"context"
 	"errors"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ExceptionChanges returns what happened since the mark that SaveExceptionMark saved
 // last. Without one, or where the feed does not reach back to it, that is unknown.
-func (tx *Tx) ExceptionChanges(ctx context.Context) (c redoubt.ExceptionChanges, err error) {
-	c.Now = redoubt.ExceptionMark{Version: tx.Version(), At: tx.now}
+func (tx *Tx) ExceptionChanges(ctx context.Context) (c model.ExceptionChanges, err error) {
+	c.Now = model.ExceptionMark{Version: tx.Version(), At: tx.now}
 	if c.Now.TriageEvent, err = tx.LastTriageEvent(ctx); err != nil {
 		return c, err
 	}
 	if c.Now.Advisories, err = tx.AdvisoryVersion(ctx); err != nil {
 		return c, err
 	}
-	c.Since, err = one(ctx, tx, func(r row) (m redoubt.ExceptionMark, err error) {
+	c.Since, err = one(ctx, tx, func(r row) (m model.ExceptionMark, err error) {
 		return m, r.Scan(&m.Version, &m.TriageEvent, &m.Advisories, instant(&m.At))
 	}, `SELECT version, triage_event, advisories, marked_at FROM exception_mark WHERE deployment_id = $1`)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		c.Unknown = true
 		return c, nil
 	}
@@ -48,7 +48,7 @@ func (tx *Tx) ExceptionChanges(ctx context.Context) (c redoubt.ExceptionChanges,
 }
 
 // SaveExceptionMark notes how far the deployment's findings are in line.
-func (tx *Tx) SaveExceptionMark(ctx context.Context, m redoubt.ExceptionMark) error {
+func (tx *Tx) SaveExceptionMark(ctx context.Context, m model.ExceptionMark) error {
 	err := tx.write(ctx, `INSERT INTO exception_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (deployment_id) DO UPDATE SET version = excluded.version, triage_event = excluded.triage_event,
 			advisories = excluded.advisories, marked_at = excluded.marked_at`, m.Version, m.TriageEvent, m.Advisories, m.At)

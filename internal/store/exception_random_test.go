@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -21,8 +21,8 @@ type world struct {
 	tenant
 	*rand.Rand
 	clock *storetest.Clock
-	found []redoubt.FindingWrite
-	users map[int64]redoubt.Triage // the newest decision of a user that nothing replaced, by lineage
+	found []model.FindingWrite
+	users map[int64]model.Triage // the newest decision of a user that nothing replaced, by lineage
 	log   []string
 }
 
@@ -34,7 +34,7 @@ func TestExceptionsHoldWhatTheySay(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
 		for seed := range uint64(6) {
-			w := &world{tenant: d, Rand: rand.New(rand.NewPCG(seed, 1)), clock: clock, users: map[int64]redoubt.Triage{}} //nolint:gosec // not for secrets
+			w := &world{tenant: d, Rand: rand.New(rand.NewPCG(seed, 1)), clock: clock, users: map[int64]model.Triage{}} //nolint:gosec // not for secrets
 			p := d.project(fmt.Sprint("acme/app-", seed))
 			w.found = append(d.findings(p, 3, nil), d.vulnerable(p, 3)...)
 			for range 60 {
@@ -52,8 +52,8 @@ func (w *world) attempt(what string, change func(ctx context.Context, tx *store.
 	w.t.Helper()
 	w.log = append(w.log, what)
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, change)
-	_, invalid := errors.AsType[*redoubt.InvalidError](err)
-	if err != nil && !invalid && !errors.Is(err, redoubt.ErrConflict) && !errors.Is(err, redoubt.ErrNotFound) {
+	_, invalid := errors.AsType[*model.InvalidError](err)
+	if err != nil && !invalid && !errors.Is(err, model.ErrConflict) && !errors.Is(err, model.ErrNotFound) {
 		w.fail(err)
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -68,10 +68,10 @@ func (w *world) fail(why any) {
 }
 
 // any is one exception of the states.
-func (w *world) any(states ...redoubt.ExceptionState) (e redoubt.Exception) {
+func (w *world) any(states ...model.ExceptionState) (e model.Exception) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 1000})
-		list = slices.DeleteFunc(list, func(e redoubt.Exception) bool { return !slices.Contains(states, e.StateAt(tx.Now())) })
+		list = slices.DeleteFunc(list, func(e model.Exception) bool { return !slices.Contains(states, e.StateAt(tx.Now())) })
 		if len(list) > 0 {
 			e = list[w.IntN(len(list))]
 		}
@@ -81,17 +81,17 @@ func (w *world) any(states ...redoubt.ExceptionState) (e redoubt.Exception) {
 }
 
 // step does one thing that people, uploads or time do.
-func (w *world) step(p redoubt.Project) {
+func (w *world) step(p model.Project) {
 	w.clock.Advance(time.Minute)
 	end := []time.Time{{}, w.clock.Now().Add(time.Duration(1+w.IntN(48)) * time.Hour)}[w.IntN(2)]
 	f := w.found[w.IntN(len(w.found))]
-	requested, active := w.any(redoubt.ExceptionRequested), w.any(redoubt.ExceptionActive)
+	requested, active := w.any(model.ExceptionRequested), w.any(model.ExceptionActive)
 	switch w.IntN(12) {
 	case 0, 1:
-		of := []redoubt.FindingWrite{f, w.found[w.IntN(len(w.found))]}[:1+w.IntN(2)]
+		of := []model.FindingWrite{f, w.found[w.IntN(len(w.found))]}[:1+w.IntN(2)]
 		findings := w.written(of)
 		w.attempt(fmt.Sprint("ask about ", lineagesOf(of)), func(ctx context.Context, tx *store.Tx) error {
-			_, err := exceptions.Request(ctx, tx, redoubt.Exception{Reason: "x", TriageReason: redoubt.AcceptableRisk, Until: end, CreatorID: 7}, findings)
+			_, err := exceptions.Request(ctx, tx, model.Exception{Reason: "x", TriageReason: model.AcceptableRisk, Until: end, CreatorID: 7}, findings)
 			return err
 		})
 	case 2, 3:
@@ -112,9 +112,9 @@ func (w *world) step(p redoubt.Project) {
 		w.undo(active)
 	case 6:
 		e := accepted([]string{"rule-1", "CVE-2021-44228"}[w.IntN(2)])
-		e.Until, e.Projects = end, redoubt.ProjectGlobs{p.Name}
+		e.Until, e.Projects = end, model.ProjectGlobs{p.Name}
 		if w.IntN(2) == 0 {
-			e.Paths = redoubt.PathGlobs{f.Path}
+			e.Paths = model.PathGlobs{f.Path}
 		}
 		w.attempt(fmt.Sprint("create for ", e.Target, " at ", e.Paths), func(ctx context.Context, tx *store.Tx) error {
 			_, _, err := exceptions.Add(ctx, tx, e)
@@ -135,7 +135,7 @@ func (w *world) step(p redoubt.Project) {
 	}
 }
 
-func (w *world) approve(e redoubt.Exception, end time.Time) {
+func (w *world) approve(e model.Exception, end time.Time) {
 	before := w.triages()
 	w.attempt(fmt.Sprint("approve ", e.ID, e.Lineages), func(ctx context.Context, tx *store.Tx) (err error) {
 		if e.Document != nil {
@@ -153,7 +153,7 @@ func (w *world) approve(e redoubt.Exception, end time.Time) {
 }
 
 // undo takes an approval back: findings get what they had.
-func (w *world) undo(e redoubt.Exception) {
+func (w *world) undo(e model.Exception) {
 	before := w.triages()
 	w.attempt(fmt.Sprint("undo ", e.ID), func(ctx context.Context, tx *store.Tx) error {
 		_, _, err := exceptions.Undo(ctx, tx, e.ID)
@@ -167,8 +167,8 @@ func (w *world) undo(e redoubt.Exception) {
 }
 
 // document has a triager send a VEX document, or an upload propose one.
-func (w *world) document(p redoubt.Project) {
-	d := vexOf(fmt.Sprint("urn:", w.IntN(2)), []redoubt.VEXStatus{redoubt.VEXNotAffected, redoubt.VEXAffected}[w.IntN(2)], fmt.Sprint(1+w.IntN(3)))
+func (w *world) document(p model.Project) {
+	d := vexOf(fmt.Sprint("urn:", w.IntN(2)), []model.VEXStatus{model.VEXNotAffected, model.VEXAffected}[w.IntN(2)], fmt.Sprint(1+w.IntN(3)))
 	d.ProjectID, d.Proposed = p.ID, w.IntN(2) == 0
 	if w.IntN(5) == 0 {
 		d.Statements = nil
@@ -184,18 +184,18 @@ func (w *world) document(p redoubt.Project) {
 }
 
 // decide has a user triage a finding.
-func (w *world) decide(f redoubt.FindingWrite) {
-	state := []redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageFixing, redoubt.TriageReopened}[w.IntN(3)]
+func (w *world) decide(f model.FindingWrite) {
+	state := []model.TriageState{model.TriageIgnored, model.TriageFixing, model.TriageReopened}[w.IntN(3)]
 	before := w.triages()[f.LineageID]
 	w.attempt(fmt.Sprint("set ", f.LineageID, " to ", state), func(ctx context.Context, tx *store.Tx) error {
-		after := redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()}
-		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: before, After: after}})
+		after := model.Triage{State: state, At: tx.Now(), By: tx.Actor()}
+		return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: before, After: after}})
 	})
 	w.users[f.LineageID] = w.triages()[f.LineageID]
 }
 
-func (w *world) triages() map[int64]redoubt.Triage {
-	out := map[int64]redoubt.Triage{}
+func (w *world) triages() map[int64]model.Triage {
+	out := map[int64]model.Triage{}
 	for _, f := range w.found {
 		out[f.LineageID] = w.triageOf(f.LineageID)
 	}
@@ -209,8 +209,8 @@ func (w *world) holds() {
 	for _, f := range w.found {
 		now := w.triageOf(f.LineageID)
 		user, decided := w.users[f.LineageID]
-		want := decided && user.State == redoubt.TriageIgnored || !decided && w.covered(f)
-		if ignored := now.State == redoubt.TriageIgnored; ignored != want {
+		want := decided && user.State == model.TriageIgnored || !decided && w.covered(f)
+		if ignored := now.State == model.TriageIgnored; ignored != want {
 			w.fail(fmt.Sprintf("finding of lineage %d is ignored: %t (%+v), want %t", f.LineageID, ignored, now, want))
 		}
 		w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -229,9 +229,9 @@ func (w *world) holds() {
 }
 
 // covered reports whether an active exception covers a finding, by the rules in docs/exceptions.md.
-func (w *world) covered(f redoubt.FindingWrite) (covered bool) {
+func (w *world) covered(f model.FindingWrite) (covered bool) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Limit: 1000})
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})
 		said, hides, newest := false, true, time.Time{}
 		for _, e := range list {
 			vulnerable := f.Subject != nil
@@ -248,7 +248,7 @@ func (w *world) covered(f redoubt.FindingWrite) (covered bool) {
 				}
 				for _, s := range d.Statements {
 					if s.Packages[0].Version == f.Subject.Version && !d.ReceivedAt.Before(newest) {
-						said, hides, newest = true, s.Status == redoubt.VEXNotAffected, d.ReceivedAt
+						said, hides, newest = true, s.Status == model.VEXNotAffected, d.ReceivedAt
 					}
 				}
 			}
@@ -262,7 +262,7 @@ func (w *world) covered(f redoubt.FindingWrite) (covered bool) {
 // endAll ends what is left, so that the next history begins with nothing.
 func (w *world) endAll() {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Limit: 1000})
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})
 		for _, e := range list {
 			if _, _, err := exceptions.Remove(ctx, tx, e.ID); err != nil {
 				return err

@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-func accepted(target string) redoubt.Exception {
-	return redoubt.Exception{Target: target, Reason: "tested", TriageReason: redoubt.AcceptableRisk}
+func accepted(target string) model.Exception {
+	return model.Exception{Target: target, Reason: "tested", TriageReason: model.AcceptableRisk}
 }
 
 // except makes an exception and says how many findings it changed.
-func (d tenant) except(e redoubt.Exception) (made redoubt.Exception, changed int) {
+func (d tenant) except(e model.Exception) (made model.Exception, changed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		var effect exceptions.Effect
@@ -29,7 +29,7 @@ func (d tenant) except(e redoubt.Exception) (made redoubt.Exception, changed int
 	return made, changed
 }
 
-func (d tenant) triageOf(lineage int64) (t redoubt.Triage) {
+func (d tenant) triageOf(lineage int64) (t model.Triage) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		found, err := tx.Lineages(ctx, []int64{lineage})
@@ -44,26 +44,26 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		d := newTenant(t, s)
 		w := d.findings(d.project("acme/payments"), 2, nil)
 		want := accepted("rule-1")
-		want.Paths, want.Projects = redoubt.PathGlobs{"src/0.go"}, redoubt.ProjectGlobs{"Acme/*"}
+		want.Paths, want.Projects = model.PathGlobs{"src/0.go"}, model.ProjectGlobs{"Acme/*"}
 		want.Until = storetest.Epoch.Add(48 * time.Hour)
 		before := d.version()
 		made, changed := d.except(want)
-		want.ID, want.State, want.CreatedAt, want.CreatedBy = made.ID, redoubt.ExceptionActive, made.CreatedAt, storetest.Actor
+		want.ID, want.State, want.CreatedAt, want.CreatedBy = made.ID, model.ExceptionActive, made.CreatedAt, storetest.Actor
 		want.DecidedAt, want.DecidedBy = made.CreatedAt, storetest.Actor
 		same(t, "changed", changed, 1)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Exceptions(ctx)
-			same(t, "the list", list, []redoubt.Exception{want})
+			same(t, "the list", list, []model.Exception{want})
 			counts, err2 := tx.CountByException(ctx, made)
 			same(t, "what it ignores", counts, map[int64]int{made.ID: 1})
 			d.check(err2)
 			return err
 		})
 		got := d.triageOf(w[0].LineageID)
-		same(t, "the covered one", got, redoubt.Triage{
-			State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Comment: "tested", At: made.CreatedAt, By: made.Actor(), Automatic: true,
+		same(t, "the covered one", got, model.Triage{
+			State: model.TriageIgnored, Reason: model.AcceptableRisk, Comment: "tested", At: made.CreatedAt, By: made.Actor(), Automatic: true,
 		})
-		same(t, "the other one", d.triageOf(w[1].LineageID).State, redoubt.TriageUntriaged)
+		same(t, "the other one", d.triageOf(w[1].LineageID).State, model.TriageUntriaged)
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -74,10 +74,10 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.TriageTrail(ctx, w[0].LineageID)
 			same(t, "lines in the trail", len(trail), 2)
-			same(t, "the last one", []any{trail[1].After.State, trail[1].By, trail[1].Before}, []any{redoubt.TriageReopened, made.Actor(), got})
+			same(t, "the last one", []any{trail[1].After.State, trail[1].By, trail[1].Before}, []any{model.TriageReopened, made.Actor(), got})
 			return err
 		})
-		list := events(t, s, redoubt.Deployment{ID: d.id})
+		list := events(t, s, model.Deployment{ID: d.id})
 		same(t, "the audit trail", []string{list[len(list)-2].Action, list[len(list)-1].Action}, []string{"exception.create", "exception.delete"})
 		same(t, "what it tells", decodeMap(t, list[len(list)-2].After), map[string]any{
 			"state": "active", "target": "rule-1", "paths": []any{"src/0.go"}, "projects": []any{"Acme/*"}, "reason": "tested", "triage_reason": "acceptable_risk",
@@ -92,9 +92,9 @@ func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 		d := newTenant(t, s)
 		putAdvisories(t, s, record("GHSA-AAAA", []string{"npm/p"}, "CVE-2026-1"))
 		group := d.groupsOf("npm/p")[0].ID
-		w := d.findings(d.project("acme/payments"), 4, func(i int, w *redoubt.FindingWrite) {
-			w.IssueType, w.RuleName = redoubt.SCA, "sca-rule"
-			subject := redoubt.Subject{Lockfile: "web/package-lock.json", Ecosystem: "npm", Package: "p", Version: "1"}
+		w := d.findings(d.project("acme/payments"), 4, func(i int, w *model.FindingWrite) {
+			w.IssueType, w.RuleName = model.SCA, "sca-rule"
+			subject := model.Subject{Lockfile: "web/package-lock.json", Ecosystem: "npm", Package: "p", Version: "1"}
 			switch i {
 			case 0:
 				subject.Vulnerability = "cve-2026-1"
@@ -108,10 +108,10 @@ func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 			w.Subject = &subject
 		})
 		e := accepted("ghsa-aaaa")
-		e.Paths = redoubt.PathGlobs{"web/"}
+		e.Paths = model.PathGlobs{"web/"}
 		_, changed := d.except(e)
 		same(t, "changed", changed, 2)
-		for i, state := range []redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageIgnored, redoubt.TriageUntriaged, redoubt.TriageUntriaged} {
+		for i, state := range []model.TriageState{model.TriageIgnored, model.TriageIgnored, model.TriageUntriaged, model.TriageUntriaged} {
 			same(t, w[i].Subject.Vulnerability, d.triageOf(w[i].LineageID).State, state)
 		}
 	})
@@ -121,49 +121,49 @@ func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		w := d.findings(d.project("acme/payments"), 2, func(i int, w *redoubt.FindingWrite) {
+		w := d.findings(d.project("acme/payments"), 2, func(i int, w *model.FindingWrite) {
 			w.Path = []string{"tests/a.go", "src/a.go"}[i]
 			w.Ref = []string{"refs/heads/main", "refs/heads/dev"}[i]
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			into := redoubt.Lineage{ID: w[0].LineageID}
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: into, From: []int64{w[1].LineageID}}})
+			into := model.Lineage{ID: w[0].LineageID}
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: into, From: []int64{w[1].LineageID}}})
 		})
 		e := accepted("rule-1")
-		e.Paths = redoubt.PathGlobs{"tests/"}
+		e.Paths = model.PathGlobs{"tests/"}
 		_, changed := d.except(e)
 		same(t, "while it lives elsewhere", changed, 0)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			w[1].LineageID, w[1].State = w[0].LineageID, redoubt.Fixed
+			w[1].LineageID, w[1].State = w[0].LineageID, model.Fixed
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
 			return exceptions.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
-		same(t, "once it is fixed there", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
-		e.Paths = redoubt.PathGlobs{"src/"}
+		same(t, "once it is fixed there", d.triageOf(w[0].LineageID).State, model.TriageIgnored)
+		e.Paths = model.PathGlobs{"src/"}
 		d.except(e)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			w[1].State = redoubt.Unresolved
+			w[1].State = model.Unresolved
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
 			return exceptions.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
-		same(t, "two exceptions cover it together", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
+		same(t, "two exceptions cover it together", d.triageOf(w[0].LineageID).State, model.TriageIgnored)
 	})
 }
 
 func TestBadExceptionsAreRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		for member, edit := range map[string]func(*redoubt.Exception){
-			"target":        func(e *redoubt.Exception) { e.Target = "" },
-			"reason":        func(e *redoubt.Exception) { e.Reason = " " },
-			"triage_reason": func(e *redoubt.Exception) { e.TriageReason = 0 },
-			"until":         func(e *redoubt.Exception) { e.Until = storetest.Epoch.Add(-time.Hour) },
-			"projects":      func(e *redoubt.Exception) { e.Projects = redoubt.ProjectGlobs{""} },
-			"paths":         func(e *redoubt.Exception) { e.Paths = redoubt.PathGlobs{"!x"} },
+		for member, edit := range map[string]func(*model.Exception){
+			"target":        func(e *model.Exception) { e.Target = "" },
+			"reason":        func(e *model.Exception) { e.Reason = " " },
+			"triage_reason": func(e *model.Exception) { e.TriageReason = 0 },
+			"until":         func(e *model.Exception) { e.Until = storetest.Epoch.Add(-time.Hour) },
+			"projects":      func(e *model.Exception) { e.Projects = model.ProjectGlobs{""} },
+			"paths":         func(e *model.Exception) { e.Paths = model.PathGlobs{"!x"} },
 		} {
 			e := accepted("rule-1")
 			edit(&e)
@@ -216,19 +216,19 @@ func (d tenant) lists(n, documents int) {
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i := range n {
 			e := accepted(fmt.Sprint("rule-", i))
-			if e.State = redoubt.ExceptionActive; i%2 == 0 {
-				e.Projects = redoubt.ProjectGlobs{"acme/payments"}
+			if e.State = model.ExceptionActive; i%2 == 0 {
+				e.Projects = model.ProjectGlobs{"acme/payments"}
 			}
 			if _, err := tx.AddException(ctx, e); err != nil {
 				return err
 			}
 		}
 		for i := range documents {
-			doc := vexOf(fmt.Sprint("urn:", tx.Now().UnixMicro(), ":", i), redoubt.VEXFixed, "")
+			doc := vexOf(fmt.Sprint("urn:", tx.Now().UnixMicro(), ":", i), model.VEXFixed, "")
 			if doc.ReceivedAt = tx.Now(); i%2 == 0 {
 				doc.ProjectID = p.ID
 			}
-			if _, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{}); err != nil {
+			if _, err := tx.SaveVEX(ctx, doc, model.VEXDocument{}); err != nil {
 				return err
 			}
 		}
@@ -255,11 +255,11 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	var before, after runtime.MemStats
 	asked = -trips()
 	runtime.ReadMemStats(&before)
-	for _, globs := range []redoubt.ProjectGlobs{nil, {"acme/*"}} {
+	for _, globs := range []model.ProjectGlobs{nil, {"acme/*"}} {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfTarget, Globs: globs, Limit: 10})
+			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfTarget, Globs: globs, Limit: 10})
 			d.check(err)
-			documents, moreDocuments, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfDocument, Globs: globs, Limit: 10})
+			documents, moreDocuments, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfDocument, Globs: globs, Limit: 10})
 			d.check(err)
 			if len(list) != 10 || len(documents) != 10 || globs == nil && (!more || !moreDocuments) {
 				return fmt.Errorf("%d exceptions, more: %t; %d documents, more: %t", len(list), more, len(documents), moreDocuments)
@@ -277,24 +277,24 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
 		for i := range 9 {
-			e, doc := accepted(fmt.Sprint("rule-", i)), vexOf(fmt.Sprint("urn:", i), redoubt.VEXFixed, "")
+			e, doc := accepted(fmt.Sprint("rule-", i)), vexOf(fmt.Sprint("urn:", i), model.VEXFixed, "")
 			switch i % 3 {
 			case 0:
-				e.Projects, doc.ProjectID = redoubt.ProjectGlobs{"acme/payments"}, p.ID
+				e.Projects, doc.ProjectID = model.ProjectGlobs{"acme/payments"}, p.ID
 			case 1:
-				e.Projects, doc.ProjectID = redoubt.ProjectGlobs{"acme/shop"}, other.ID
+				e.Projects, doc.ProjectID = model.ProjectGlobs{"acme/shop"}, other.ID
 			}
 			d.except(e)
 			d.putVEX(doc)
 		}
 		for _, c := range []struct {
-			globs redoubt.ProjectGlobs
+			globs model.ProjectGlobs
 			want  int
-		}{{nil, 9}, {redoubt.ProjectGlobs{"acme/payments"}, 3}, {redoubt.ProjectGlobs{"none/*"}, 0}} {
+		}{{nil, 9}, {model.ProjectGlobs{"acme/payments"}, 3}, {model.ProjectGlobs{"none/*"}, 0}} {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				listed, documents := map[int64]int{}, map[int64]int{}
 				for before, more := int64(0), true; more; {
-					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfTarget, Globs: c.globs, Before: before, Limit: 2})
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfTarget, Globs: c.globs, Before: before, Limit: 2})
 					d.check(err)
 					for _, e := range list {
 						listed[e.ID]++
@@ -303,7 +303,7 @@ func TestPagesHoldEachRowOnce(t *testing.T) {
 					more = m
 				}
 				for before, more := int64(0), true; more; {
-					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: redoubt.ExceptionOfDocument, Globs: c.globs, Before: before, Limit: 2})
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfDocument, Globs: c.globs, Before: before, Limit: 2})
 					d.check(err)
 					for _, h := range list {
 						documents[h.ID]++

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // DB is the database itself, for what no method answers.
@@ -108,7 +108,7 @@ func (s *Store) FillLogins(ctx context.Context, addresses []string) error {
 	rows := make([][]any, len(addresses))
 	for i, address := range addresses {
 		code := fmt.Sprint("FILL-", i)
-		rows[i] = []any{[]byte(code), code, address, "semgrep", now, now.Add(redoubt.LoginFor), "", "", ""}
+		rows[i] = []any{[]byte(code), code, address, "semgrep", now, now.Add(model.LoginFor), "", "", ""}
 	}
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`, rows, "")

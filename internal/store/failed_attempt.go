@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bounds of what is kept of failed attempts: the newest ones of each deployment,
@@ -22,11 +22,11 @@ const maxAttemptCause = 4000
 
 const attemptColumns = `deployment_id, name, at, step, exit_code, cause, scan_id, token_id, repository, ref, agent, address`
 
-func scanAttempt(r row) (a redoubt.FailedAttempt, err error) {
+func scanAttempt(r row) (a model.FailedAttempt, err error) {
 	var step string
 	err = r.Scan(&a.DeploymentID, &a.Name, instant(&a.At), &step, &a.ExitCode, &a.Cause, &a.ScanID, &a.TokenID,
 		&a.Repository, &a.Ref, &a.Agent, &a.Address)
-	a.Step = redoubt.FailedStep(step)
+	a.Step = model.FailedStep(step)
 	return a, err
 }
 
@@ -34,7 +34,7 @@ func scanAttempt(r row) (a redoubt.FailedAttempt, err error) {
 // run that is known by its name: that adds what was not told before. The oldest
 // ones make room. It changes no answer and is a trail itself, so it locks no
 // deployment, grows no version and leaves no audit event.
-func (s *Store) AddFailedAttempt(ctx context.Context, a redoubt.FailedAttempt) error {
+func (s *Store) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) error {
 	now := s.now()
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		known, err := many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 AND name = $2`, a.DeploymentID, a.Name)
@@ -56,7 +56,7 @@ func (s *Store) AddFailedAttempt(ctx context.Context, a redoubt.FailedAttempt) e
 
 // mergeAttempt adds a further step to a run: the first word counts, but causes
 // gather.
-func (q *session) mergeAttempt(ctx context.Context, known, next redoubt.FailedAttempt) error {
+func (q *session) mergeAttempt(ctx context.Context, known, next model.FailedAttempt) error {
 	cause := known.Cause
 	if next.Cause != "" && !strings.Contains(cause, next.Cause) && len(cause)+len(next.Cause) < maxAttemptCause {
 		cause = strings.TrimPrefix(cause+"; "+next.Cause, "; ")
@@ -93,13 +93,13 @@ func (q *session) pruneAttempts(ctx context.Context, deploymentID int64, now tim
 
 // FailedAttempts lists the newest failed attempts of the deployment, newest
 // first, limit at most.
-func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]redoubt.FailedAttempt, error) {
+func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]model.FailedAttempt, error) {
 	return many(ctx, tx, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
 }
 
 // UnattributedAttempts lists the newest failed attempts that no token tells the
 // deployment of, newest first: for who runs the server, not for a tenant.
-func (s *Store) UnattributedAttempts(ctx context.Context, limit int) (list []redoubt.FailedAttempt, err error) {
+func (s *Store) UnattributedAttempts(ctx context.Context, limit int) (list []model.FailedAttempt, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
 		return err

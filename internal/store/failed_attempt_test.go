@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -14,11 +14,11 @@ import (
 func TestFailedAttemptGathersItsSteps(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		for _, a := range []redoubt.FailedAttempt{
-			{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedSignIn, Cause: "the token was revoked", TokenID: "tok_a", Repository: "acme/shop", Address: "192.0.2.7"},
-			{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedOpen, Cause: "exit code 13", ExitCode: 13, ScanID: 4, Ref: "refs/heads/x", TokenID: "tok_b"},
-			{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedOpen, Cause: "exit code 13", ExitCode: 2},
-			{DeploymentID: 0, Name: "agent-scan", Step: redoubt.FailedSignIn, Cause: "unknown"},
+		for _, a := range []model.FailedAttempt{
+			{DeploymentID: d.ID, Name: "agent-scan", Step: model.FailedSignIn, Cause: "the token was revoked", TokenID: "tok_a", Repository: "acme/shop", Address: "192.0.2.7"},
+			{DeploymentID: d.ID, Name: "agent-scan", Step: model.FailedOpen, Cause: "exit code 13", ExitCode: 13, ScanID: 4, Ref: "refs/heads/x", TokenID: "tok_b"},
+			{DeploymentID: d.ID, Name: "agent-scan", Step: model.FailedOpen, Cause: "exit code 13", ExitCode: 2},
+			{DeploymentID: 0, Name: "agent-scan", Step: model.FailedSignIn, Cause: "unknown"},
 		} {
 			if err := s.AddFailedAttempt(t.Context(), a); err != nil {
 				t.Fatal(err)
@@ -29,8 +29,8 @@ func TestFailedAttemptGathersItsSteps(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("%d attempts, %v", len(list), err)
 			}
-			want := redoubt.FailedAttempt{
-				DeploymentID: d.ID, Name: "agent-scan", At: list[0].At, Step: redoubt.FailedSignIn, ExitCode: 13, Cause: "the token was revoked; exit code 13",
+			want := model.FailedAttempt{
+				DeploymentID: d.ID, Name: "agent-scan", At: list[0].At, Step: model.FailedSignIn, ExitCode: 13, Cause: "the token was revoked; exit code 13",
 				ScanID: 4, TokenID: "tok_a", Repository: "acme/shop", Ref: "refs/heads/x", Address: "192.0.2.7",
 			}
 			same(t, "one run, its steps together", list[0], want)
@@ -54,7 +54,7 @@ func TestFailedAttemptsAreBounded(t *testing.T) {
 		const most = 1000
 		for i := range most + 3 {
 			clock.Advance(time.Millisecond)
-			if err := s.AddFailedAttempt(t.Context(), redoubt.FailedAttempt{DeploymentID: d.ID, Name: fmt.Sprint(i)}); err != nil {
+			if err := s.AddFailedAttempt(t.Context(), model.FailedAttempt{DeploymentID: d.ID, Name: fmt.Sprint(i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -66,12 +66,12 @@ func TestFailedAttemptsAreBounded(t *testing.T) {
 			return err
 		})
 		clock.Advance(31 * 24 * time.Hour)
-		if err := s.AddFailedAttempt(t.Context(), redoubt.FailedAttempt{Name: "of nobody"}); err != nil {
+		if err := s.AddFailedAttempt(t.Context(), model.FailedAttempt{Name: "of nobody"}); err != nil {
 			t.Fatal(err)
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.FailedAttempts(ctx, 10)
-			same(t, "after a month", list, []redoubt.FailedAttempt{})
+			same(t, "after a month", list, []model.FailedAttempt{})
 			return err
 		})
 	}

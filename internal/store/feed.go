@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // feedBatch is how many rows of a kind a batch holds at most: with bodies some
@@ -17,7 +17,7 @@ const feedBatch = 2000
 var feedTables = []struct {
 	kind  changeKind
 	table string
-	read  func(context.Context, *Tx, *redoubt.Batch, []int64) error
+	read  func(context.Context, *Tx, *model.Batch, []int64) error
 }{
 	{changeProject, "project", feedProjects},
 	{changeRule, "rule", feedRules},
@@ -28,7 +28,7 @@ var feedTables = []struct {
 }
 
 // Version is that of the deployment's newest commit. An unknown deployment is
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
 	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.queryVersion(ctx, deploymentID).Scan(&version) })
 	return version, err
@@ -55,7 +55,7 @@ func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]
 // each once; deletes come last. A feed that was pruned past since, or that never
 // was there, answers stale = true and hands over nothing: build anew. take
 // may keep the batch. When since is 0, several may come at the same time.
-func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
+func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (version int64, stale bool, err error) {
 	if since == 0 {
 		err := s.together(ctx, deploymentID, func(ctx context.Context, all []*Tx) error {
 			version = all[0].Version()
@@ -76,7 +76,7 @@ func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*
 
 // feedAll hands everything over: dictionaries by one transaction, then lineages and
 // findings by all of them.
-func feedAll(ctx context.Context, all []*Tx, take func(*redoubt.Batch) error) error {
+func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) error {
 	tx := all[0]
 	for _, t := range feedTables {
 		if t.kind == changeLineage || t.kind == changeFinding {
@@ -97,14 +97,14 @@ func feedAll(ctx context.Context, all []*Tx, take func(*redoubt.Batch) error) er
 		return err
 	}
 	return feedWide(ctx, all, "finding", func(ctx context.Context, tx *Tx, from, to int64) error {
-		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []redoubt.IndexedFinding) *redoubt.Batch { return &redoubt.Batch{Findings: list} },
+		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []model.IndexedFinding) *model.Batch { return &model.Batch{Findings: list} },
 			take, fedFindings+`f.id >= $2 AND f.id < $3 ORDER BY f.id`, from, to)
 	})
 }
 
-func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Context, *Tx, *redoubt.Batch, []int64) error, take func(*redoubt.Batch) error) error {
+func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Context, *Tx, *model.Batch, []int64) error, take func(*model.Batch) error) error {
 	for part := range slices.Chunk(ids, feedBatch) {
-		batch := &redoubt.Batch{}
+		batch := &model.Batch{}
 		if err := read(ctx, tx, batch, part); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Conte
 	return nil
 }
 
-func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.Batch) error) error {
+func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*model.Batch) error) error {
 	changed, err := tx.changesSince(ctx, since)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.B
 	if len(gone) == 0 {
 		return nil
 	}
-	return take(&redoubt.Batch{
+	return take(&model.Batch{
 		DeletedPolicies: gone[changePolicy], DeletedProjects: gone[changeProject], DeletedLineages: gone[changeLineage], DeletedFindings: gone[changeFinding],
 	})
 }
@@ -168,7 +168,7 @@ func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(changeRun))
 	}, `SELECT kind, id, more, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
 }
 
-func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedProjects(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	if b.Projects, err = tx.ProjectsByID(ctx, ids); err != nil {
 		return err
 	}
@@ -177,42 +177,42 @@ func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (e
 		var id int64
 		var name string
 		err := r.Scan(&id, &name)
-		if i := slices.IndexFunc(b.Projects, func(p redoubt.Project) bool { return p.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(b.Projects, func(p model.Project) bool { return p.ID == id }); i >= 0 {
 			b.Projects[i].OldNames = append(b.Projects[i].OldNames, name)
 		}
 		return err
 	}, `SELECT project_id, name FROM project_alias WHERE deployment_id = $1 AND `+in+` ORDER BY project_id, name`, arg)
 }
 
-func feedRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedRules(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.in("id", 2, ids)
 	b.Rules, err = many(ctx, tx, scanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg)
 	return err
 }
 
-func feedPolicies(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedPolicies(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.in("id", 2, ids)
 	b.Policies, err = many(ctx, tx, scanPolicy, `SELECT `+policyColumns+` FROM policy WHERE deployment_id = $1 AND `+in, arg)
 	return err
 }
 
-func feedPolicyRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedPolicyRules(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.in("pr.id", 2, ids)
 	b.PolicyRules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+` AND `+in, arg)
 	return err
 }
 
-func feedLineages(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedLineages(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.in("id", 2, ids)
 	p := newPlainRow(fedLineageFields)
-	b.Lineages, err = many(ctx, tx, func(r row) (redoubt.Lineage, error) { return scanFedLineage(p, r) }, fedLineages+in+` ORDER BY id`, arg)
+	b.Lineages, err = many(ctx, tx, func(r row) (model.Lineage, error) { return scanFedLineage(p, r) }, fedLineages+in+` ORDER BY id`, arg)
 	return err
 }
 
-func feedFindings(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+func feedFindings(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.in("f.id", 2, ids)
 	p := newPlainRow(fedFindingFields)
-	b.Findings, err = many(ctx, tx, func(r row) (redoubt.IndexedFinding, error) { return scanFedFinding(p, r) }, fedFindings+in+` ORDER BY f.id`, arg)
+	b.Findings, err = many(ctx, tx, func(r row) (model.IndexedFinding, error) { return scanFedFinding(p, r) }, fedFindings+in+` ORDER BY f.id`, arg)
 	return err
 }
 
@@ -237,9 +237,9 @@ func (s *Store) Bodies(ctx context.Context, deploymentID int64, ids []int64) (ma
 // are kept, as every reader has come past it. One that has not finds its feed stale and
 // builds anew.
 func (s *Store) PruneChanges(ctx context.Context, deploymentID, kept int64) error {
-	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	by := model.Actor{Kind: "system", Name: "prune"}
 	return s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		before := redoubt.FirstVersion(redoubt.Commits(tx.Version()) - kept + 1)
+		before := model.FirstVersion(model.Commits(tx.Version()) - kept + 1)
 		through, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(version), 0) FROM change WHERE deployment_id = $1 AND version < $2`, before)
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What an index is fed of findings and lineages: not what only scans compare. The
@@ -116,11 +116,11 @@ func (p *plainRow) four() (a, b, c, d uint16) {
 	return uint16(v % smallLimit), uint16(v / smallLimit % smallLimit), uint16(v / (smallLimit * smallLimit) % smallLimit), uint16(v / (smallLimit * smallLimit * smallLimit))
 }
 
-func (p *plainRow) finding(f *redoubt.Finding) {
+func (p *plainRow) finding(f *model.Finding) {
 	issueType, state, severity, confidence := p.four()
-	f.IssueType, f.State, f.Severity, f.Confidence = redoubt.IssueType(issueType), redoubt.State(state), redoubt.Severity(severity), redoubt.Confidence(confidence)
+	f.IssueType, f.State, f.Severity, f.Confidence = model.IssueType(issueType), model.State(state), model.Severity(severity), model.Confidence(confidence)
 	reachability, transitivity, bits, validation := p.four()
-	f.Reachability, f.Transitivity, f.ValidationState = redoubt.Reachability(reachability), redoubt.Transitivity(transitivity), redoubt.ValidationState(validation)
+	f.Reachability, f.Transitivity, f.ValidationState = model.Reachability(reachability), model.Transitivity(transitivity), model.ValidationState(validation)
 	f.Malicious, f.ProOnly, f.Historical = bits&flagMalicious != 0, bits&flagProOnly != 0, bits&flagHistorical != 0
 	f.SeenByFull = bits&flagSeenByFull != 0
 	f.ID, f.ProjectID, f.Ref, f.LineageID, f.RuleID = p.int(), p.int(), p.text(), p.int(), p.int()
@@ -129,7 +129,7 @@ func (p *plainRow) finding(f *redoubt.Finding) {
 }
 
 // noAnnotations is how those of most lineages are kept.
-var noAnnotations = encoded(redoubt.Annotations{})
+var noAnnotations = encoded(model.Annotations{})
 
 // untouched is what holds of lineages that nobody decided on and nothing is noted of, as
 // most are: of these the rest is known. It takes the state and the annotations of one.
@@ -138,38 +138,38 @@ const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason
 
 const untouchedLineages = `SELECT id, project_id FROM lineage WHERE deployment_id = $1 AND id >= $2 AND id < $3 AND `
 
-func scanUntouched(p *plainRow, r row) (l redoubt.Lineage, err error) {
+func scanUntouched(p *plainRow, r row) (l model.Lineage, err error) {
 	if err := p.scan(r); err != nil {
 		return l, err
 	}
 	l.ID, l.ProjectID = p.int(), p.int()
-	l.Triage.State = redoubt.TriageUntriaged
+	l.Triage.State = model.TriageUntriaged
 	return l, p.err
 }
 
 // feedLineagesWide hands the lineages with ids from one to another over, those that were
 // not touched first.
-func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*redoubt.Batch) error) error {
-	batch := func(list []redoubt.Lineage) *redoubt.Batch { return &redoubt.Batch{Lineages: list} }
-	args := []any{from, to, int64(redoubt.TriageUntriaged), noAnnotations}
+func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*model.Batch) error) error {
+	batch := func(list []model.Lineage) *model.Batch { return &model.Batch{Lineages: list} }
+	args := []any{from, to, int64(model.TriageUntriaged), noAnnotations}
 	if err := feedStream(ctx, tx, scanUntouched, 2, batch, take, untouchedLineages+untouched+` ORDER BY id`, args...); err != nil {
 		return err
 	}
 	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, take, fedLineages+`id >= $2 AND id < $3 AND NOT (`+untouched+`) ORDER BY id`, args...)
 }
 
-func (p *plainRow) lineage(l *redoubt.Lineage) {
+func (p *plainRow) lineage(l *model.Lineage) {
 	l.ID, l.ProjectID = p.int(), p.int()
 	t := &l.Triage
-	t.State, t.Reason, t.Comment = redoubt.TriageState(p.int()), redoubt.TriageReason(p.int()), p.text()
+	t.State, t.Reason, t.Comment = model.TriageState(p.int()), model.TriageReason(p.int()), p.text()
 	t.At, t.Until, t.Assignee = p.time(), p.time(), p.text()
-	l.Stops = redoubt.Stops(p.text())
+	l.Stops = model.Stops(p.text())
 	if text := p.text(); text != noAnnotations && p.err == nil {
 		p.err = decodeStored([]byte(text), &l.Annotations)
 	}
 }
 
-func scanFedFinding(p *plainRow, r row) (f redoubt.IndexedFinding, err error) {
+func scanFedFinding(p *plainRow, r row) (f model.IndexedFinding, err error) {
 	if err := p.scan(r); err != nil {
 		return f, err
 	}
@@ -178,7 +178,7 @@ func scanFedFinding(p *plainRow, r row) (f redoubt.IndexedFinding, err error) {
 	return f, p.err
 }
 
-func scanFedLineage(p *plainRow, r row) (l redoubt.Lineage, err error) {
+func scanFedLineage(p *plainRow, r row) (l model.Lineage, err error) {
 	if err := p.scan(r); err != nil {
 		return l, err
 	}
@@ -295,7 +295,7 @@ func feedWide(ctx context.Context, all []*Tx, table string, read func(ctx contex
 }
 
 // feedStream hands the rows of a query over as they come, in batches.
-func feedStream[T any](ctx context.Context, tx *Tx, scan func(*plainRow, row) (T, error), fields int, batch func([]T) *redoubt.Batch, take func(*redoubt.Batch) error, query string, args ...any) error {
+func feedStream[T any](ctx context.Context, tx *Tx, scan func(*plainRow, row) (T, error), fields int, batch func([]T) *model.Batch, take func(*model.Batch) error, query string, args ...any) error {
 	p := newPlainRow(fields)
 	list := make([]T, 0, feedBatch)
 	hand := func() error {

@@ -6,7 +6,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -16,11 +16,11 @@ import (
 func TestAFeedSaysWhatReadingSays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		writes := d.findings(d.project("acme/payments"), 40, func(i int, w *redoubt.FindingWrite) {
-			w.IssueType, w.State = redoubt.IssueType(1+i%3), redoubt.State(1+i%4)
-			w.Severity, w.Confidence = redoubt.Severity(1+i%4), redoubt.Confidence(1+i%3)
-			w.Reachability, w.Transitivity = redoubt.Reachability(i%6), redoubt.Transitivity(i%4)
-			w.ValidationState = redoubt.ValidationState(i % 5)
+		writes := d.findings(d.project("acme/payments"), 40, func(i int, w *model.FindingWrite) {
+			w.IssueType, w.State = model.IssueType(1+i%3), model.State(1+i%4)
+			w.Severity, w.Confidence = model.Severity(1+i%4), model.Confidence(1+i%3)
+			w.Reachability, w.Transitivity = model.Reachability(i%6), model.Transitivity(i%4)
+			w.ValidationState = model.ValidationState(i % 5)
 			w.Malicious, w.ProOnly, w.Historical, w.SeenByFull = i&1 > 0, i&2 > 0, i&4 > 0, i&8 > 0
 			if i%2 == 0 {
 				w.StateUpdatedAt = w.CreatedAt
@@ -28,7 +28,7 @@ func TestAFeedSaysWhatReadingSays(t *testing.T) {
 			}
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.Annotate(ctx, writes[3].LineageID, func(a *redoubt.Annotations) { a.Exploited = true })
+			return tx.Annotate(ctx, writes[3].LineageID, func(a *model.Annotations) { a.Exploited = true })
 		})
 		fed := feedOf(d, 0)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -39,9 +39,9 @@ func TestAFeedSaysWhatReadingSays(t *testing.T) {
 				}
 				read := o.Finding
 				got := fed.Findings[w.ID].Finding
-				for _, f := range []*redoubt.Finding{&read, &got} { // what only scans compare is not fed
-					f.Source, f.Identity, f.RuleName, f.Line = "", redoubt.Identity{}, "", 0
-					f.CodeHash, f.PatternHash, f.EdgeHash, f.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
+				for _, f := range []*model.Finding{&read, &got} { // what only scans compare is not fed
+					f.Source, f.Identity, f.RuleName, f.Line = "", model.Identity{}, "", 0
+					f.CodeHash, f.PatternHash, f.EdgeHash, f.Content = model.Digest{}, model.Digest{}, model.Digest{}, model.Digest{}
 				}
 				if diff := gocmp.Diff(read, got); diff != "" {
 					t.Errorf("finding %d (-read +fed):\n%s", w.ID, diff)

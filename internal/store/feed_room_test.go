@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -29,7 +29,7 @@ func TestWholeFeedsLeaveRoom(t *testing.T) {
 		for range feeds {
 			go func() {
 				var once sync.Once
-				_, _, err := s.Feed(t.Context(), d.id, 0, func(*redoubt.Batch) error {
+				_, _, err := s.Feed(t.Context(), d.id, 0, func(*model.Batch) error {
 					once.Do(func() { entered.Add(1) })
 					<-release
 					return nil
@@ -47,7 +47,7 @@ func TestWholeFeedsLeaveRoom(t *testing.T) {
 			d.check(err)
 			same(t, "the version", version, d.version())
 			told := 0
-			_, stale, err := s.Feed(ctx, d.id, began, func(b *redoubt.Batch) error {
+			_, stale, err := s.Feed(ctx, d.id, began, func(b *model.Batch) error {
 				told += len(b.Projects)
 				return nil
 			})
@@ -88,7 +88,7 @@ func TestTheIndexIsAskedWithinAView(t *testing.T) {
 					if _, err := s.HasCheckpoint(ctx, d.id, "none"); err != nil {
 						return err
 					}
-					if _, _, err := s.Feed(ctx, d.id, 0, func(*redoubt.Batch) error { return nil }); err != nil {
+					if _, _, err := s.Feed(ctx, d.id, 0, func(*model.Batch) error { return nil }); err != nil {
 						return err
 					}
 					_, err := s.Bodies(ctx, d.id, []int64{written[0].ID})

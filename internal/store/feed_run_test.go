@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -30,9 +30,9 @@ func TestFeedTellsRunsOfIds(t *testing.T) {
 		before = replica.follow(d, before)
 		same(t, "after many were added", replica, feedOf(d, 0))
 
-		var some []redoubt.FindingWrite
+		var some []model.FindingWrite
 		for _, i := range []int{0, 1, 2, 50, 52, 299} {
-			added[i].State = redoubt.Fixed
+			added[i].State = model.Fixed
 			some = append(some, added[i])
 		}
 		others := slices.Clone(added[40:60]) // of which two are among those
@@ -55,7 +55,7 @@ func TestFeedTellsRunsOfIds(t *testing.T) {
 				return err
 			}
 			from := []int64{added[10].LineageID, added[11].LineageID, added[13].LineageID}
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: into[added[12].LineageID], From: from}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: into[added[12].LineageID], From: from}})
 		})
 		replica.follow(d, before)
 		same(t, "after lineages were merged", replica, feedOf(d, 0))

@@ -13,29 +13,29 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // replica holds what feeds handed over, by id.
 type replica struct {
-	Projects    map[int64]redoubt.Project
-	Rules       map[int64]redoubt.Rule
-	Policies    map[int64]redoubt.Policy
-	PolicyRules map[int64]redoubt.PolicyRule
-	Lineages    map[int64]redoubt.Lineage
-	Findings    map[int64]redoubt.IndexedFinding
+	Projects    map[int64]model.Project
+	Rules       map[int64]model.Rule
+	Policies    map[int64]model.Policy
+	PolicyRules map[int64]model.PolicyRule
+	Lineages    map[int64]model.Lineage
+	Findings    map[int64]model.IndexedFinding
 }
 
 func newReplica() replica {
 	return replica{
-		map[int64]redoubt.Project{},
-		map[int64]redoubt.Rule{},
-		map[int64]redoubt.Policy{},
-		map[int64]redoubt.PolicyRule{},
-		map[int64]redoubt.Lineage{},
-		map[int64]redoubt.IndexedFinding{},
+		map[int64]model.Project{},
+		map[int64]model.Rule{},
+		map[int64]model.Policy{},
+		map[int64]model.PolicyRule{},
+		map[int64]model.Lineage{},
+		map[int64]model.IndexedFinding{},
 	}
 }
 
@@ -43,16 +43,16 @@ func (r replica) findingIDs() []int64 { return slices.Sorted(maps.Keys(r.Finding
 func (r replica) lineageIDs() []int64 { return slices.Sorted(maps.Keys(r.Lineages)) }
 
 // take applies a batch. What a finding needs must be there before it.
-func (r replica) take(b *redoubt.Batch) error {
-	put(r.Projects, b.Projects, func(p redoubt.Project) int64 { return p.ID })
-	put(r.Rules, b.Rules, func(x redoubt.Rule) int64 { return x.ID })
-	put(r.Policies, b.Policies, func(p redoubt.Policy) int64 { return p.ID })
-	put(r.PolicyRules, b.PolicyRules, func(p redoubt.PolicyRule) int64 { return p.ID })
-	put(r.Lineages, b.Lineages, func(l redoubt.Lineage) int64 { return l.ID })
-	put(r.Findings, b.Findings, func(f redoubt.IndexedFinding) int64 { return f.ID })
+func (r replica) take(b *model.Batch) error {
+	put(r.Projects, b.Projects, func(p model.Project) int64 { return p.ID })
+	put(r.Rules, b.Rules, func(x model.Rule) int64 { return x.ID })
+	put(r.Policies, b.Policies, func(p model.Policy) int64 { return p.ID })
+	put(r.PolicyRules, b.PolicyRules, func(p model.PolicyRule) int64 { return p.ID })
+	put(r.Lineages, b.Lineages, func(l model.Lineage) int64 { return l.ID })
+	put(r.Findings, b.Findings, func(f model.IndexedFinding) int64 { return f.ID })
 	drop(r.Policies, b.DeletedPolicies)
 	for _, id := range b.DeletedPolicies {
-		maps.DeleteFunc(r.PolicyRules, func(_ int64, p redoubt.PolicyRule) bool { return p.PolicyID == id })
+		maps.DeleteFunc(r.PolicyRules, func(_ int64, p model.PolicyRule) bool { return p.PolicyID == id })
 	}
 	drop(r.Projects, b.DeletedProjects)
 	drop(r.Lineages, b.DeletedLineages)
@@ -73,9 +73,9 @@ func drop[T any](rows map[int64]T, ids []int64) {
 }
 
 // oneByOne has a function take one batch at a time.
-func oneByOne(take func(*redoubt.Batch) error) func(*redoubt.Batch) error {
+func oneByOne(take func(*model.Batch) error) func(*model.Batch) error {
 	var one sync.Mutex
-	return func(b *redoubt.Batch) error {
+	return func(b *model.Batch) error {
 		one.Lock()
 		defer one.Unlock()
 		return take(b)
@@ -153,7 +153,7 @@ func (h history) commit() {
 		}
 		return nil
 	})
-	if grown := redoubt.Commits(h.version()) - redoubt.Commits(before); grown != 0 && grown != 1 {
+	if grown := model.Commits(h.version()) - model.Commits(before); grown != 0 && grown != 1 {
 		h.rt.Fatalf("one commit moved the version by %d", grown)
 	}
 	if len(all.Projects) > 1 && rapid.IntRange(0, 5).Draw(h.rt, "delete") == 0 {
@@ -165,7 +165,7 @@ func (h history) commit() {
 
 func (h history) add(ctx context.Context, tx *store.Tx, _ replica) error {
 	name := rapid.SampledFrom([]string{"acme/a", "acme/b", "acme/c"}).Draw(h.rt, "project")
-	p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: name, Tags: []string{}})
+	p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: name, Tags: []string{}})
 	if err != nil {
 		return err
 	}
@@ -174,15 +174,15 @@ func (h history) add(ctx context.Context, tx *store.Tx, _ replica) error {
 }
 
 func (h history) change(ctx context.Context, tx *store.Tx, all replica) error {
-	var changed []redoubt.FindingWrite
+	var changed []model.FindingWrite
 	for _, id := range all.findingIDs() {
 		if rapid.Bool().Draw(h.rt, "touched") {
 			o, err := tx.Finding(ctx, id) // the feed leaves out what only scans compare
 			if err != nil {
 				return err
 			}
-			w := redoubt.FindingWrite{Finding: o.Finding}
-			w.State = redoubt.State(rapid.IntRange(1, 4).Draw(h.rt, "state"))
+			w := model.FindingWrite{Finding: o.Finding}
+			w.State = model.State(rapid.IntRange(1, 4).Draw(h.rt, "state"))
 			if rapid.Bool().Draw(h.rt, "body") {
 				w.Body = []byte(rapid.StringMatching(`"b":[0-9]`).Draw(h.rt, "text"))
 			}
@@ -193,12 +193,12 @@ func (h history) change(ctx context.Context, tx *store.Tx, all replica) error {
 }
 
 func (h history) triage(ctx context.Context, tx *store.Tx, all replica) error {
-	var events []redoubt.TriageEvent
+	var events []model.TriageEvent
 	known, err := tx.Lineages(ctx, all.lineageIDs())
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		if rapid.Bool().Draw(h.rt, "triaged") {
-			after := redoubt.Triage{State: redoubt.TriageState(rapid.IntRange(1, 5).Draw(h.rt, "to")), At: tx.Now(), By: tx.Actor()}
-			events = append(events, redoubt.TriageEvent{LineageID: id, At: tx.Now(), By: tx.Actor(), Before: known[id].Triage, After: after})
+			after := model.Triage{State: model.TriageState(rapid.IntRange(1, 5).Draw(h.rt, "to")), At: tx.Now(), By: tx.Actor()}
+			events = append(events, model.TriageEvent{LineageID: id, At: tx.Now(), By: tx.Actor(), Before: known[id].Triage, After: after})
 		}
 	}
 	return cmp.Or(err, tx.UpdateTriage(ctx, events))
@@ -209,16 +209,16 @@ func (h history) annotate(ctx context.Context, tx *store.Tx, all replica) error 
 	if err != nil || len(known) == 0 {
 		return err
 	}
-	return tx.Annotate(ctx, h.anyID("lineage", known), func(a *redoubt.Annotations) {
-		a.EPSS = &redoubt.EPSS{Score: float64(rapid.IntRange(0, 3).Draw(h.rt, "score")) / 4}
+	return tx.Annotate(ctx, h.anyID("lineage", known), func(a *model.Annotations) {
+		a.EPSS = &model.EPSS{Score: float64(rapid.IntRange(0, 3).Draw(h.rt, "score")) / 4}
 	})
 }
 
 func (h history) rules(ctx context.Context, tx *store.Tx, _ replica) error {
-	var rules []*redoubt.Rule
+	var rules []*model.Rule
 	for range rapid.IntRange(0, 4).Draw(h.rt, "rules") {
-		rules = append(rules, &redoubt.Rule{
-			Name: rapid.SampledFrom([]string{"rule-1", "rule-2"}).Draw(h.rt, "name"), IssueType: redoubt.SAST,
+		rules = append(rules, &model.Rule{
+			Name: rapid.SampledFrom([]string{"rule-1", "rule-2"}).Draw(h.rt, "name"), IssueType: model.SAST,
 			Message: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(h.rt, "message"),
 		})
 	}
@@ -229,8 +229,8 @@ func (h history) rules(ctx context.Context, tx *store.Tx, _ replica) error {
 func (h history) mode(ctx context.Context, tx *store.Tx, all replica) error {
 	for _, id := range slices.Sorted(maps.Keys(all.PolicyRules)) {
 		r := all.PolicyRules[id]
-		mode := redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(h.rt, "mode"))
-		if _, err := tx.SetRuleMode(ctx, r.PolicyID, r.Rule.Name, mode); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		mode := model.PolicyMode(rapid.IntRange(1, 3).Draw(h.rt, "mode"))
+		if _, err := tx.SetRuleMode(ctx, r.PolicyID, r.Rule.Name, mode); err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
 	}
@@ -250,15 +250,15 @@ func (h history) policy(ctx context.Context, tx *store.Tx, _ replica) error {
 		if rapid.Bool().Draw(h.rt, "delete it") {
 			return tx.DeletePolicy(ctx, p.ID)
 		}
-		p.BlockAll, p.Excludes = !p.BlockAll, redoubt.PathGlobs{"vendor"}
+		p.BlockAll, p.Excludes = !p.BlockAll, model.PathGlobs{"vendor"}
 		_, err := tx.UpdatePolicy(ctx, p)
 		return err
 	}
-	p, err := tx.CreatePolicy(ctx, redoubt.Policy{Name: "Further", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Tags: []string{"x"}}})
+	p, err := tx.CreatePolicy(ctx, model.Policy{Name: "Further", Product: model.SAST, Scope: model.PolicyScope{Tags: []string{"x"}}})
 	if err != nil {
 		return err
 	}
-	rule := redoubt.Rule{Name: "rule-1", IssueType: redoubt.SAST, Message: "served"}
+	rule := model.Rule{Name: "rule-1", IssueType: model.SAST, Message: "served"}
 	_, err = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`), PolicyID: p.ID})
 	return err
 }
@@ -269,9 +269,9 @@ func (h history) merge(ctx context.Context, tx *store.Tx, all replica) error {
 		return err
 	}
 	into := h.anyID("into", known)
-	maps.DeleteFunc(known, func(_ int64, l redoubt.Lineage) bool { return l.ProjectID != known[into].ProjectID && l.ID != into })
+	maps.DeleteFunc(known, func(_ int64, l model.Lineage) bool { return l.ProjectID != known[into].ProjectID && l.ID != into })
 	from := h.anyID("from", known)
-	return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: known[into], From: []int64{from}}})
+	return tx.MergeLineages(ctx, []model.LineageMerge{{Into: known[into], From: []int64{from}}})
 }
 
 func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
@@ -279,7 +279,7 @@ func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
 		return nil
 	}
 	p := all.Projects[h.anyID("tagged", all.Projects)]
-	_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
+	_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, model.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
 	return err
 }
 
@@ -287,9 +287,9 @@ func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
 func (h history) anyID(label string, rows any) int64 {
 	var ids []int64
 	switch rows := rows.(type) {
-	case map[int64]redoubt.Project:
+	case map[int64]model.Project:
 		ids = slices.Sorted(maps.Keys(rows))
-	case map[int64]redoubt.Lineage:
+	case map[int64]model.Lineage:
 		ids = slices.Sorted(maps.Keys(rows))
 	}
 	return rapid.SampledFrom(ids).Draw(h.rt, label)
@@ -302,10 +302,10 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 		first := d.findings(p, 2500, nil)
 		want := feedOf(d, 0)
 		got, batches := newReplica(), 0
-		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *redoubt.Batch) error {
+		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *model.Batch) error {
 			if len(b.Findings) > 0 {
 				if batches++; batches == 1 { // a commit meanwhile must not show
-					first[2400].State, first[2400].Body = redoubt.Fixed, nil
+					first[2400].State, first[2400].Body = model.Fixed, nil
 					d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, first[2400:2401]) })
 				}
 				for _, f := range b.Findings {
@@ -331,14 +331,14 @@ func TestFeedFailsWithItsTaker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		refused := errors.New("full")
-		_, _, err := s.Feed(t.Context(), d.id, 0, func(*redoubt.Batch) error { return refused })
+		_, _, err := s.Feed(t.Context(), d.id, 0, func(*model.Batch) error { return refused })
 		if !errors.Is(err, refused) {
 			t.Errorf("Feed: %v, want the taker's error", err)
 		}
-		_, _, err = s.Feed(t.Context(), 1<<40, 0, func(*redoubt.Batch) error { return nil })
-		fails(t, "feed of an unknown deployment", err, redoubt.ErrNotFound)
+		_, _, err = s.Feed(t.Context(), 1<<40, 0, func(*model.Batch) error { return nil })
+		fails(t, "feed of an unknown deployment", err, model.ErrNotFound)
 		_, err = s.Version(t.Context(), 1<<40)
-		fails(t, "version of an unknown deployment", err, redoubt.ErrNotFound)
+		fails(t, "version of an unknown deployment", err, model.ErrNotFound)
 	})
 }
 
@@ -348,7 +348,7 @@ func TestPrunedFeedIsStale(t *testing.T) {
 		p := d.project("acme/payments")
 		writes := d.findings(p, 1, nil)
 		had := []int64{d.version()}
-		for _, state := range []redoubt.State{redoubt.Fixed, redoubt.Unresolved, redoubt.Muted} {
+		for _, state := range []model.State{model.Fixed, model.Unresolved, model.Muted} {
 			writes[0].State = state
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
 			had = append(had, d.version())
@@ -358,7 +358,7 @@ func TestPrunedFeedIsStale(t *testing.T) {
 		same(t, "version", d.version(), now)
 		for since, wantStale := range map[int64]bool{had[0]: true, had[1]: true, had[2]: false, now: false, now + 1: true, now - 1: true, 0: false} {
 			handed := 0
-			version, stale, err := s.Feed(t.Context(), d.id, since, func(*redoubt.Batch) error { handed++; return nil })
+			version, stale, err := s.Feed(t.Context(), d.id, since, func(*model.Batch) error { handed++; return nil })
 			d.check(err)
 			if stale != wantStale || stale && handed > 0 || version != now {
 				t.Errorf("since %d: stale %v, %d batches, version %d; want stale %v, version %d", since, stale, handed, version, wantStale, now)
@@ -369,7 +369,7 @@ func TestPrunedFeedIsStale(t *testing.T) {
 		d.check(s.PruneChanges(t.Context(), d.id, 1000))
 		d.check(s.PruneChanges(t.Context(), d.id, 0))
 		d.check(s.PruneChanges(t.Context(), d.id, 0))
-		writes[0].State = redoubt.Fixed
+		writes[0].State = model.Fixed
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
 		same(t, "fed", feedOf(d, now).findingIDs(), []int64{writes[0].ID})
 	})
@@ -382,16 +382,16 @@ func TestAWholeFeedIsOfOneVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 3000, nil)
-		ends := []redoubt.FindingWrite{writes[0], writes[len(writes)-1]}
+		ends := []model.FindingWrite{writes[0], writes[len(writes)-1]}
 		for i := range ends {
 			ends[i].Body = nil
 		}
-		versions := map[int64]redoubt.State{d.version(): ends[0].State} // what both are then
+		versions := map[int64]model.State{d.version(): ends[0].State} // what both are then
 		s.OnCommit(func(_, version int64) { versions[version] = ends[0].State })
 		stop, stopped := make(chan struct{}), make(chan error)
 		go func() {
 			for n := 0; ; n++ {
-				ends[0].State = []redoubt.State{redoubt.Fixed, redoubt.Unresolved, redoubt.Muted}[n%3]
+				ends[0].State = []model.State{model.Fixed, model.Unresolved, model.Muted}[n%3]
 				ends[1].State = ends[0].State
 				err := s.Update(context.Background(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, ends) })
 				select {
@@ -430,7 +430,7 @@ func TestAWholeFeedEndsWithItsTaker(t *testing.T) {
 		d := newTenant(t, s)
 		d.findings(d.project("acme/payments"), 5000, nil)
 		refused, handed := errors.New("full"), 0
-		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *redoubt.Batch) error {
+		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *model.Batch) error {
 			if len(b.Findings) > 0 {
 				if handed++; handed == 2 {
 					return refused
@@ -442,7 +442,7 @@ func TestAWholeFeedEndsWithItsTaker(t *testing.T) {
 			t.Errorf("Feed: %v, want the taker's error", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		_, _, err = s.Feed(ctx, d.id, 0, oneByOne(func(b *redoubt.Batch) error {
+		_, _, err = s.Feed(ctx, d.id, 0, oneByOne(func(b *model.Batch) error {
 			if len(b.Findings) > 0 {
 				cancel()
 			}

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Occurrence is a finding with all that is kept of it.
 type Occurrence struct {
-	redoubt.Finding
-	Lineage  redoubt.Lineage
-	Body     []byte // see redoubt.Body
+	model.Finding
+	Lineage  model.Lineage
+	Body     []byte // see model.Body
 	Evidence []byte // JSON: code and data flow; empty when not told
 }
 
@@ -34,9 +34,9 @@ const (
 	flagMissed
 )
 
-func findingFlags(f *redoubt.Finding) (bits int64) {
-	partial, missed := f.Coverage == redoubt.CoveragePartial, f.Coverage == redoubt.CoverageMissed
-	unknown := f.Coverage == redoubt.CoverageUnknown
+func findingFlags(f *model.Finding) (bits int64) {
+	partial, missed := f.Coverage == model.CoveragePartial, f.Coverage == model.CoverageMissed
+	unknown := f.Coverage == model.CoverageUnknown
 	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull, partial || unknown, missed || unknown} {
 		if set {
 			bits |= 1 << i
@@ -45,20 +45,20 @@ func findingFlags(f *redoubt.Finding) (bits int64) {
 	return bits
 }
 
-func coverageOf(flags int64) redoubt.Coverage {
+func coverageOf(flags int64) model.Coverage {
 	switch {
 	case flags&flagMissed != 0 && flags&flagPartial != 0:
-		return redoubt.CoverageUnknown
+		return model.CoverageUnknown
 	case flags&flagMissed != 0:
-		return redoubt.CoverageMissed
+		return model.CoverageMissed
 	case flags&flagPartial != 0:
-		return redoubt.CoveragePartial
+		return model.CoveragePartial
 	}
-	return redoubt.CoverageWhole
+	return model.CoverageWhole
 }
 
 // findingValues are the values of findingColumns.
-func findingValues(f *redoubt.Finding) []any {
+func findingValues(f *model.Finding) []any {
 	return []any{
 		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source, int64(f.Identity.Kind), f.Identity.Hash, f.LineageID, f.RuleID, f.RuleName,
 		f.Path, f.Line, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
@@ -68,7 +68,7 @@ func findingValues(f *redoubt.Finding) []any {
 }
 
 // findingFields are where findingColumns are read to.
-func findingFields(f *redoubt.Finding) []any {
+func findingFields(f *model.Finding) []any {
 	flags := scanner(func(src any) error {
 		bits, ok := src.(int64)
 		if !ok {
@@ -87,7 +87,7 @@ func findingFields(f *redoubt.Finding) []any {
 	}
 }
 
-func scanFinding(r row) (f redoubt.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
+func scanFinding(r row) (f model.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
 
 // streamColumns are those of findingColumns that differ between the findings of one
 // (project, ref, source).
@@ -95,13 +95,13 @@ var streamColumns = strings.Replace(findingColumns, "project_id, ref, source, ",
 
 // Findings reads all occurrences of (project, ref, source) by id, removed and
 // fixed ones too. They are put in order here: SQLite would copy all columns to do so.
-func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
-	list := []redoubt.Finding{}
-	var f redoubt.Finding // which each row is read into: a row has as many pointers as columns
+func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error) {
+	list := []model.Finding{}
+	var f model.Finding // which each row is read into: a row has as many pointers as columns
 	fields := findingFields(&f)
 	fields = slices.Delete(fields, 2, 5) // of project, ref and source
 	err := each(ctx, tx, func(r row) error {
-		f = redoubt.Finding{ProjectID: projectID, Ref: cleanText(ref), Source: cleanText(source)}
+		f = model.Finding{ProjectID: projectID, Ref: cleanText(ref), Source: cleanText(source)}
 		err := r.Scan(fields...)
 		list = append(list, f)
 		return err
@@ -111,13 +111,13 @@ func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string)
 }
 
 // byID puts findings in the order of their ids.
-func byID(list []redoubt.Finding) []redoubt.Finding {
+func byID(list []model.Finding) []model.Finding {
 	order := make([]int, len(list)) // a finding is long
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(list[a].ID, list[b].ID) })
-	out := make([]redoubt.Finding, len(list))
+	out := make([]model.Finding, len(list))
 	for to, from := range order {
 		out[to] = list[from]
 	}
@@ -126,25 +126,25 @@ func byID(list []redoubt.Finding) []redoubt.Finding {
 
 // LivePlaces lists where the unresolved and muted findings of a product and
 // source are, on every ref.
-func (tx *Tx) LivePlaces(ctx context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error) {
-	return many(ctx, tx, func(r row) (p redoubt.Place, err error) { return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path) },
+func (tx *Tx) LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error) {
+	return many(ctx, tx, func(r row) (p model.Place, err error) { return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path) },
 		`SELECT id, project_id, path FROM finding WHERE deployment_id = $1 AND issue_type = $2 AND source = $3 AND state IN ($4, $5) ORDER BY id`,
-		int64(product), source, int64(redoubt.Unresolved), int64(redoubt.Muted))
+		int64(product), source, int64(model.Unresolved), int64(model.Muted))
 }
 
 // FindingsByID reads findings by id; unknown ones are skipped.
-func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding, error) {
+func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error) {
 	in, arg := tx.in("id", 2, ids)
 	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
 // FindingBodies reads body and evidence of findings by id.
-func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]model.FindingWrite, error) {
 	in, arg := tx.in("finding_id", 2, ids)
-	out := make(map[int64]redoubt.FindingWrite, len(ids))
+	out := make(map[int64]model.FindingWrite, len(ids))
 	return out, each(ctx, tx, func(r row) error {
 		var id int64
-		var w redoubt.FindingWrite
+		var w model.FindingWrite
 		err := r.Scan(&id, &w.Body, &w.Evidence)
 		out[id] = w
 		return err
@@ -173,7 +173,7 @@ func scanOccurrence(r row) (o Occurrence, err error) {
 }
 
 // Finding reads one occurrence, a removed one too. An unknown id is
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 	o, err := one(ctx, tx, scanOccurrence, occurrenceSelect+` AND f.id = $2`, id)
 	if err != nil {
@@ -183,7 +183,7 @@ func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 }
 
 // NewFindingIDs reserves n ids, which count up per deployment and fit uint32
-// (semantics §4). A deployment that used them up gets redoubt.ErrTooLarge.
+// (semantics §4). A deployment that used them up gets model.ErrTooLarge.
 func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil
@@ -195,7 +195,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 		return nil, err
 	}
 	if next-1 > math.MaxUint32 {
-		return nil, fmt.Errorf("%w: the deployment has no room for %d more findings", redoubt.ErrTooLarge, n)
+		return nil, fmt.Errorf("%w: the deployment has no room for %d more findings", model.ErrTooLarge, n)
 	}
 	ids := make([]int64, n)
 	for i := range ids {
@@ -205,12 +205,12 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 }
 
 // AddFindings stores new occurrences under ids that were reserved for them.
-func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (tx *Tx) AddFindings(ctx context.Context, findings []model.FindingWrite) error {
 	tx.tellAdded(findings)
-	return inBatches(findings, func(part []redoubt.FindingWrite) error { return tx.addFindings(ctx, part) })
+	return inBatches(findings, func(part []model.FindingWrite) error { return tx.addFindings(ctx, part) })
 }
 
-func (tx *Tx) addFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (tx *Tx) addFindings(ctx context.Context, findings []model.FindingWrite) error {
 	if err := tx.writeFindings(ctx, findings, ""); err != nil {
 		return fmt.Errorf("add findings: %w", err)
 	}
@@ -225,18 +225,18 @@ func (tx *Tx) addFindings(ctx context.Context, findings []redoubt.FindingWrite) 
 
 // UpdateFindings writes the rows anew, and the body where it is not nil. Rows
 // that hold the same already are left alone. An unknown id is
-// redoubt.ErrNotFound.
-func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+// model.ErrNotFound.
+func (tx *Tx) UpdateFindings(ctx context.Context, findings []model.FindingWrite) error {
 	stored, err := tx.findingsByID(ctx, findings)
 	if err != nil {
 		return err
 	}
-	var changed, withBody []redoubt.FindingWrite
+	var changed, withBody []model.FindingWrite
 	var moved []int64
 	for _, w := range findings {
 		before, known := stored[w.ID]
 		if !known {
-			return fmt.Errorf("update finding %d: %w", w.ID, redoubt.ErrNotFound)
+			return fmt.Errorf("update finding %d: %w", w.ID, model.ErrNotFound)
 		}
 		if before.Identity != w.Identity {
 			moved = append(moved, w.ID)
@@ -264,10 +264,10 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrit
 	return tx.writeBodies(ctx, withBody)
 }
 
-func (tx *Tx) findingsByID(ctx context.Context, findings []redoubt.FindingWrite) (map[int64]redoubt.Finding, error) {
-	ids := redoubt.Map(findings, func(w redoubt.FindingWrite) int64 { return w.ID })
+func (tx *Tx) findingsByID(ctx context.Context, findings []model.FindingWrite) (map[int64]model.Finding, error) {
+	ids := model.Map(findings, func(w model.FindingWrite) int64 { return w.ID })
 	in, arg := tx.in("id", 2, ids)
-	stored := make(map[int64]redoubt.Finding, len(ids))
+	stored := make(map[int64]model.Finding, len(ids))
 	return stored, each(ctx, tx, func(r row) error {
 		f, err := scanFinding(r)
 		stored[f.ID] = f
@@ -300,7 +300,7 @@ func excluded(columns string, key ...string) string {
 	return strings.Join(list, ", ")
 }
 
-func (tx *Tx) writeFindings(ctx context.Context, findings []redoubt.FindingWrite, conflict string) error {
+func (tx *Tx) writeFindings(ctx context.Context, findings []model.FindingWrite, conflict string) error {
 	rows := make([][]any, len(findings))
 	for i := range findings {
 		rows[i] = append(findingValues(&findings[i].Finding), tx.nextVersion())
@@ -309,7 +309,7 @@ func (tx *Tx) writeFindings(ctx context.Context, findings []redoubt.FindingWrite
 	return tx.insert(ctx, `finding (deployment_id, `+findingColumns+`, version)`, rows, conflict)
 }
 
-func (tx *Tx) writeBodies(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (tx *Tx) writeBodies(ctx context.Context, findings []model.FindingWrite) error {
 	rows := make([][]any, len(findings))
 	for i, w := range findings {
 		body := w.Body

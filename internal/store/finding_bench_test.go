@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -34,7 +34,7 @@ func BenchmarkUpdateFindings10k(b *testing.B) {
 		writes := d.findings(d.project("acme/payments"), 10_000, nil)
 		for n := 0; b.Loop(); n++ {
 			for i := range writes {
-				writes[i].State, writes[i].Body = redoubt.State(n%2+2), nil
+				writes[i].State, writes[i].Body = model.State(n%2+2), nil
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
 		}
@@ -50,10 +50,10 @@ func BenchmarkMergeLineages(b *testing.B) {
 			benchEach(b, func(b *testing.B, d tenant) {
 				p := d.project("acme/payments")
 				stay := d.findings(p, n, nil)
-				other := d.findings(p, n, func(_ int, w *redoubt.FindingWrite) { w.Ref = "refs/heads/topic" })
-				merges := make([]redoubt.LineageMerge, n)
+				other := d.findings(p, n, func(_ int, w *model.FindingWrite) { w.Ref = "refs/heads/topic" })
+				merges := make([]model.LineageMerge, n)
 				for i := range merges {
-					merges[i] = redoubt.LineageMerge{Into: redoubt.Lineage{ID: stay[i].LineageID}, From: []int64{other[i].LineageID}}
+					merges[i] = model.LineageMerge{Into: model.Lineage{ID: stay[i].LineageID}, From: []int64{other[i].LineageID}}
 				}
 				for b.Loop() {
 					d.update(func(ctx context.Context, tx *store.Tx) error { return tx.MergeLineages(ctx, merges) })
@@ -71,7 +71,7 @@ func BenchmarkFeed100k(b *testing.B) {
 			d.findings(p, 10_000, nil)
 		}
 		for b.Loop() {
-			_, _, err := d.s.Feed(b.Context(), d.id, 0, func(*redoubt.Batch) error { return nil })
+			_, _, err := d.s.Feed(b.Context(), d.id, 0, func(*model.Batch) error { return nil })
 			d.check(err)
 		}
 	})
@@ -82,16 +82,16 @@ func BenchmarkFeed100k(b *testing.B) {
 func BenchmarkDependencies(b *testing.B) {
 	pages := []struct {
 		name   string
-		filter redoubt.DependencyFilter
+		filter model.DependencyFilter
 		limit  int
 	}{
-		{"page of 10000", redoubt.DependencyFilter{}, 10_000},
-		{"page of 1000", redoubt.DependencyFilter{}, 1000},
-		{"of a project", redoubt.DependencyFilter{ProjectIDs: []int64{1}}, 1000},
-		{"name without a match", redoubt.DependencyFilter{Name: "nowhere"}, 1000},
-		{"name with few", redoubt.DependencyFilter{Name: "package-77"}, 1000},
-		{"range", redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Name: "package-777", ExactName: true, Lower: "1.2.0"}}}, 1000},
-		{"rare licence", redoubt.DependencyFilter{Licenses: []string{"Rare"}}, 1000},
+		{"page of 10000", model.DependencyFilter{}, 10_000},
+		{"page of 1000", model.DependencyFilter{}, 1000},
+		{"of a project", model.DependencyFilter{ProjectIDs: []int64{1}}, 1000},
+		{"name without a match", model.DependencyFilter{Name: "nowhere"}, 1000},
+		{"name with few", model.DependencyFilter{Name: "package-77"}, 1000},
+		{"range", model.DependencyFilter{Packages: []model.PackageFilter{{Name: "package-777", ExactName: true, Lower: "1.2.0"}}}, 1000},
+		{"rare licence", model.DependencyFilter{Licenses: []string{"Rare"}}, 1000},
 	}
 	benchEach(b, func(b *testing.B, d tenant) {
 		for i := range 20 {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const findingCommentColumns = `id, lineage_id, body, written_at, written_by_json, author_id, withdrawn_at, withdrawn_by_json`
 
-func scanFindingComment(r row) (c redoubt.FindingComment, err error) {
+func scanFindingComment(r row) (c model.FindingComment, err error) {
 	return c, r.Scan(&c.ID, &c.LineageID, &c.Text, instant(&c.WrittenAt), decoded(&c.WrittenBy), &c.AuthorID, instant(&c.WithdrawnAt), decoded(&c.WithdrawnBy))
 }
 
@@ -21,7 +21,7 @@ type findingCommentImage struct {
 	Mentions []string `json:"mentions,omitempty"`
 }
 
-func imageOfFindingComment(c redoubt.FindingComment) findingCommentImage {
+func imageOfFindingComment(c model.FindingComment) findingCommentImage {
 	image := findingCommentImage{Lineage: c.LineageID}
 	for _, m := range c.Mentions {
 		image.Mentions = append(image.Mentions, m.Name)
@@ -31,7 +31,7 @@ func imageOfFindingComment(c redoubt.FindingComment) findingCommentImage {
 
 // AddFindingComment stores a comment, and returns it with its id and who wrote it when. Who it
 // mentions is told.
-func (tx *Tx) AddFindingComment(ctx context.Context, c redoubt.FindingComment) (redoubt.FindingComment, error) {
+func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error) {
 	var err error
 	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
 		return c, err
@@ -43,7 +43,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c redoubt.FindingComment) (
 	if err != nil {
 		return c, err
 	}
-	rows := redoubt.Map(c.Mentions, func(m redoubt.Mentioned) []any { return []any{c.ID, m.UserID, m.Name} })
+	rows := model.Map(c.Mentions, func(m model.Mentioned) []any { return []any{c.ID, m.UserID, m.Name} })
 	if err := tx.insert(ctx, `finding_comment_mention (deployment_id, comment_id, user_id, name)`, rows, ""); err != nil {
 		return c, err
 	}
@@ -53,7 +53,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c redoubt.FindingComment) (
 
 // WithdrawFindingComment forgets the text of a comment and whom it mentions. That there was
 // one, and who withdrew it, stays.
-func (tx *Tx) WithdrawFindingComment(ctx context.Context, c redoubt.FindingComment) (redoubt.FindingComment, error) {
+func (tx *Tx) WithdrawFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error) {
 	before := c
 	c.Text, c.Mentions, c.WithdrawnAt, c.WithdrawnBy = "", nil, tx.now, tx.actor
 	err := tx.write(ctx, `UPDATE finding_comment SET body = '', withdrawn_at = $3, withdrawn_by_json = $4 WHERE deployment_id = $1 AND id = $2`, c.ID, c.WithdrawnAt, encoded(c.WithdrawnBy))
@@ -67,13 +67,13 @@ func (tx *Tx) WithdrawFindingComment(ctx context.Context, c redoubt.FindingComme
 	return c, nil
 }
 
-// FindingComment finds one by its id; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) FindingComment(ctx context.Context, id int64) (redoubt.FindingComment, error) {
+// FindingComment finds one by its id; an unknown one is model.ErrNotFound.
+func (tx *Tx) FindingComment(ctx context.Context, id int64) (model.FindingComment, error) {
 	c, err := one(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return c, fmt.Errorf("comment %d: %w", id, err)
 	}
-	list := []redoubt.FindingComment{c}
+	list := []model.FindingComment{c}
 	err = tx.readMentions(ctx, list)
 	return list[0], err
 }
@@ -96,7 +96,7 @@ func (tx *Tx) findingCommentTexts(ctx context.Context, ids []int64) (map[int64]s
 
 // FindingComments lists the comments on a lineage behind an id, oldest first, withdrawn ones
 // too, and says whether there are newer ones.
-func (tx *Tx) FindingComments(ctx context.Context, lineageID, after int64, limit int) (list []redoubt.FindingComment, more bool, err error) {
+func (tx *Tx) FindingComments(ctx context.Context, lineageID, after int64, limit int) (list []model.FindingComment, more bool, err error) {
 	list, err = many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2 AND id > $3 ORDER BY id LIMIT $4`,
 		lineageID, after, limit+1)
 	if err != nil {
@@ -110,9 +110,9 @@ func (tx *Tx) FindingComments(ctx context.Context, lineageID, after int64, limit
 
 // NewestFindingComments lists the newest comments on a lineage, as many as one finding may
 // have, oldest first.
-func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]redoubt.FindingComment, error) {
+func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]model.FindingComment, error) {
 	list, err := many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2 ORDER BY id DESC LIMIT $3`,
-		lineageID, redoubt.MaxCommentsOf)
+		lineageID, model.MaxCommentsOf)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]red
 }
 
 // CommentsMentioning lists the newest comments that mention a user, the newest first.
-func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) ([]redoubt.FindingComment, error) {
+func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) ([]model.FindingComment, error) {
 	list, err := many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id IN
 		(SELECT comment_id FROM finding_comment_mention WHERE deployment_id = $1 AND user_id = $2 ORDER BY comment_id DESC LIMIT $3) ORDER BY id DESC`, userID, limit)
 	if err != nil {
@@ -131,7 +131,7 @@ func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) (
 }
 
 // readMentions reads whom comments mention, by name.
-func (tx *Tx) readMentions(ctx context.Context, list []redoubt.FindingComment) error {
+func (tx *Tx) readMentions(ctx context.Context, list []model.FindingComment) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (tx *Tx) readMentions(ctx context.Context, list []redoubt.FindingComment) e
 	in, arg := tx.in("comment_id", 2, ids)
 	return each(ctx, tx, func(r row) error {
 		var id int64
-		var m redoubt.Mentioned
+		var m model.Mentioned
 		err := r.Scan(&id, &m.UserID, &m.Name)
 		of := &list[at[id]]
 		of.Mentions = append(of.Mentions, m)

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // comment writes one on a finding, as a user.
-func (d tenant) comment(author int64, f redoubt.FindingWrite, text string) (c redoubt.FindingComment, err error) {
+func (d tenant) comment(author int64, f model.FindingWrite, text string) (c model.FindingComment, err error) {
 	d.t.Helper()
 	err = d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		c, err = triage.Comment(ctx, tx, f.Finding, text, author)
@@ -26,10 +26,10 @@ func (d tenant) comment(author int64, f redoubt.FindingWrite, text string) (c re
 }
 
 // member makes a user who may look.
-func (d tenant) member(name string) (u redoubt.User) {
+func (d tenant) member(name string) (u model.User) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name}, redoubt.RoleViewer)
+		u, err = tx.CreateUser(ctx, model.User{Name: name}, model.RoleViewer)
 		return err
 	})
 	return u
@@ -62,7 +62,7 @@ func TestFindingComments(t *testing.T) {
 		f := d.findings(p, 3, nil)
 		c, err := d.comment(ana.ID, f[0], "@ana @rival @nobody @ana look")
 		d.check(err)
-		if want := []redoubt.Mentioned{{UserID: ana.ID, Name: "ana"}}; !slices.Equal(c.Mentions, want) || c.WrittenBy != storetest.Actor {
+		if want := []model.Mentioned{{UserID: ana.ID, Name: "ana"}}; !slices.Equal(c.Mentions, want) || c.WrittenBy != storetest.Actor {
 			t.Errorf("%+v, want it to mention %v", c, want)
 		}
 		second, err := d.comment(0, f[1], "second")
@@ -72,7 +72,7 @@ func TestFindingComments(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: list[f[0].LineageID], From: []int64{f[1].LineageID}}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: list[f[0].LineageID], From: []int64{f[1].LineageID}}})
 		})
 		if got, want := d.commentsOn(f[0].LineageID), []string{c.Text, "second"}; !slices.Equal(got, want) {
 			t.Errorf("merged, the comments are %q, want %q", got, want)
@@ -86,18 +86,18 @@ func TestFindingComments(t *testing.T) {
 			t.Errorf("in the other project, the comments are %q", got)
 		}
 		withdrawn := func(id, user int64, admin bool) error {
-			return s.Update(t.Context(), d.id, redoubt.Actor{Kind: "user", ID: "x"}, func(ctx context.Context, tx *store.Tx) error {
+			return s.Update(t.Context(), d.id, model.Actor{Kind: "user", ID: "x"}, func(ctx context.Context, tx *store.Tx) error {
 				_, err := triage.WithdrawComment(ctx, tx, f[0].Finding, id, user, admin)
 				return err
 			})
 		}
 		for what, err := range map[string]error{"somebody else's": withdrawn(c.ID, ana.ID+1, false), "of no user, by one": withdrawn(second.ID, ana.ID, false), "of no user, by another": withdrawn(second.ID, 0, false)} {
-			if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+			if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		d.check(withdrawn(c.ID, ana.ID, false))
-		if err := withdrawn(c.ID, ana.ID, true); !errors.Is(err, redoubt.ErrConflict) {
+		if err := withdrawn(c.ID, ana.ID, true); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("twice: %v", err)
 		}
 		d.check(withdrawn(second.ID, ana.ID, true))
@@ -144,8 +144,8 @@ func TestFindingCommentsAreBounded(t *testing.T) {
 				return nil
 			})
 		}
-		fill(1, redoubt.MaxCommentsOfOne)
-		if _, err := d.comment(1, f[1], "x"); !errors.Is(err, redoubt.ErrConflict) {
+		fill(1, model.MaxCommentsOfOne)
+		if _, err := d.comment(1, f[1], "x"); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one of a person too many: %v", err)
 		}
 		_, err := d.comment(2, f[1], "x")
@@ -153,17 +153,17 @@ func TestFindingCommentsAreBounded(t *testing.T) {
 		clock.Advance(25 * time.Hour)
 		_, err = d.comment(1, f[1], "x")
 		d.check(err)
-		fill(2, redoubt.MaxCommentsOf-redoubt.MaxCommentsOfOne)
-		if _, err := d.comment(3, f[0], "x"); !errors.Is(err, redoubt.ErrConflict) {
+		fill(2, model.MaxCommentsOf-model.MaxCommentsOfOne)
+		if _, err := d.comment(3, f[0], "x"); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one on a finding too many: %v", err)
 		}
 		var text strings.Builder
-		for i := range redoubt.MaxMentions + 1 {
+		for i := range model.MaxMentions + 1 {
 			text.WriteString("@" + d.member(fmt.Sprint("user", i)).Name + " ")
 		}
 		c, err := d.comment(4, f[1], text.String())
 		d.check(err)
-		if len(c.Mentions) != redoubt.MaxMentions {
+		if len(c.Mentions) != model.MaxMentions {
 			t.Errorf("%d people are mentioned", len(c.Mentions))
 		}
 	})

@@ -5,19 +5,19 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // FindingHistory is one line of a finding's history.
 type FindingHistory struct {
 	ID int64
 	At time.Time
-	redoubt.FindingEvent
+	model.FindingEvent
 }
 
 // AddEvents appends to the histories of findings, at the transaction's time.
-func (tx *Tx) AddEvents(ctx context.Context, events []redoubt.FindingEvent) error {
-	return inBatches(events, func(part []redoubt.FindingEvent) error {
+func (tx *Tx) AddEvents(ctx context.Context, events []model.FindingEvent) error {
+	return inBatches(events, func(part []model.FindingEvent) error {
 		rows := make([][]any, len(part))
 		for i, e := range part {
 			rows[i] = []any{nextID(seqFindingEvent), e.FindingID, tx.now, e.ScanID, string(e.Kind), e.Detail}
@@ -44,7 +44,7 @@ type Removal struct {
 func LastRemoval(history []FindingHistory) Removal {
 	var last Removal
 	for _, e := range history {
-		if e.Kind != redoubt.EventRemoved {
+		if e.Kind != model.EventRemoved {
 			continue
 		}
 		last = Removal{}

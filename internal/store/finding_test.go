@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // full is a finding with every member set.
-func full(i int, w *redoubt.FindingWrite) {
-	w.IssueType, w.Reachability, w.Transitivity = redoubt.SCA, redoubt.AlwaysReachable, redoubt.Transitive
-	w.Package, w.ValidationState, w.SecretType = "lodash", redoubt.ConfirmedValid, "AWS"
+func full(i int, w *model.FindingWrite) {
+	w.IssueType, w.Reachability, w.Transitivity = model.SCA, model.AlwaysReachable, model.Transitive
+	w.Package, w.ValidationState, w.SecretType = "lodash", model.ConfirmedValid, "AWS"
 	w.Malicious, w.ProOnly, w.Historical, w.SeenByFull = i&1 > 0, i&2 > 0, i&4 > 0, i&8 > 0
-	w.State, w.StateUpdatedAt = redoubt.Muted, w.CreatedAt.Add(time.Microsecond)
+	w.State, w.StateUpdatedAt = model.Muted, w.CreatedAt.Add(time.Microsecond)
 }
 
 func TestFindingsRoundTrip(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFindingsRoundTrip(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		writes := d.findings(p, 16, full)
-		other := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.Source = "gitleaks" })
+		other := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.Source = "gitleaks" })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.Findings(ctx, p.ID, "refs/heads/main", "semgrep")
 			same(t, "findings of the stream", got, findingsOf(writes))
@@ -31,16 +31,16 @@ func TestFindingsRoundTrip(t *testing.T) {
 			for _, w := range append(writes, other...) {
 				o, err := tx.Finding(ctx, w.ID)
 				d.check(err)
-				same(t, "occurrence", redoubt.FindingWrite{Finding: o.Finding, Body: o.Body, Evidence: o.Evidence}, w)
-				same(t, "lineage", o.Lineage, redoubt.Lineage{ID: w.LineageID, ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+				same(t, "occurrence", model.FindingWrite{Finding: o.Finding, Body: o.Body, Evidence: o.Evidence}, w)
+				same(t, "lineage", o.Lineage, model.Lineage{ID: w.LineageID, ProjectID: p.ID, Triage: model.Triage{State: model.TriageUntriaged}})
 			}
 			return nil
 		})
 	})
 }
 
-func findingsOf(writes []redoubt.FindingWrite) []redoubt.Finding {
-	list := make([]redoubt.Finding, len(writes))
+func findingsOf(writes []model.FindingWrite) []model.Finding {
+	list := make([]model.Finding, len(writes))
 	for i, w := range writes {
 		list[i] = w.Finding
 	}
@@ -72,15 +72,15 @@ func TestUpdateFindings(t *testing.T) {
 		// Two findings swap their identities; only one gets another body.
 		a, b := writes[0], writes[1]
 		a.Identity, b.Identity = b.Identity, a.Identity
-		a.State, a.Body, a.Evidence = redoubt.Fixed, []byte(`"new":1`), []byte(`{}`)
+		a.State, a.Body, a.Evidence = model.Fixed, []byte(`"new":1`), []byte(`{}`)
 		before := d.version()
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{a, b, writes[2]})
+			return tx.UpdateFindings(ctx, []model.FindingWrite{a, b, writes[2]})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			first, err := tx.Finding(ctx, a.ID)
 			d.check(err)
-			same(t, "first", redoubt.FindingWrite{Finding: first.Finding, Body: first.Body, Evidence: first.Evidence}, a)
+			same(t, "first", model.FindingWrite{Finding: first.Finding, Body: first.Body, Evidence: first.Evidence}, a)
 			second, err := tx.Finding(ctx, b.ID)
 			same(t, "second", second.Finding, b.Finding)
 			same(t, "second's body", string(second.Body), `"location":{"line":1}`)
@@ -97,11 +97,11 @@ func TestUpdateOfAnUnknownFindingWritesNothing(t *testing.T) {
 		before := feedOf(d, 0)
 		unknown := writes[0]
 		unknown.ID = 2 // the noisy tenant has one
-		writes[0].State = redoubt.Fixed
+		writes[0].State = model.Fixed
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{writes[0], unknown})
+			return tx.UpdateFindings(ctx, []model.FindingWrite{writes[0], unknown})
 		})
-		fails(t, "update", err, redoubt.ErrNotFound)
+		fails(t, "update", err, model.ErrNotFound)
 		same(t, "feed", feedOf(d, 0), before)
 	})
 }
@@ -110,10 +110,10 @@ func TestHistory(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 2, nil)
-		events := []redoubt.FindingEvent{
-			{FindingID: writes[0].ID, ScanID: 7, Kind: redoubt.EventFixed},
-			{FindingID: writes[1].ID, ScanID: 7, Kind: redoubt.EventMuted},
-			{FindingID: writes[0].ID, ScanID: 8, Kind: redoubt.EventMoved, Detail: `{"from":"a.go"}`},
+		events := []model.FindingEvent{
+			{FindingID: writes[0].ID, ScanID: 7, Kind: model.EventFixed},
+			{FindingID: writes[1].ID, ScanID: 7, Kind: model.EventMuted},
+			{FindingID: writes[0].ID, ScanID: 8, Kind: model.EventMoved, Detail: `{"from":"a.go"}`},
 		}
 		var now time.Time
 		d.silently("events", func(ctx context.Context, tx *store.Tx) error {
@@ -126,7 +126,7 @@ func TestHistory(t *testing.T) {
 			if len(got) != 2 || got[0].ID >= got[1].ID {
 				t.Fatalf("history: %+v", got)
 			}
-			for i, want := range []redoubt.FindingEvent{events[0], events[2]} {
+			for i, want := range []model.FindingEvent{events[0], events[2]} {
 				same(t, "event", got[i].FindingEvent, want)
 				same(t, "time", got[i].At, now)
 			}
@@ -150,22 +150,22 @@ func TestFindingsOfOthersDoNotShow(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			for _, f := range theirs.Findings {
 				_, err := tx.Finding(ctx, f.ID)
-				fails(t, "finding", err, redoubt.ErrNotFound)
+				fails(t, "finding", err, model.ErrNotFound)
 				history, err := tx.History(ctx, f.ID)
 				same(t, "history", history, []store.FindingHistory{})
 				d.check(err)
 				trail, err := tx.TriageTrail(ctx, f.LineageID)
-				same(t, "trail", trail, []redoubt.TriageEvent{})
+				same(t, "trail", trail, []model.TriageEvent{})
 				d.check(err)
 				list, err := tx.Findings(ctx, f.ProjectID, f.Ref, f.Source)
-				same(t, "findings", list, []redoubt.Finding{})
+				same(t, "findings", list, []model.Finding{})
 				d.check(err)
-				lineages, err := tx.LineagesOf(ctx, f.ProjectID, []redoubt.Identity{f.Identity})
-				same(t, "lineages", lineages, map[redoubt.Identity]redoubt.Lineage{})
+				lineages, err := tx.LineagesOf(ctx, f.ProjectID, []model.Identity{f.Identity})
+				same(t, "lineages", lineages, map[model.Identity]model.Lineage{})
 				d.check(err)
 			}
 			byID, err := tx.Lineages(ctx, theirs.lineageIDs())
-			same(t, "lineages by id", byID, map[int64]redoubt.Lineage{})
+			same(t, "lineages by id", byID, map[int64]model.Lineage{})
 			return err
 		})
 		bodies, err := s.Bodies(t.Context(), d.id, theirs.findingIDs())
@@ -173,13 +173,13 @@ func TestFindingsOfOthersDoNotShow(t *testing.T) {
 		d.check(err)
 		foreign := theirs.lineageIDs()[0]
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.Annotate(ctx, foreign, func(a *redoubt.Annotations) { a.EPSS = &redoubt.EPSS{} })
+			return tx.Annotate(ctx, foreign, func(a *model.Annotations) { a.EPSS = &model.EPSS{} })
 		})
-		fails(t, "annotate", err, redoubt.ErrNotFound)
+		fails(t, "annotate", err, model.ErrNotFound)
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: foreign, At: tx.Now()}})
+			return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: foreign, At: tx.Now()}})
 		})
-		fails(t, "triage", err, redoubt.ErrNotFound)
+		fails(t, "triage", err, model.ErrNotFound)
 		same(t, "their rows", feedOf(noise, 0), theirs)
 	})
 }

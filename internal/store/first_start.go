@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // FirstStart tells what the people of the deployment chose while it was set up.
-func (tx *Tx) FirstStart(ctx context.Context) (redoubt.FirstStart, error) {
-	f, err := one(ctx, tx, func(r row) (f redoubt.FirstStart, err error) {
+func (tx *Tx) FirstStart(ctx context.Context) (model.FirstStart, error) {
+	f, err := one(ctx, tx, func(r row) (f model.FirstStart, err error) {
 		return f, r.Scan(&f.Left, &f.BlocksNothing)
 	}, `SELECT start_left, start_blocks_nothing FROM deployment WHERE id = $1`)
 	if err != nil {
@@ -24,7 +24,7 @@ type firstStartImage struct {
 }
 
 // SetFirstStart keeps what they chose; what is the same as before changes nothing.
-func (tx *Tx) SetFirstStart(ctx context.Context, f redoubt.FirstStart) error {
+func (tx *Tx) SetFirstStart(ctx context.Context, f model.FirstStart) error {
 	before, err := tx.FirstStart(ctx)
 	if err != nil || f == before {
 		return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -14,7 +14,7 @@ func TestFirstStart(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		mine := newTenant(t, s)
 		other := mine.noise()
-		read := func(d tenant) (f redoubt.FirstStart) {
+		read := func(d tenant) (f model.FirstStart) {
 			t.Helper()
 			err := s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) (err error) {
 				f, err = tx.FirstStart(ctx)
@@ -25,7 +25,7 @@ func TestFirstStart(t *testing.T) {
 			}
 			return f
 		}
-		if f := read(mine); f != (redoubt.FirstStart{}) {
+		if f := read(mine); f != (model.FirstStart{}) {
 			t.Errorf("a new deployment has %+v", f)
 		}
 		trail := func() (told int) {
@@ -42,14 +42,14 @@ func TestFirstStart(t *testing.T) {
 			return told
 		}
 		before := trail()
-		for _, f := range []redoubt.FirstStart{{BlocksNothing: true}, {BlocksNothing: true, Left: true}, {BlocksNothing: true, Left: true}, {}} {
+		for _, f := range []model.FirstStart{{BlocksNothing: true}, {BlocksNothing: true, Left: true}, {BlocksNothing: true, Left: true}, {}} {
 			if err := s.Update(t.Context(), mine.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetFirstStart(ctx, f) }); err != nil {
 				t.Fatal(err)
 			}
 			if got := read(mine); got != f {
 				t.Errorf("%+v was kept as %+v", f, got)
 			}
-			if got := read(other); got != (redoubt.FirstStart{}) {
+			if got := read(other); got != (model.FirstStart{}) {
 				t.Errorf("another deployment has %+v", got)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -76,10 +76,10 @@ func (d tenant) silently(what string, write func(ctx context.Context, tx *store.
 }
 
 // project makes a project.
-func (d tenant) project(name string) (p redoubt.Project) {
+func (d tenant) project(name string) (p model.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: name, Tags: []string{}})
+		p, err = tx.ProjectForScan(ctx, nil, model.Project{Name: name, Tags: []string{}})
 		return err
 	})
 	return p
@@ -87,7 +87,7 @@ func (d tenant) project(name string) (p redoubt.Project) {
 
 // newFindings makes n findings of a project in a transaction: rules, lineages,
 // identities and all. edit changes the i-th before it is written.
-func newFindings(ctx context.Context, tx *store.Tx, p redoubt.Project, n int, edit func(i int, w *redoubt.FindingWrite)) ([]redoubt.FindingWrite, error) {
+func newFindings(ctx context.Context, tx *store.Tx, p model.Project, n int, edit func(i int, w *model.FindingWrite)) ([]model.FindingWrite, error) {
 	ids, err := tx.NewFindingIDs(ctx, n)
 	if err != nil {
 		return nil, err
@@ -96,27 +96,27 @@ func newFindings(ctx context.Context, tx *store.Tx, p redoubt.Project, n int, ed
 	if err != nil {
 		return nil, err
 	}
-	rules, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: "rule-1", IssueType: redoubt.SAST, Message: "Do not."}})
+	rules, err := tx.PutRules(ctx, []*model.Rule{{Name: "rule-1", IssueType: model.SAST, Message: "Do not."}})
 	if err != nil {
 		return nil, err
 	}
-	writes := make([]redoubt.FindingWrite, n)
-	lineages := make([]redoubt.Lineage, n)
-	links := make([]redoubt.IdentityLink, n)
+	writes := make([]model.FindingWrite, n)
+	lineages := make([]model.Lineage, n)
+	links := make([]model.IdentityLink, n)
 	for i := range writes {
-		writes[i] = redoubt.FindingWrite{Finding: redoubt.Finding{
-			ID: ids[i], IssueType: redoubt.SAST, ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep",
-			Identity:  redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{byte(ids[i]), byte(ids[i] >> 8), byte(ids[i] >> 16)}},
+		writes[i] = model.FindingWrite{Finding: model.Finding{
+			ID: ids[i], IssueType: model.SAST, ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep",
+			Identity:  model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{byte(ids[i]), byte(ids[i] >> 8), byte(ids[i] >> 16)}},
 			LineageID: lineageIDs[i], RuleID: rules[0], RuleName: "rule-1", Path: fmt.Sprintf("src/%d.go", i), Line: i + 1,
-			CodeHash: redoubt.Digest{1}, PatternHash: redoubt.Digest{2}, Content: redoubt.Digest{3, byte(i)},
-			State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceLow,
+			CodeHash: model.Digest{1}, PatternHash: model.Digest{2}, Content: model.Digest{3, byte(i)},
+			State: model.Unresolved, Severity: model.SeverityHigh, Confidence: model.ConfidenceLow,
 			CreatedAt: tx.Now(), RelevantSince: tx.Now(), FirstScanID: 1,
 		}, Body: fmt.Appendf(nil, `"location":{"line":%d}`, i), Evidence: []byte(`{"code":"x"}`)}
 		if edit != nil {
 			edit(i, &writes[i])
 		}
-		lineages[i] = redoubt.Lineage{ID: lineageIDs[i], ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
-		links[i] = redoubt.IdentityLink{Identity: writes[i].Identity, LineageID: lineageIDs[i]}
+		lineages[i] = model.Lineage{ID: lineageIDs[i], ProjectID: p.ID, Triage: model.Triage{State: model.TriageUntriaged}}
+		links[i] = model.IdentityLink{Identity: writes[i].Identity, LineageID: lineageIDs[i]}
 	}
 	if err := tx.AddLineages(ctx, lineages); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func newFindings(ctx context.Context, tx *store.Tx, p redoubt.Project, n int, ed
 }
 
 // findings makes n findings of a project.
-func (d tenant) findings(p redoubt.Project, n int, edit func(i int, w *redoubt.FindingWrite)) (writes []redoubt.FindingWrite) {
+func (d tenant) findings(p model.Project, n int, edit func(i int, w *model.FindingWrite)) (writes []model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		writes, err = newFindings(ctx, tx, p, n, edit)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -16,9 +16,9 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/app")
-		states := []redoubt.State{redoubt.Unresolved, redoubt.Muted, redoubt.Fixed, redoubt.StateRemoved, redoubt.Unresolved, redoubt.Unresolved, redoubt.Unresolved}
-		writes := d.findings(p, len(states), func(i int, w *redoubt.FindingWrite) {
-			w.Ref, w.Source, w.State, w.Malicious, w.CodeHash = "refs/heads/main", "gosec", states[i], i == 0, redoubt.Digest{byte(i + 1)}
+		states := []model.State{model.Unresolved, model.Muted, model.Fixed, model.StateRemoved, model.Unresolved, model.Unresolved, model.Unresolved}
+		writes := d.findings(p, len(states), func(i int, w *model.FindingWrite) {
+			w.Ref, w.Source, w.State, w.Malicious, w.CodeHash = "refs/heads/main", "gosec", states[i], i == 0, model.Digest{byte(i + 1)}
 			switch i {
 			case 5:
 				w.Ref = "refs/heads/topic"
@@ -35,29 +35,29 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			brief := func(f redoubt.Finding) redoubt.Finding {
-				return redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, Path: f.Path, CodeHash: f.CodeHash}
+			brief := func(f model.Finding) model.Finding {
+				return model.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, Path: f.Path, CodeHash: f.CodeHash}
 			}
-			same(t, "unresolved findings", live, []redoubt.Finding{brief(all[0]), brief(all[4])})
+			same(t, "unresolved findings", live, []model.Finding{brief(all[0]), brief(all[4])})
 
 			open, err := tx.OpenFindings(ctx, p.ID, "refs/heads/main", "gosec")
 			if err != nil {
 				return err
 			}
-			same(t, "open findings", open, []redoubt.Finding{asked(all[0]), asked(all[4])})
+			same(t, "open findings", open, []model.Finding{asked(all[0]), asked(all[4])})
 
-			there, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []redoubt.Identity{
+			there, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []model.Identity{
 				writes[0].Identity, writes[2].Identity, writes[5].Identity, {Kind: writes[1].Identity.Kind + 1, Hash: writes[1].Identity.Hash},
 			})
 			if err != nil {
 				return err
 			}
-			place := func(f redoubt.Finding) redoubt.Finding {
-				return redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, State: f.State, RelevantSince: f.RelevantSince}
+			place := func(f model.Finding) model.Finding {
+				return model.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, State: f.State, RelevantSince: f.RelevantSince}
 			}
-			same(t, "occurrences", there, map[redoubt.Identity]redoubt.Finding{writes[0].Identity: place(all[0]), writes[2].Identity: place(all[2])})
+			same(t, "occurrences", there, map[model.Identity]model.Finding{writes[0].Identity: place(all[0]), writes[2].Identity: place(all[2])})
 			none, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", nil)
-			same(t, "occurrences of nothing", none, map[redoubt.Identity]redoubt.Finding{})
+			same(t, "occurrences of nothing", none, map[model.Identity]model.Finding{})
 			if err != nil {
 				return err
 			}
@@ -83,8 +83,8 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 }
 
 // asked is what the gate asks of a finding.
-func asked(f redoubt.Finding) redoubt.Finding {
-	return redoubt.Finding{
+func asked(f model.Finding) model.Finding {
+	return model.Finding{
 		ID: f.ID, Identity: f.Identity, IssueType: f.IssueType, RuleName: f.RuleName, Path: f.Path, Line: f.Line, State: f.State,
 		Severity: f.Severity, Confidence: f.Confidence, Reachability: f.Reachability, Transitivity: f.Transitivity, Malicious: f.Malicious,
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // history is a run of a deployment's versions, each of which has the commits of those
@@ -82,7 +82,7 @@ func (h *histories) begin(deployment, instead, version int64) int64 {
 	switch past := h.of[deployment]; {
 	case past == nil && instead != 0, past != nil && past.id != instead:
 		return 0
-	case past != nil && redoubt.Commits(version) < redoubt.Commits(past.versions[len(past.versions)-1]):
+	case past != nil && model.Commits(version) < model.Commits(past.versions[len(past.versions)-1]):
 		if past.strays++; past.strays < maxStrays {
 			return 0
 		}

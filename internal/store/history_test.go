@@ -3,12 +3,12 @@ package store
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestHistories goes through what transactions of a deployment tell of its history.
 func TestHistories(t *testing.T) {
-	at := func(commits, chance int64) int64 { return redoubt.FirstVersion(commits) | chance }
+	at := func(commits, chance int64) int64 { return model.FirstVersion(commits) | chance }
 	first, lost := at(3, 7), at(4, 7)
 	var h histories
 	is := func(when string, got, want int64) {
@@ -20,7 +20,7 @@ func TestHistories(t *testing.T) {
 	known := func(version int64, want bool) {
 		t.Helper()
 		if _, _, is := h.at(1, version); is != want {
-			t.Errorf("version %d of %d commits is known: %v", version, redoubt.Commits(version), is)
+			t.Errorf("version %d of %d commits is known: %v", version, model.Commits(version), is)
 		}
 	}
 	known(first, false)

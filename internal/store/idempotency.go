@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -18,11 +18,11 @@ const (
 )
 
 // KeptAnswer finds the answer to a write by its key. One that has had its time
-// is redoubt.ErrNotFound, gone or not.
-func (tx *Tx) KeptAnswer(ctx context.Context, key string) (redoubt.KeptAnswer, error) {
+// is model.ErrNotFound, gone or not.
+func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
 	a, err := one(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
-	if err == nil && !a.At.After(tx.now.Add(-redoubt.AnswerKept)) {
-		a, err = redoubt.KeptAnswer{}, redoubt.ErrNotFound
+	if err == nil && !a.At.After(tx.now.Add(-model.AnswerKept)) {
+		a, err = model.KeptAnswer{}, model.ErrNotFound
 	}
 	if err != nil {
 		return a, fmt.Errorf("answer of %.80q: %w", key, err)
@@ -30,13 +30,13 @@ func (tx *Tx) KeptAnswer(ctx context.Context, key string) (redoubt.KeptAnswer, e
 	return a, nil
 }
 
-func scanKeptAnswer(r row) (a redoubt.KeptAnswer, err error) {
+func scanKeptAnswer(r row) (a model.KeptAnswer, err error) {
 	return a, r.Scan(&a.Key, &a.Request, &a.Answer, instant(&a.At))
 }
 
 // KeepAnswer keeps the answer to a write, in the transaction that does the
 // work: both are there or neither. A key whose time is over is used anew.
-func (tx *Tx) KeepAnswer(ctx context.Context, a redoubt.KeptAnswer) error {
+func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
 	last, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`)
 	if err != nil {
 		return err
@@ -52,9 +52,9 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a redoubt.KeptAnswer) error {
 // DropKeptAnswers drops the answers of a deployment that have had their time, and
 // returns how many there were.
 func (s *Store) DropKeptAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
-	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		gone, err = tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-redoubt.AnswerKept))
+		gone, err = tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerKept))
 		return err
 	})
 	return gone, err

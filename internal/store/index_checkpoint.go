@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxCheckpoints is how many checkpoints are remembered of a deployment: each server
@@ -15,12 +15,12 @@ const maxCheckpoints = 64
 // in a transaction that sees that version: whoever finds the id in a database knows
 // that its history has come by there, also in one that was restored from a backup.
 // Those named are forgotten, and the oldest where there are too many. A version that
-// the deployment never came to is redoubt.ErrConflict.
+// the deployment never came to is model.ErrConflict.
 func (s *Store) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
-	by := redoubt.Actor{Kind: "system", Name: "index"}
+	by := model.Actor{Kind: "system", Name: "index"}
 	return s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		if version > tx.Version() {
-			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w", tx.Version(), version, redoubt.ErrConflict)
+			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w", tx.Version(), version, model.ErrConflict)
 		}
 		in, list := tx.in("id", 2, forget)
 		if err := tx.write(ctx, `DELETE FROM index_checkpoint WHERE deployment_id = $1 AND `+in, list); err != nil {

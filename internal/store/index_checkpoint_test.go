@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -43,11 +43,11 @@ func TestCheckpointsAreKnownOfTheirDeploymentOnly(t *testing.T) {
 		if after, err := s.Version(t.Context(), d.ID); after != version || err != nil {
 			t.Errorf("version %d became %d, %v: no answer has changed", version, after, err)
 		}
-		if err := s.KeepCheckpoint(t.Context(), d.ID, "d", version+1, nil); !errors.Is(err, redoubt.ErrConflict) {
+		if err := s.KeepCheckpoint(t.Context(), d.ID, "d", version+1, nil); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("a version to come: %v", err)
 		}
 		knows(d.ID, "d", false)
-		if _, err := s.HasCheckpoint(t.Context(), 404, "a"); !errors.Is(err, redoubt.ErrNotFound) {
+		if _, err := s.HasCheckpoint(t.Context(), 404, "a"); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("an unknown deployment: %v", err)
 		}
 		check(s.DeleteDeployment(t.Context(), d.ID, storetest.Actor))
@@ -89,12 +89,12 @@ func TestCommitsAreTold(t *testing.T) {
 		}
 		addProjects(t, s, d, "acme/told")
 		made, err := s.Version(t.Context(), d.ID)
-		if err != nil || redoubt.Commits(made) != redoubt.Commits(before)+1 {
+		if err != nil || model.Commits(made) != model.Commits(before)+1 {
 			t.Fatalf("after version %d comes %d, %v", before, made, err)
 		}
 		failed := errors.New("no")
 		err = s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/undone"})
+			_, err := tx.CreateProject(ctx, model.Project{Name: "acme/undone"})
 			return errors.Join(err, failed)
 		})
 		if !errors.Is(err, failed) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // inventory is the statement in force about one lockfile of one ref.
@@ -16,7 +16,7 @@ type inventory struct {
 	source   string
 	scanID   int64
 	commit   string
-	digest   redoubt.Digest
+	digest   model.Digest
 	statedAt time.Time
 }
 
@@ -29,7 +29,7 @@ func scanInventory(r row) (i inventory, err error) {
 // (semantics §15). A statement older than the one in force changes nothing. One
 // that says the same, as its digest tells, takes over as source and changes no
 // row.
-func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error) {
+func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
 	stored, err := many(ctx, tx, scanInventory, `
 		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND lockfile = $4`, s.ProjectID, s.Ref, s.Inventory.Lockfile)
@@ -44,7 +44,7 @@ func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (a
 			return 0, 0, nil
 		}
 		said.id = before.id
-		same = s.Digest == before.digest && s.Digest != redoubt.Digest{}
+		same = s.Digest == before.digest && s.Digest != model.Digest{}
 		err = tx.updateStatement(ctx, before, said)
 	} else {
 		said.id, err = tx.addInventory(ctx, s)
@@ -59,7 +59,7 @@ func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (a
 	return added, removed, nil
 }
 
-func (tx *Tx) addInventory(ctx context.Context, s redoubt.InventoryStatement) (int64, error) {
+func (tx *Tx) addInventory(ctx context.Context, s model.InventoryStatement) (int64, error) {
 	id, err := tx.newID(ctx, seqInventory)
 	if err != nil {
 		return 0, err

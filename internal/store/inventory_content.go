@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // errDamagedContent is a content that no encodeContent wrote.
@@ -18,7 +18,7 @@ var errDamagedContent = undecoded(errors.New("the content of a lockfile"))
 type contentRow struct {
 	id           int64
 	version      int64 // package_version.id
-	transitivity redoubt.Transitivity
+	transitivity model.Transitivity
 	licenses     string // JSON
 }
 
@@ -123,7 +123,7 @@ func (c *contentReader) lists(passes func(terms []byte) bool) (passing []bool, s
 
 // eachContent hands over the dependencies in a content whose licences pass, by id, until
 // take wants no more. The terms of a list are what licenceTerms made of it.
-func eachContent(content []byte, passes func(terms []byte) bool, take func(id, version int64, t redoubt.Transitivity) (more bool)) error {
+func eachContent(content []byte, passes func(terms []byte) bool, take func(id, version int64, t model.Transitivity) (more bool)) error {
 	c := contentReader{rest: content}
 	passing, some := c.lists(passes)
 	var id, version int64
@@ -135,7 +135,7 @@ func eachContent(content []byte, passes func(terms []byte) bool, take func(id, v
 		if c.damaged || list >= uint64(len(passing)) {
 			return errDamagedContent
 		}
-		if passing[list] && !take(id, version, redoubt.Transitivity(t)) {
+		if passing[list] && !take(id, version, model.Transitivity(t)) {
 			return nil
 		}
 	}

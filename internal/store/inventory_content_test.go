@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // readContent lists what of a content passes; errors are those of a damaged one.
@@ -17,7 +17,7 @@ func readContent(content []byte, licences ...string) (rows []contentRow, err err
 	for _, l := range licences {
 		q.licences = append(q.licences, licenceBytes(l))
 	}
-	err = eachContent(content, q.isLicensed, func(id, version int64, t redoubt.Transitivity) bool {
+	err = eachContent(content, q.isLicensed, func(id, version int64, t model.Transitivity) bool {
 		rows = append(rows, contentRow{id: id, version: version, transitivity: t})
 		return true
 	})
@@ -34,7 +34,7 @@ func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
 			list, _ := json.Marshal(said[id])
 			rows = append(rows, contentRow{
 				id, rapid.Int64Range(1, 1<<53).Draw(t, "version"),
-				redoubt.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity")), string(list),
+				model.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity")), string(list),
 			})
 		}
 		written, err := encodeContent(rows)

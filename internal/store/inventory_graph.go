@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // errDamagedGraph is a graph that no encodeGraph wrote.
@@ -17,7 +17,7 @@ var errDamagedGraph = undecoded(errors.New("the graph of a lockfile"))
 
 // DependencyGraph lists what is in force on one ref of a project, as
 // AllDependencies does, and which of it ask for which.
-func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, []redoubt.DependencyEdge, error) {
+func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) ([]model.Dependency, []model.DependencyEdge, error) {
 	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, nil, err
@@ -26,7 +26,7 @@ func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) 
 	for _, r := range rows {
 		ids[versionInLockfile{r.inventory, r.version}] = r.id
 	}
-	edges := []redoubt.DependencyEdge{}
+	edges := []model.DependencyEdge{}
 	in, arg := tx.in("inventory_id", 2, slices.Sorted(maps.Keys(places)))
 	err = each(ctx, tx, func(r row) error {
 		var inventory int64
@@ -38,7 +38,7 @@ func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) 
 		for _, pair := range pairs {
 			from, to := ids[versionInLockfile{inventory, pair[0]}], ids[versionInLockfile{inventory, pair[1]}]
 			if from != 0 && to != 0 {
-				edges = append(edges, redoubt.DependencyEdge{From: from, To: to})
+				edges = append(edges, model.DependencyEdge{From: from, To: to})
 			}
 		}
 		return err
@@ -53,7 +53,7 @@ func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) 
 // putInventoryGraph makes the graph of a lockfile that of its edges, which are pairs
 // of places in versions.
 func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges [][2]int, versions []int64) error {
-	pairs := redoubt.Map(edges, func(e [2]int) [2]int64 { return [2]int64{versions[e[0]], versions[e[1]]} })
+	pairs := model.Map(edges, func(e [2]int) [2]int64 { return [2]int64{versions[e[0]], versions[e[1]]} })
 	if len(pairs) == 0 {
 		return tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
 	}

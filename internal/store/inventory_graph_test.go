@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -22,7 +22,7 @@ func (d tenant) graphOf(projectID int64) []string {
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		list, edges, err := tx.DependencyGraph(ctx, projectID, "")
 		d.check(err)
-		by := map[int64]redoubt.Dependency{}
+		by := map[int64]model.Dependency{}
 		for _, dep := range list {
 			by[dep.ID] = dep
 		}
@@ -45,15 +45,15 @@ func TestWhichDependenciesAskForWhich(t *testing.T) {
 		p := d.project("acme/graph")
 		state := 0
 		put := func(lockfile string, edges [][2]int, names ...string) {
-			var held []redoubt.Dependency
+			var held []model.Dependency
 			for i, name := range names {
-				held = append(held, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(i), Transitivity: redoubt.Transitive, Supplier: "Acme"})
+				held = append(held, model.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(i), Transitivity: model.Transitive, Supplier: "Acme"})
 			}
 			state++
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := tx.PutInventory(ctx, redoubt.InventoryStatement{
-					ProjectID: p.ID, Ref: p.Primary(), Source: "lockfile", At: tx.Now(), Digest: redoubt.Digest{byte(state)},
-					Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held, Edges: edges},
+				_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
+					ProjectID: p.ID, Ref: p.Primary(), Source: "lockfile", At: tx.Now(), Digest: model.Digest{byte(state)},
+					Inventory: model.Inventory{Lockfile: lockfile, Dependencies: held, Edges: edges},
 				})
 				return err
 			})

@@ -9,26 +9,26 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // dep is a dependency as a lockfile states it.
-func dep(ecosystem, name, version string, licenses ...string) redoubt.Dependency {
-	return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: redoubt.Direct, Licenses: licenses}
+func dep(ecosystem, name, version string, licenses ...string) model.Dependency {
+	return model.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: model.Direct, Licenses: licenses}
 }
 
 // statement says what a lockfile of a project's main branch holds.
-func statement(p redoubt.Project, lockfile string, held ...redoubt.Dependency) redoubt.InventoryStatement {
-	return redoubt.InventoryStatement{
+func statement(p model.Project, lockfile string, held ...model.Dependency) model.InventoryStatement {
+	return model.InventoryStatement{
 		ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, At: storetest.Epoch,
-		Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held},
+		Inventory: model.Inventory{Lockfile: lockfile, Dependencies: held},
 	}
 }
 
 // state makes a statement and returns how many rows came and went.
-func (d tenant) state(s redoubt.InventoryStatement) (added, removed int) {
+func (d tenant) state(s model.InventoryStatement) (added, removed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		added, removed, err = tx.PutInventory(ctx, s)
@@ -38,7 +38,7 @@ func (d tenant) state(s redoubt.InventoryStatement) (added, removed int) {
 }
 
 // dependencies lists what a filter keeps, in one page.
-func (d tenant) dependencies(f redoubt.DependencyFilter) (list []redoubt.Dependency) {
+func (d tenant) dependencies(f model.DependencyFilter) (list []model.Dependency) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		page, more, err := tx.Dependencies(ctx, f, 0, 100_000)
@@ -51,7 +51,7 @@ func (d tenant) dependencies(f redoubt.DependencyFilter) (list []redoubt.Depende
 }
 
 // byVersion maps name@version to the id of its row.
-func byVersion(list []redoubt.Dependency) map[string]int64 {
+func byVersion(list []model.Dependency) map[string]int64 {
 	ids := map[string]int64{}
 	for _, d := range list {
 		ids[d.Name+"@"+d.Version] = d.ID
@@ -65,22 +65,22 @@ func TestInventoryUntold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		whole := func(version string) redoubt.InventoryStatement {
+		whole := func(version string) model.InventoryStatement {
 			return statement(p, "go.mod", dep("gomod", "stdlib", version), dep("gomod", "a", "1"))
 		}
 		modules := statement(p, "go.mod", dep("gomod", "a", "2"))
 		modules.Inventory.UnknownPackages = []string{"stdlib"}
 		listed := func(want ...string) {
 			t.Helper()
-			same(t, "dependencies", slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{})))), want)
+			same(t, "dependencies", slices.Sorted(maps.Keys(byVersion(d.dependencies(model.DependencyFilter{})))), want)
 		}
 		d.state(modules)
 		listed("a@2")
 		d.state(whole("1.22"))
-		before := byVersion(d.dependencies(redoubt.DependencyFilter{}))["stdlib@1.22"]
+		before := byVersion(d.dependencies(model.DependencyFilter{}))["stdlib@1.22"]
 		d.state(modules)
 		listed("a@2", "stdlib@1.22")
-		same(t, "id", byVersion(d.dependencies(redoubt.DependencyFilter{}))["stdlib@1.22"], before)
+		same(t, "id", byVersion(d.dependencies(model.DependencyFilter{}))["stdlib@1.22"], before)
 		d.state(whole("1.23"))
 		listed("a@1", "stdlib@1.23")
 		d.state(statement(p, "go.mod", dep("gomod", "a", "1")))
@@ -92,16 +92,16 @@ func TestInventoryRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		want := redoubt.Dependency{
-			Ecosystem: "npm", Name: "@angular/core", Version: "17.0.0-rc.1", Transitivity: redoubt.Transitive, Line: 12,
+		want := model.Dependency{
+			Ecosystem: "npm", Name: "@angular/core", Version: "17.0.0-rc.1", Transitivity: model.Transitive, Line: 12,
 			Licenses: []string{"MIT OR Apache-2.0"}, PURL: "pkg:npm/%40angular/core@17.0.0-rc.1",
-			Hashes: []redoubt.Hash{{Algorithm: "SHA-256", Hex: "00ff"}},
+			Hashes: []model.Hash{{Algorithm: "SHA-256", Hex: "00ff"}},
 		}
 		hostile := dep("np\x00m", "left\xffpad", "1\x00")
 		stated := statement(p, "web/package-lock.json", want, hostile, hostile)
 		stated.Commit = "c0ffee"
 		d.state(stated)
-		list := d.dependencies(redoubt.DependencyFilter{})
+		list := d.dependencies(model.DependencyFilter{})
 		if len(list) != 2 {
 			t.Fatalf("%d rows: %+v", len(list), list)
 		}
@@ -121,15 +121,15 @@ func TestInventoryMergesRepeats(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		first, second := dep("npm", "a", "1"), dep("npm", "a", "1", "MIT")
-		first.Transitivity, first.PURL = redoubt.Transitive, "pkg:npm/a@1"
+		first.Transitivity, first.PURL = model.Transitive, "pkg:npm/a@1"
 		second.Line, second.PURL = 7, "pkg:npm/other@1"
 		d.state(statement(d.project("acme/payments"), "package-lock.json", first, second))
-		list := d.dependencies(redoubt.DependencyFilter{})
+		list := d.dependencies(model.DependencyFilter{})
 		if len(list) != 1 {
 			t.Fatalf("%d rows", len(list))
 		}
 		got := list[0]
-		if got.Transitivity != redoubt.Direct || got.Line != 7 || got.PURL != "pkg:npm/a@1" || !slices.Equal(got.Licenses, []string{"MIT"}) {
+		if got.Transitivity != model.Direct || got.Line != 7 || got.PURL != "pkg:npm/a@1" || !slices.Equal(got.Licenses, []string{"MIT"}) {
 			t.Errorf("merged: %+v", got)
 		}
 	})
@@ -140,18 +140,18 @@ func TestInventoryInForce(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		one := statement(p, "package-lock.json", dep("npm", "a", "1"), dep("npm", "b", "1"))
-		one.Digest = redoubt.Digest{1}
+		one.Digest = model.Digest{1}
 		if added, removed := d.state(one); added != 2 || removed != 0 {
 			t.Errorf("first: %d came, %d went", added, removed)
 		}
-		before := byVersion(d.dependencies(redoubt.DependencyFilter{}))
+		before := byVersion(d.dependencies(model.DependencyFilter{}))
 
 		older := statement(p, "package-lock.json", dep("npm", "z", "1"))
-		older.At, older.Digest = one.At.Add(-time.Second), redoubt.Digest{9}
+		older.At, older.Digest = one.At.Add(-time.Second), model.Digest{9}
 		if added, removed := d.state(older); added != 0 || removed != 0 {
 			t.Errorf("older: %d came, %d went", added, removed)
 		}
-		same(t, "after an older statement", byVersion(d.dependencies(redoubt.DependencyFilter{})), before)
+		same(t, "after an older statement", byVersion(d.dependencies(model.DependencyFilter{})), before)
 
 		// The same from another source changes no row, and is that source's from now on.
 		equal := one
@@ -163,14 +163,14 @@ func TestInventoryInForce(t *testing.T) {
 		between := older
 		between.At = one.At.Add(time.Millisecond)
 		d.state(between)
-		same(t, "after a statement before the equal one", byVersion(d.dependencies(redoubt.DependencyFilter{})), before)
+		same(t, "after a statement before the equal one", byVersion(d.dependencies(model.DependencyFilter{})), before)
 
 		newer := statement(p, "package-lock.json", dep("npm", "b", "1"), dep("npm", "b", "2"))
 		newer.At = one.At.Add(time.Hour)
 		if added, removed := d.state(newer); added != 1 || removed != 1 {
 			t.Errorf("newer: %d came, %d went", added, removed)
 		}
-		after := byVersion(d.dependencies(redoubt.DependencyFilter{}))
+		after := byVersion(d.dependencies(model.DependencyFilter{}))
 		if after["b@1"] != before["b@1"] || after["b@2"] <= before["b@1"] || len(after) != 2 {
 			t.Errorf("ids were %v, are %v", before, after)
 		}
@@ -179,7 +179,7 @@ func TestInventoryInForce(t *testing.T) {
 
 // drop removes what a source stated of the main branch until now, and returns
 // the paths.
-func (d tenant) drop(p redoubt.Project, source string, keep ...string) (paths []string) {
+func (d tenant) drop(p model.Project, source string, keep ...string) (paths []string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		var dependencies int
@@ -211,7 +211,7 @@ func TestDropInventories(t *testing.T) {
 
 		same(t, "dropped", d.drop(p, "semgrep", "kept.lock", "other-source.lock"), []string{"a.lock", "b.lock"})
 		same(t, "dropped again", d.drop(p, "semgrep", "kept.lock"), []string{})
-		left := slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{}))))
+		left := slices.Sorted(maps.Keys(byVersion(d.dependencies(model.DependencyFilter{}))))
 		same(t, "left", left, []string{"kept.lock@1", "later@1", "other@1"})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			branch, err := tx.AllDependencies(ctx, p.ID, "refs/heads/topic")
@@ -233,7 +233,7 @@ func TestInventoryIDsAreStable(t *testing.T) {
 			d := tenant{rt, d.s, d.id}
 			p := d.project("acme/payments")
 			path := time.Duration(lockfiles).String()
-			held := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) redoubt.Dependency {
+			held := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Dependency {
 				entry := dep("npm", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version"))
 				entry.Line = rapid.IntRange(0, 2).Draw(t, "line")
 				return entry
@@ -243,7 +243,7 @@ func TestInventoryIDsAreStable(t *testing.T) {
 				said := statement(p, path, held.Draw(rt, "held")...)
 				said.At = said.At.Add(time.Duration(i) * time.Second)
 				d.state(said)
-				now := byVersion(d.dependencies(redoubt.DependencyFilter{Lockfile: path}))
+				now := byVersion(d.dependencies(model.DependencyFilter{Lockfile: path}))
 				want := map[string]bool{}
 				for _, entry := range said.Inventory.Dependencies {
 					want[entry.Name+"@"+entry.Version] = true

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
 	result, media_type, error, created_at, finished_at`
 
-func scanJob(r row) (j redoubt.Job, err error) {
+func scanJob(r row) (j model.Job, err error) {
 	var input string
 	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &j.Subject, &j.Key,
 		&input, &j.Result, &j.MediaType, &j.Error, instant(&j.CreatedAt), instant(&j.FinishedAt))
@@ -31,14 +31,14 @@ type jobImage struct {
 // AddJob queues work, due at once, and returns it with its id (semantics §11).
 // Kind, token and input are the caller's; the token must be unguessable. The
 // actor of the transaction is who asked for it, within the bounds of RequestJob.
-func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
+func (tx *Tx) AddJob(ctx context.Context, j model.Job) (model.Job, error) {
 	var err error
 	if j.ID, err = tx.newID(ctx, seqJob); err != nil {
 		return j, err
 	}
-	j.DeploymentID, j.State, j.CreatedAt = tx.deployment.ID, redoubt.JobQueued, tx.now
+	j.DeploymentID, j.State, j.CreatedAt = tx.deployment.ID, model.JobQueued, tx.now
 	details := jobDetails{requester: requesterOf(tx.actor)}
-	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j}, details); err != nil {
+	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []model.Job{j}, details); err != nil {
 		return j, err
 	}
 	tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
@@ -57,18 +57,18 @@ type jobDetails struct {
 
 // Enqueue adds a job. A waiting job of the same kind and subject is replaced instead: it gets the
 // new input and the earlier due time. old is its previous input.
-func (tx *Tx) Enqueue(ctx context.Context, j redoubt.Job) (old []byte, err error) {
-	before, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, []redoubt.Job{j})
+func (tx *Tx) Enqueue(ctx context.Context, j model.Job) (old []byte, err error) {
+	before, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, []model.Job{j})
 	return before[j.Subject], err
 }
 
 // EnsureJob adds a job unless one of its kind and subject waits or runs.
-func (tx *Tx) EnsureJob(ctx context.Context, j redoubt.Job) error {
+func (tx *Tx) EnsureJob(ctx context.Context, j model.Job) error {
 	return tx.session.ensureJob(ctx, tx.deployment.ID, tx.now, j)
 }
 
 // EnsureServerJob is EnsureJob for a job of the server, which has no deployment.
-func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
+func (s *Store) EnsureServerJob(ctx context.Context, j model.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.lockAdvisories(ctx); err != nil {
 			return err
@@ -78,30 +78,30 @@ func (s *Store) EnsureServerJob(ctx context.Context, j redoubt.Job) error {
 }
 
 // EnqueueServer is Enqueue for a job of the server, which has no deployment.
-func (s *Store) EnqueueServer(ctx context.Context, j redoubt.Job) error {
+func (s *Store) EnqueueServer(ctx context.Context, j model.Job) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		_, err := q.lockAdvisories(ctx)
 		if err == nil {
-			_, err = q.enqueue(ctx, 0, s.now(), []redoubt.Job{j})
+			_, err = q.enqueue(ctx, 0, s.now(), []model.Job{j})
 		}
 		return err
 	})
 }
 
-func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Time, j redoubt.Job) error {
+func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Time, j model.Job) error {
 	open, err := many(ctx, q, scalar[int64], `SELECT id FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state IN ($4, $5) LIMIT 1`,
-		deploymentID, j.Kind, j.Subject, redoubt.JobQueued, redoubt.JobRunning)
+		deploymentID, j.Kind, j.Subject, model.JobQueued, model.JobRunning)
 	if err != nil || len(open) > 0 {
 		return err
 	}
-	return q.insertJobs(ctx, deploymentID, now, []redoubt.Job{j}, jobDetails{})
+	return q.insertJobs(ctx, deploymentID, now, []model.Job{j}, jobDetails{})
 }
 
 // enqueue adds jobs of one kind as Tx.Enqueue does, in a constant number of round trips. It
 // returns replaced inputs by subject. It does not replace jobs that a queue claims concurrently.
 func (q *session) enqueue(
-	ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job,
+	ctx context.Context, deploymentID int64, now time.Time, list []model.Job,
 ) (map[string][]byte, error) {
 	old, kind := map[string][]byte{}, list[0].Kind
 	waiting := map[string]int64{}
@@ -115,11 +115,11 @@ func (q *session) enqueue(
 	}, `SELECT id, subject, input_json FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> ''
 		ORDER BY id DESC`+q.engine.forUpdate,
-		deploymentID, kind, redoubt.JobQueued, subjects)
+		deploymentID, kind, model.JobQueued, subjects)
 	if err != nil {
 		return nil, err
 	}
-	var added []redoubt.Job
+	var added []model.Job
 	due := farFuture
 	for _, j := range list {
 		id, waits := waiting[j.Subject]
@@ -146,8 +146,8 @@ func (q *session) enqueue(
 	return old, err
 }
 
-func subjectsOf(list []redoubt.Job) []string {
-	return redoubt.Map(list, func(j redoubt.Job) string { return j.Subject })
+func subjectsOf(list []model.Job) []string {
+	return model.Map(list, func(j model.Job) string { return j.Subject })
 }
 
 // farFuture is later than all due times.
@@ -172,7 +172,7 @@ func orObject(input []byte) string { return cmp.Or(string(input), "{}") }
 
 // insertJobs adds jobs of one kind, and deletes some ended jobs of the kind.
 func (q *session) insertJobs(
-	ctx context.Context, deploymentID int64, now time.Time, list []redoubt.Job, d jobDetails,
+	ctx context.Context, deploymentID int64, now time.Time, list []model.Job, d jobDetails,
 ) error {
 	kind, due := list[0].Kind, farFuture
 	if err := q.dropEnded(ctx, deploymentID, kind, now.Add(-d.kept)); err != nil {
@@ -186,7 +186,7 @@ func (q *session) insertJobs(
 		}
 		due = earlier(due, atOnce(j.DueAt))
 		rows[i] = []any{
-			id, kind, cmp.Or(j.Token, rand.Text()), redoubt.JobQueued, 0, 0, atOnce(j.DueAt), orObject(j.Input), "", "",
+			id, kind, cmp.Or(j.Token, rand.Text()), model.JobQueued, 0, 0, atOnce(j.DueAt), orObject(j.Input), "", "",
 			now, d.requester, j.Subject, j.Key,
 		}
 	}
@@ -212,14 +212,14 @@ func (q *session) dropEnded(ctx context.Context, deploymentID int64, kind string
 }
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
-func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
+func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]model.Job, error) {
 	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
 		NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
 // Job finds work by its token.
-func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
+func (tx *Tx) Job(ctx context.Context, token string) (model.Job, error) {
 	j, err := one(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND token = $2`, token)
 	if err != nil {
 		return j, fmt.Errorf("job: %w", err)
@@ -228,53 +228,53 @@ func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
 }
 
 // RenewJob prolongs a lease. One that another worker has by now is
-// redoubt.ErrConflict.
-func (s *Store) RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error {
+// model.ErrConflict.
+func (s *Store) RenewJob(ctx context.Context, j model.Job, lease time.Duration) error {
 	return s.updateJob(ctx, j, `lease_until = $5`, s.now().Add(lease))
 }
 
-// FinishJob stores the result of a leased job, or redoubt.ErrConflict.
-func (s *Store) FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error {
+// FinishJob stores the result of a leased job, or model.ErrConflict.
+func (s *Store) FinishJob(ctx context.Context, j model.Job, result []byte, mediaType string) error {
 	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, result = $7, media_type = $8, error = ''`,
-		redoubt.JobDone, s.now(), result, mediaType)
+		model.JobDone, s.now(), result, mediaType)
 }
 
-// RetryJob makes a leased job due again after the wait, or redoubt.ErrConflict.
-func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
-	return s.requeueJob(ctx, j, s.now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`, redoubt.JobQueued, s.now().Add(wait))
+// RetryJob makes a leased job due again after the wait, or model.ErrConflict.
+func (s *Store) RetryJob(ctx context.Context, j model.Job, wait time.Duration) error {
+	return s.requeueJob(ctx, j, s.now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`, model.JobQueued, s.now().Add(wait))
 }
 
 // ReleaseJob makes a leased job due again after the wait, or as it was before without
-// one, and takes the attempt back, or is redoubt.ErrConflict.
-func (s *Store) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
+// one, and takes the attempt back, or is model.ErrConflict.
+func (s *Store) ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) error {
 	const released = `state = $5, attempt = attempt - 1, lease_until = NULL`
 	if wait <= 0 {
-		return s.requeueJob(ctx, j, dueAtOnce, released, redoubt.JobQueued)
+		return s.requeueJob(ctx, j, dueAtOnce, released, model.JobQueued)
 	}
-	return s.requeueJob(ctx, j, s.now().Add(wait), released+`, run_at = $6`, redoubt.JobQueued, s.now().Add(wait))
+	return s.requeueJob(ctx, j, s.now().Add(wait), released+`, run_at = $6`, model.JobQueued, s.now().Add(wait))
 }
 
 // FailJob ends a leased job for good, with a text for people, or
-// redoubt.ErrConflict.
-func (s *Store) FailJob(ctx context.Context, j redoubt.Job, text string) error {
-	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`, redoubt.JobFailed, s.now(), text)
+// model.ErrConflict.
+func (s *Store) FailJob(ctx context.Context, j model.Job, text string) error {
+	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`, model.JobFailed, s.now(), text)
 }
 
 // updateJob changes a job that is still leased by the claim that j is. What
 // becomes of a job is told by the job itself; its creation is in the audit trail.
-func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
+func (s *Store) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.updateJob(ctx, j, assignments, args...) })
 }
 
 // requeueJob is updateJob for a job that becomes due again. It deletes the job instead if a newer
 // job of its subject waits.
-func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, assignments string, args ...any) error {
+func (s *Store) requeueJob(ctx context.Context, j model.Job, due time.Time, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		gone, err := q.exec(ctx, `DELETE FROM job
 			WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> ''
 			AND EXISTS (SELECT 1 FROM job w
 				WHERE w.deployment_id = $1 AND w.kind = job.kind AND w.subject = job.subject AND w.state = $5)`,
-			j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning, redoubt.JobQueued)
+			j.DeploymentID, j.ID, j.Claim, model.JobRunning, model.JobQueued)
 		if err != nil || gone > 0 {
 			return err
 		}
@@ -285,11 +285,11 @@ func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, as
 	})
 }
 
-func (q *session) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
+func (q *session) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
 	n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
-		append([]any{j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning}, args...)...)
+		append([]any{j.DeploymentID, j.ID, j.Claim, model.JobRunning}, args...)...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, redoubt.ErrConflict)
+		err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, model.ErrConflict)
 	}
 	return err
 }

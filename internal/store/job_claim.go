@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Queues serve all tenants, and each statement concerns one: job_due lists the tenants with
@@ -33,13 +33,13 @@ const tenantsAsked = 200
 // DueJobs lists tenants and kinds with jobs that may be due within a duration. The least recently
 // checked tenant comes first, so a tenant with many jobs delays no other. It runs one statement
 // without a transaction, and checks the schema version as CheckSchema does.
-func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duration) (due []redoubt.JobDue, err error) {
+func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duration) (due []model.JobDue, err error) {
 	q := pool{s.engine, s.engine.read}
 	ofKind, list := s.engine.list("kind", 2, cleanList(kinds))
 	schema := int64(0)
 	err = s.engine.askAnyway(ctx, func(ctx context.Context) error {
 		return misread(each(ctx, q, func(r row) error {
-			d := redoubt.JobDue{}
+			d := model.JobDue{}
 			err := r.Scan(&d.DeploymentID, &d.Kind, instant(&d.At), &schema)
 			if d.Kind != "" {
 				due = append(due, d)
@@ -63,13 +63,13 @@ func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duratio
 // higher number, and only the newest claim may renew, finish, retry or fail the job. After an
 // error the tenant is checked last.
 func (s *Store) ClaimJob(
-	ctx context.Context, due redoubt.JobDue, busy []string, lease time.Duration,
-) (*redoubt.Job, error) {
+	ctx context.Context, due model.JobDue, busy []string, lease time.Duration,
+) (*model.Job, error) {
 	now, ordered := s.now(), 0
 	if due.Ordered {
 		ordered = 1
 	}
-	var claimed []redoubt.Job
+	var claimed []model.Job
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
 		isBusy, list := q.in("key", 7, busy)
 		claimed, err = many(ctx, q, scanJob, `
@@ -84,14 +84,14 @@ func (s *Store) ClaimJob(
 				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
 			)
 			RETURNING `+jobColumns,
-			due.DeploymentID, due.Kind, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list, ordered)
+			due.DeploymentID, due.Kind, model.JobQueued, model.JobRunning, now, now.Add(lease), list, ordered)
 		if err != nil {
 			return err
 		}
 		q.wrote = len(claimed) > 0
 		return q.jobLooked(ctx, due, now, q.wrote)
 	})
-	if errors.Is(err, redoubt.ErrConflict) { // a concurrent claim of a job of the subject
+	if errors.Is(err, model.ErrConflict) { // a concurrent claim of a job of the subject
 		return nil, nil
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) ClaimJob(
 
 // passTurn moves a tenant behind the others after an error: unreachable tenants, such as those of
 // a lost node, must not fill all results of DueJobs.
-func (s *Store) passTurn(ctx context.Context, due redoubt.JobDue) error {
+func (s *Store) passTurn(ctx context.Context, due model.JobDue) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		return q.write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`,
 			due.DeploymentID, due.Kind, s.now())
@@ -114,7 +114,7 @@ func (s *Store) passTurn(ctx context.Context, due redoubt.JobDue) error {
 
 // jobLooked moves a tenant behind the others. Without a claimed job it also stores the next due
 // time, or deletes the row without jobs. It skips a row locked by a concurrent insert of a job.
-func (q *session) jobLooked(ctx context.Context, t redoubt.JobDue, now time.Time, found bool) error {
+func (q *session) jobLooked(ctx context.Context, t model.JobDue, now time.Time, found bool) error {
 	held, err := many(ctx, q, scalar[int64], `SELECT due_at FROM job_due
 		WHERE deployment_id = $1 AND kind = $2`+q.engine.skipLocked, t.DeploymentID, t.Kind)
 	if err != nil || len(held) == 0 {
@@ -124,7 +124,7 @@ func (q *session) jobLooked(ctx context.Context, t redoubt.JobDue, now time.Time
 	if !found { // what is leased is due when the lease ends; what waits for the end of an outage has been
 		due, err = one(ctx, q, scalar[int64], `SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
 			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
-			t.DeploymentID, t.Kind, redoubt.JobQueued, redoubt.JobRunning)
+			t.DeploymentID, t.Kind, model.JobQueued, model.JobRunning)
 	}
 	switch {
 	case err != nil:

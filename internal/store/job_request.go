@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Bounds of the work of one kind that people and tokens ask for, in a deployment.
@@ -26,17 +26,17 @@ const (
 )
 
 // requesterOf names who a job is counted for: the person or the token.
-func requesterOf(by redoubt.Actor) string { return by.Kind + ":" + by.ID }
+func requesterOf(by model.Actor) string { return by.Kind + ":" + by.ID }
 
 // RequestJob is AddJob for whoever may only read, so it keeps the table within
 // bounds. A job that has not begun and has the same kind and input is what is
 // returned in place of a second one. Who has 20 unfinished ones, or meets 200 in
-// the deployment, is told to wait, by a *redoubt.BusyError. Finished ones go after a
+// the deployment, is told to wait, by a *model.BusyError. Finished ones go after a
 // day, and sooner, the oldest first, where those of one requester take more than
 // 256 MiB, or those of all more than 1 GiB.
-func (tx *Tx) RequestJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
+func (tx *Tx) RequestJob(ctx context.Context, j model.Job) (model.Job, error) {
 	same, err := many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job
-		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind, redoubt.JobQueued, string(j.Input))
+		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind, model.JobQueued, string(j.Input))
 	if err != nil {
 		return j, err
 	}
@@ -55,7 +55,7 @@ func (tx *Tx) RequestJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error
 // checkWaiting refuses a job that would be one too many.
 func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	waiting, err := many(ctx, tx, scalar[string], `SELECT requester FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
-		kind, redoubt.JobQueued, redoubt.JobRunning)
+		kind, model.JobQueued, model.JobRunning)
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	}
 	switch {
 	case own >= maxWaitingOfOne:
-		return &redoubt.BusyError{Text: fmt.Sprintf("%d exports that you asked for are not finished, as many as may be. Wait as Retry-After says.", own), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d exports that you asked for are not finished, as many as may be. Wait as Retry-After says.", own), Wait: waitingTakes}
 	case len(waiting) >= maxWaiting:
-		return &redoubt.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, as many as may be. Wait as Retry-After says.", len(waiting)), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, as many as may be. Wait as Retry-After says.", len(waiting)), Wait: waitingTakes}
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 		d.bytes = max(d.bytes, documentRow)
 		return d, err
 	}, `SELECT id, requester, COALESCE(LENGTH(result), 0) + LENGTH(input_json) FROM job
-		WHERE deployment_id = $1 AND kind = $2 AND state NOT IN ($3, $4) ORDER BY id`, kind, redoubt.JobQueued, redoubt.JobRunning)
+		WHERE deployment_id = $1 AND kind = $2 AND state NOT IN ($3, $4) ORDER BY id`, kind, model.JobQueued, model.JobRunning)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (tx *Tx) dropFinished(ctx context.Context, kind string) (int64, error) {
 // DropRequestedJobs forgets what was asked for of a kind in a deployment and has
 // had its time, and returns how many there were.
 func (s *Store) DropRequestedJobs(ctx context.Context, deploymentID int64, kind string) (gone int64, err error) {
-	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		gone, err = tx.dropFinished(ctx, kind)
 		return err

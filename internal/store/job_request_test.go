@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // request asks for a job with an input, as a token.
-func (w workplace) request(token, input string) (j redoubt.Job, err error) {
-	err = w.Update(w.t.Context(), w.d.ID, redoubt.Actor{Kind: "token", ID: token}, func(ctx context.Context, tx *store.Tx) (err error) {
-		j, err = tx.RequestJob(ctx, redoubt.Job{Kind: "sbom", Token: "task-" + token + input, Input: []byte(`"` + input + `"`)})
+func (w workplace) request(token, input string) (j model.Job, err error) {
+	err = w.Update(w.t.Context(), w.d.ID, model.Actor{Kind: "token", ID: token}, func(ctx context.Context, tx *store.Tx) (err error) {
+		j, err = tx.RequestJob(ctx, model.Job{Kind: "sbom", Token: "task-" + token + input, Input: []byte(`"` + input + `"`)})
 		return err
 	})
 	w.clock.Advance(time.Millisecond)
@@ -48,7 +48,7 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 		same(w.t, "jobs of the same request", w.jobs(), 1)
 		for i := range 30 {
 			_, err := w.request("1", fmt.Sprint(i))
-			busy, is := errors.AsType[*redoubt.BusyError](err)
+			busy, is := errors.AsType[*model.BusyError](err)
 			if is != (i >= 19) || is && busy.Wait < time.Second {
 				w.t.Fatalf("request %d: %v", i, err)
 			}
@@ -56,7 +56,7 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 		same(w.t, "jobs of one token", w.jobs(), 20)
 		for i := range 300 {
 			_, err := w.request(fmt.Sprint(2+i/20), fmt.Sprint("other", i))
-			if _, is := errors.AsType[*redoubt.BusyError](err); is != (i >= 180) {
+			if _, is := errors.AsType[*model.BusyError](err); is != (i >= 180) {
 				w.t.Fatalf("request %d of others: %v", i, err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 
 		claimed := w.claim()
 		again, err := w.request("2", "a")
-		if _, is := errors.AsType[*redoubt.BusyError](err); !is {
+		if _, is := errors.AsType[*model.BusyError](err); !is {
 			w.t.Errorf("a job that runs already looked before what is asked now: %+v, %v", again, err)
 		}
 		if err := w.FinishJob(w.t.Context(), *claimed, []byte("document"), "application/json"); err != nil {

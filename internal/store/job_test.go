@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -20,7 +20,7 @@ var exports = []string{"sbom"}
 type workplace struct {
 	*store.Store
 	t     *testing.T
-	d     redoubt.Deployment
+	d     model.Deployment
 	clock *storetest.Clock
 }
 
@@ -35,17 +35,17 @@ func eachWorkplace(t *testing.T, test func(w workplace)) {
 	}
 }
 
-func (w workplace) add(token string) (j redoubt.Job) {
+func (w workplace) add(token string) (j model.Job) {
 	w.t.Helper()
 	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
-		j, err = tx.AddJob(ctx, redoubt.Job{Kind: "sbom", Token: token, Input: []byte(`{"format":"x"}`)})
+		j, err = tx.AddJob(ctx, model.Job{Kind: "sbom", Token: token, Input: []byte(`{"format":"x"}`)})
 		return err
 	})
 	w.clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
 	return j
 }
 
-func (w workplace) read(token string) (j redoubt.Job) {
+func (w workplace) read(token string) (j model.Job) {
 	w.t.Helper()
 	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
 		j, err = tx.Job(ctx, token)
@@ -55,7 +55,7 @@ func (w workplace) read(token string) (j redoubt.Job) {
 }
 
 // claim leases a job for a minute; nil is none.
-func (w workplace) claim() *redoubt.Job {
+func (w workplace) claim() *model.Job {
 	w.t.Helper()
 	j, err := storetest.Claim(w.t.Context(), w.Store, time.Minute, exports...)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestJobIsClaimedDoneAndRead(t *testing.T) {
 		}
 		got := w.claim()
 		want := first
-		want.State, want.Claim, want.Attempt = redoubt.JobRunning, 1, 1
+		want.State, want.Claim, want.Attempt = model.JobRunning, 1, 1
 		same(w.t, "claimed", got, &want)
 		if next := w.claim(); next == nil || next.ID != second.ID {
 			w.t.Errorf("claimed next is %v, want the second", next)
@@ -84,12 +84,12 @@ func TestJobIsClaimedDoneAndRead(t *testing.T) {
 		if err := w.FinishJob(w.t.Context(), *got, []byte{0, 1}, "application/json"); err != nil {
 			w.t.Fatal(err)
 		}
-		want.State, want.Result, want.MediaType, want.FinishedAt = redoubt.JobDone, []byte{0, 1}, "application/json", w.clock.Now()
+		want.State, want.Result, want.MediaType, want.FinishedAt = model.JobDone, []byte{0, 1}, "application/json", w.clock.Now()
 		want.FinishedAt = want.FinishedAt.Truncate(time.Microsecond)
 		same(w.t, "done", w.read("job-token"), want)
 		view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Job(ctx, "guess")
-			fails(w.t, "an unknown token", err, redoubt.ErrNotFound)
+			fails(w.t, "an unknown token", err, model.ErrNotFound)
 			return nil
 		})
 	})
@@ -120,12 +120,12 @@ func TestJobOfADeadWorkerIsDueAgain(t *testing.T) {
 			"renew": w.RenewJob(ctx, *dead, time.Minute), "finish": w.FinishJob(ctx, *dead, nil, ""),
 			"retry": w.RetryJob(ctx, *dead, 0), "fail": w.FailJob(ctx, *dead, "x"),
 		} {
-			fails(w.t, what+" by the dead one", err, redoubt.ErrConflict)
+			fails(w.t, what+" by the dead one", err, model.ErrConflict)
 		}
 		if err := w.FinishJob(ctx, *heir, []byte("x"), "text/plain"); err != nil {
 			w.t.Error(err)
 		}
-		fails(w.t, "finishing it twice", w.FinishJob(ctx, *heir, []byte("y"), "text/plain"), redoubt.ErrConflict)
+		fails(w.t, "finishing it twice", w.FinishJob(ctx, *heir, []byte("y"), "text/plain"), model.ErrConflict)
 	})
 }
 
@@ -152,7 +152,7 @@ func TestJobIsRetriedAndFails(t *testing.T) {
 			w.t.Errorf("claimed %v, which failed for good", dead)
 		}
 		got := w.read("a")
-		if got.State != redoubt.JobFailed || got.Error != "no such ref" || got.FinishedAt.IsZero() {
+		if got.State != model.JobFailed || got.Error != "no such ref" || got.FinishedAt.IsZero() {
 			w.t.Errorf("it is %v", got)
 		}
 	})
@@ -165,13 +165,13 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 		if err := w.ReleaseJob(w.t.Context(), *first, 0); err != nil {
 			w.t.Fatal(err)
 		}
-		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first, 0), redoubt.ErrConflict)
+		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first, 0), model.ErrConflict)
 		again := w.claim()
 		if again == nil || again.ID != first.ID || again.Attempt != 1 {
 			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
 		}
 		// The answer to the first release was lost, and its worker tries again meanwhile.
-		fails(w.t, "releasing what another one holds by now", w.ReleaseJob(w.t.Context(), *first, 0), redoubt.ErrConflict)
+		fails(w.t, "releasing what another one holds by now", w.ReleaseJob(w.t.Context(), *first, 0), model.ErrConflict)
 		if err := w.ReleaseJob(w.t.Context(), *again, time.Minute); err != nil {
 			w.t.Fatal(err)
 		}
@@ -187,8 +187,8 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 		if heir == nil || heir.Attempt != 2 {
 			w.t.Fatalf("claimed %v, want the second attempt", heir)
 		}
-		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again, 0), redoubt.ErrConflict)
-		if got := w.read("a"); got.State != redoubt.JobRunning || got.Attempt != 2 {
+		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again, 0), model.ErrConflict)
+		if got := w.read("a"); got.State != model.JobRunning || got.Attempt != 2 {
 			w.t.Errorf("it is %v", got)
 		}
 	})
@@ -203,7 +203,7 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 			d := storetest.Deployment(t, s)
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				for i := range jobs {
-					if _, err := tx.AddJob(ctx, redoubt.Job{Kind: "sbom", Token: fmt.Sprint("t", i)}); err != nil {
+					if _, err := tx.AddJob(ctx, model.Job{Kind: "sbom", Token: fmt.Sprint("t", i)}); err != nil {
 						return err
 					}
 				}
@@ -285,7 +285,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 // TestTenantsThatCannotBeAskedKeepNoOtherWaiting has as many of them as one look asks, as
 // where a node of the database is away: the next look finds the work of another.
 func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
-	w := workplace{storetest.New(t, "postgres"), t, redoubt.Deployment{}, storetest.NewClock()}
+	w := workplace{storetest.New(t, "postgres"), t, model.Deployment{}, storetest.NewClock()}
 	w.d = storetest.Deployment(t, w.Store)
 	const away = 1_000_000 // tenants from this id on
 	for _, text := range []string{
@@ -333,11 +333,11 @@ func TestOneWorksOnASubject(t *testing.T) {
 			d := storetest.Deployment(t, a)
 			enqueue := func(subject, input string) {
 				update(t, a, d, func(ctx context.Context, tx *store.Tx) error {
-					_, err := tx.Enqueue(ctx, redoubt.Job{Kind: "k", Subject: subject, Input: []byte(input)})
+					_, err := tx.Enqueue(ctx, model.Job{Kind: "k", Subject: subject, Input: []byte(input)})
 					return err
 				})
 			}
-			due := redoubt.JobDue{DeploymentID: d.ID, Kind: "k"}
+			due := model.JobDue{DeploymentID: d.ID, Kind: "k"}
 			for range 50 {
 				enqueue("s", `"old"`)
 				j, err := a.ClaimJob(t.Context(), due, nil, time.Minute)
@@ -349,7 +349,7 @@ func TestOneWorksOnASubject(t *testing.T) {
 					t.Fatal(err)
 				}
 				var all sync.WaitGroup
-				var got [2]*redoubt.Job
+				var got [2]*model.Job
 				for i, s := range []*store.Store{a, b} {
 					all.Go(func() {
 						var err error
@@ -383,13 +383,13 @@ func TestServerJobsAreEnsuredOnce(t *testing.T) {
 				var all sync.WaitGroup
 				for _, s := range servers {
 					all.Go(func() {
-						if err := s.EnsureServerJob(t.Context(), redoubt.Job{Kind: kind, Subject: "load"}); err != nil {
+						if err := s.EnsureServerJob(t.Context(), model.Job{Kind: kind, Subject: "load"}); err != nil {
 							t.Error(err)
 						}
 					})
 				}
 				all.Wait()
-				due := redoubt.JobDue{Kind: kind}
+				due := model.JobDue{Kind: kind}
 				j, err := servers[0].ClaimJob(t.Context(), due, nil, time.Minute)
 				if err != nil || j == nil {
 					t.Fatal(j, err)
@@ -411,8 +411,8 @@ func TestOrderedJobsComeOneAfterTheOther(t *testing.T) {
 		for _, token := range []string{"first", "second", "third"} {
 			w.add(token)
 		}
-		due := redoubt.JobDue{DeploymentID: w.d.ID, Kind: exports[0], Ordered: true}
-		claim := func() *redoubt.Job {
+		due := model.JobDue{DeploymentID: w.d.ID, Kind: exports[0], Ordered: true}
+		claim := func() *model.Job {
 			j, err := w.ClaimJob(w.t.Context(), due, nil, time.Minute)
 			if err != nil {
 				w.t.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, automatic, triage_until, assignee, annotations_json`
 
 // lineageValues are the values of lineageColumns.
-func lineageValues(l *redoubt.Lineage) []any {
+func lineageValues(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
 		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic, t.Until, t.Assignee, encoded(l.Annotations),
@@ -19,24 +19,24 @@ func lineageValues(l *redoubt.Lineage) []any {
 }
 
 // lineageFields are where lineageColumns are read to.
-func lineageFields(l *redoubt.Lineage) []any {
+func lineageFields(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
 		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, instant(&t.At), decoded(&t.By), &t.Automatic, instant(&t.Until), &t.Assignee, decoded(&l.Annotations),
 	}
 }
 
-func scanLineage(r row) (l redoubt.Lineage, err error) { return l, r.Scan(lineageFields(&l)...) }
+func scanLineage(r row) (l model.Lineage, err error) { return l, r.Scan(lineageFields(&l)...) }
 
 // LineagesOf finds the lineages that hold the identities, in the project.
 // Identities that no lineage holds are not in the answer.
-func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
-	found := make(map[redoubt.Identity]redoubt.Lineage, len(ids))
+func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error) {
+	found := make(map[model.Identity]model.Lineage, len(ids))
 	for kind, hashes := range hashesByKind(ids) {
 		in, arg := tx.in("i.hash", 4, hashes)
 		err := each(ctx, tx, func(r row) error {
-			id := redoubt.Identity{Kind: kind}
-			var l redoubt.Lineage
+			id := model.Identity{Kind: kind}
+			var l model.Lineage
 			err := r.Scan(append([]any{digest(&id.Hash)}, lineageFields(&l)...)...)
 			found[id] = l
 			return err
@@ -51,19 +51,19 @@ func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Ide
 }
 
 // Lineages reads lineages by id; unknown ids are not in the answer.
-func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
+func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error) {
 	list, err := tx.lineages(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[int64]redoubt.Lineage, len(list))
+	found := make(map[int64]model.Lineage, len(list))
 	for _, l := range list {
 		found[l.ID] = l
 	}
 	return found, nil
 }
 
-func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]redoubt.Lineage, error) {
+func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]model.Lineage, error) {
 	in, arg := tx.in("id", 2, ids)
 	return many(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
@@ -71,11 +71,11 @@ func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]redoubt.Lineage, err
 // LiveOfLineages reads the unresolved and muted findings of lineages of the
 // project, on all refs, by lineage: id, ref, source, path, state, identity, lineage
 // and whether a full scan saw it. The other members stay zero.
-func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error) {
-	found := map[int64][]redoubt.Finding{}
+func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]model.Finding, error) {
+	found := map[int64][]model.Finding{}
 	in, arg := tx.in("lineage_id", 5, lineages)
 	err := each(ctx, tx, func(r row) error {
-		var f redoubt.Finding
+		var f model.Finding
 		var flags int64
 		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.State, &f.Identity.Kind, digest(&f.Identity.Hash), &flags)
 		f.SeenByFull = flags&flagSeenByFull != 0
@@ -83,7 +83,7 @@ func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []in
 		return err
 	}, `SELECT id, lineage_id, ref, source, path, state, identity_kind, identity_hash, flags FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND state IN ($3, $4) AND `+in+` ORDER BY +id`,
-		projectID, int64(redoubt.Unresolved), int64(redoubt.Muted), arg)
+		projectID, int64(model.Unresolved), int64(model.Muted), arg)
 	return found, err
 }
 
@@ -93,12 +93,12 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 }
 
 // AddLineages stores new lineages under ids that were reserved for them.
-func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error {
+func (tx *Tx) AddLineages(ctx context.Context, lineages []model.Lineage) error {
 	tx.tellLineages(lineages)
-	return inBatches(lineages, func(part []redoubt.Lineage) error {
+	return inBatches(lineages, func(part []model.Lineage) error {
 		rows := make([][]any, len(part))
 		for i := range part {
-			rows[i] = append(lineageValues(&part[i]), string(redoubt.StopsOf(part[i].Triage)))
+			rows[i] = append(lineageValues(&part[i]), string(model.StopsOf(part[i].Triage)))
 			tx.change(changeLineage, part[i].ID)
 		}
 		if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`, stops)`, rows, ""); err != nil {
@@ -110,8 +110,8 @@ func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
 
 // AddIdentities puts identities into lineages of the project. One that was in
 // another lineage leaves that; given twice, the last counts.
-func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error {
-	index := make(map[redoubt.Identity]int, len(links))
+func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []model.IdentityLink) error {
+	index := make(map[model.Identity]int, len(links))
 	var rows [][]any
 	for _, link := range links {
 		values := []any{projectID, int64(link.Identity.Kind), link.Identity.Hash, link.LineageID}
@@ -132,9 +132,9 @@ func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []redoub
 
 // MergeLineages re-hangs the identities, the findings of every ref and the
 // trails of merged lineages, and writes the annotations of those that stay. A
-// lineage to stay that is unknown is redoubt.ErrNotFound.
-func (tx *Tx) MergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error {
-	return inBatches(merges, func(part []redoubt.LineageMerge) error {
+// lineage to stay that is unknown is model.ErrNotFound.
+func (tx *Tx) MergeLineages(ctx context.Context, merges []model.LineageMerge) error {
+	return inBatches(merges, func(part []model.LineageMerge) error {
 		if err := tx.mergeLineages(ctx, part); err != nil {
 			return fmt.Errorf("merge lineages: %w", err)
 		}
@@ -142,7 +142,7 @@ func (tx *Tx) MergeLineages(ctx context.Context, merges []redoubt.LineageMerge) 
 	})
 }
 
-func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error {
+func (tx *Tx) mergeLineages(ctx context.Context, merges []model.LineageMerge) error {
 	stay := make([]int64, len(merges))
 	for i := range merges {
 		stay[i] = merges[i].Into.ID
@@ -154,7 +154,7 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) 
 	var pairs [][2]int64 // what goes and what stays
 	for _, m := range merges {
 		if was, there := before[m.Into.ID]; !there || encoded(was.Annotations) != encoded(m.Into.Annotations) {
-			if err := tx.Annotate(ctx, m.Into.ID, func(a *redoubt.Annotations) { *a = m.Into.Annotations }); err != nil {
+			if err := tx.Annotate(ctx, m.Into.ID, func(a *model.Annotations) { *a = m.Into.Annotations }); err != nil {
 				return err
 			}
 		}
@@ -169,7 +169,7 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) 
 
 // rehang gives all that hangs on lineages which go to those that stay.
 func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
-	goes := redoubt.Map(pairs, func(p [2]int64) int64 { return p[0] })
+	goes := model.Map(pairs, func(p [2]int64) int64 { return p[0] })
 	with, args := pairTable("merged(goes, stays)", pairs)
 	in, list := tx.in("lineage_id", 2, goes)
 	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list)
@@ -215,5 +215,5 @@ func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int
 		err := r.Scan(&lineage, &id)
 		of[lineage] = id
 		return err
-	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(redoubt.Unresolved), arg)
+	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(model.Unresolved), arg)
 }

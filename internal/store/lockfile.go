@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lockfileStep is how many lockfiles are counted at once.
@@ -16,8 +16,8 @@ const lockfileStep = 100
 // dependencies which the filter keeps, with their count, by id, after the one
 // with the given id, limit at most, and tells whether there are more
 // (semantics §8). An unknown project has none.
-func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.LockfileSummary, bool, error) {
-	list := []redoubt.LockfileSummary{}
+func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int) ([]model.LockfileSummary, bool, error) {
+	list := []model.LockfileSummary{}
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, projectID) {
 		return list, false, nil
 	}
@@ -45,13 +45,13 @@ func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.Dependen
 }
 
 // summaries counts what passes of some lockfiles; those of which nothing does are left out.
-func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]redoubt.LockfileSummary, error) {
+func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]model.LockfileSummary, error) {
 	counts, err := q.count(ctx, lockfiles)
 	if err != nil {
 		return nil, err
 	}
 	in, arg := q.tx.in("id", 2, slices.Sorted(maps.Keys(counts)))
-	return many(ctx, q.tx, func(r row) (l redoubt.LockfileSummary, err error) {
+	return many(ctx, q.tx, func(r row) (l model.LockfileSummary, err error) {
 		err = r.Scan(&l.ID, &l.Path)
 		l.Dependencies = counts[l.ID]
 		return l, err

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // loginLine is who waits for a token, the oldest first.
 type loginLine struct {
-	waiting  []redoubt.LoginRequest
+	waiting  []model.LoginRequest
 	familiar map[string]bool // networks where somebody is signed in; looked up where the line is full
 }
 
@@ -19,7 +19,7 @@ func (q *session) familiarNetworks(ctx context.Context, now time.Time) (map[stri
 	addresses, err := many(ctx, q, scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now)
 	networks := make(map[string]bool, len(addresses))
 	for _, address := range addresses {
-		networks[redoubt.Network(address)] = true
+		networks[model.Network(address)] = true
 	}
 	return networks, err
 }
@@ -27,9 +27,9 @@ func (q *session) familiarNetworks(ctx context.Context, now time.Time) (map[stri
 // roomFor reports whether a request from an address may wait beside those that do, and
 // the key of the one that it takes the place of, if any.
 func (l loginLine) roomFor(address string) (room bool, gone []byte) {
-	network, ofOne := redoubt.Network(address), 0
+	network, ofOne := model.Network(address), 0
 	for _, w := range l.waiting {
-		if redoubt.Network(w.Address) == network {
+		if model.Network(w.Address) == network {
 			ofOne++
 		}
 	}
@@ -39,7 +39,7 @@ func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 	if len(l.waiting) < maxLogins {
 		return true, nil
 	}
-	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w redoubt.LoginRequest) bool { return l.familiar[redoubt.Network(w.Address)] })
+	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w model.LoginRequest) bool { return l.familiar[model.Network(w.Address)] })
 	switch {
 	case len(candidates) > 0:
 	case l.familiar[network]:
@@ -49,13 +49,13 @@ func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 	}
 	of, most := map[string]int{}, 0
 	for _, w := range candidates {
-		wide := redoubt.WideNetwork(w.Address)
+		wide := model.WideNetwork(w.Address)
 		of[wide]++
 		most = max(most, of[wide])
 	}
-	if own := of[redoubt.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] { // taking its place would only turn the two around
+	if own := of[model.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] { // taking its place would only turn the two around
 		return false, nil
 	}
-	i := slices.IndexFunc(candidates, func(w redoubt.LoginRequest) bool { return of[redoubt.WideNetwork(w.Address)] == most })
+	i := slices.IndexFunc(candidates, func(w model.LoginRequest) bool { return of[model.WideNetwork(w.Address)] == most })
 	return true, candidates[i].KeyHash
 }

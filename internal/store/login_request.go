@@ -6,27 +6,27 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Limits of undecided requests, which need no authentication.
 const (
 	maxLogins        = 1000
-	maxLoginsOfOne   = 20 // of one network: see redoubt.Network
+	maxLoginsOfOne   = 20 // of one network: see model.Network
 	pendingLogin     = 0  // the deployment of a request that is nobody's yet
 	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody decided about it already; start semgrep login, or what else showed it, again: %w"
 )
 
 const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json, program_json FROM login_request `
 
-func scanLogin(r row) (l redoubt.LoginRequest, err error) {
+func scanLogin(r row) (l model.LoginRequest, err error) {
 	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt),
 		decodedIfAny(&l.Token), decodedIfAny(&l.ApprovedBy), decodedIfAny(&l.Program))
 }
 
 // LoginByKey finds the request that was made with a key, by its hash, decided about or
 // not.
-func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l redoubt.LoginRequest, err error) {
+func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginRequest, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		l, err = one(ctx, q, scanLogin, loginSelect+`WHERE key_hash = $1 AND expires_at > $2`, keyHash, s.now())
 		return err
@@ -43,13 +43,13 @@ func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l redoubt.Login
 // its own has as many: however many networks are one attacker's, they do not lock a
 // newcomer out. A scanner whose place was taken has it again when it asks next. Who asks
 // from a network where somebody is signed in makes room for others from such alone.
-func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
+func (s *Store) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
-		waiting, err := many(ctx, q, func(r row) (l redoubt.LoginRequest, err error) { return l, r.Scan(&l.KeyHash, &l.Address) },
+		waiting, err := many(ctx, q, func(r row) (l model.LoginRequest, err error) { return l, r.Scan(&l.KeyHash, &l.Address) },
 			`SELECT key_hash, address FROM login_request WHERE deployment_id = $1 ORDER BY asked_at, code`, pendingLogin)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 		}
 		kept = true
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`,
-			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", "", encoded(l.Program)}}, `ON CONFLICT DO NOTHING`)
+			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(model.LoginFor), "", "", encoded(l.Program)}}, `ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
 }
@@ -87,20 +87,20 @@ type loginImage struct {
 
 // WaitingLogin returns the undecided request with a code. It belongs to no deployment yet, so
 // that users of every deployment can find it.
-func (tx *Tx) WaitingLogin(ctx context.Context, code string) (redoubt.LoginRequest, error) {
+func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest, error) {
 	// $1 is the tenant, as everywhere.
 	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, err)
+	if errors.Is(err, model.ErrNotFound) {
+		err = fmt.Errorf(loginCodeMissing, code, model.LoginFor, err)
 	}
 	return l, err
 }
 
 // ApproveLogin lets who made a request that waits fetch a token of this deployment, as
-// described. One that waits no more is redoubt.ErrNotFound. Where the person whose token
+// described. One that waits no more is model.ErrNotFound. Where the person whose token
 // it would be has as many tokens, or lets as many programs in, as there may be, it is
-// redoubt.ErrConflict or a *redoubt.InvalidError, and the request waits on.
-func (tx *Tx) ApproveLogin(ctx context.Context, l redoubt.LoginRequest, token redoubt.Token) error {
+// model.ErrConflict or a *model.InvalidError, and the request waits on.
+func (tx *Tx) ApproveLogin(ctx context.Context, l model.LoginRequest, token model.Token) error {
 	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
 		return err
 	}
@@ -115,17 +115,17 @@ func (tx *Tx) ApproveLogin(ctx context.Context, l redoubt.LoginRequest, token re
 }
 
 // DenyLogin has who made a request that waits get no token. One that waits no more is
-// redoubt.ErrNotFound.
-func (tx *Tx) DenyLogin(ctx context.Context, l redoubt.LoginRequest) error {
-	return tx.decideLogin(ctx, l, "login.deny", redoubt.Token{}, nil)
+// model.ErrNotFound.
+func (tx *Tx) DenyLogin(ctx context.Context, l model.LoginRequest) error {
+	return tx.decideLogin(ctx, l, "login.deny", model.Token{}, nil)
 }
 
 // decideLogin makes a request that waits one of this deployment.
-func (tx *Tx) decideLogin(ctx context.Context, l redoubt.LoginRequest, action string, token redoubt.Token, image *tokenImage) error {
+func (tx *Tx) decideLogin(ctx context.Context, l model.LoginRequest, action string, token model.Token, image *tokenImage) error {
 	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
 		l.KeyHash, encoded(token), encoded(tx.actor), tx.now)
 	if err == nil && n == 0 { // somebody else was faster
-		err = fmt.Errorf(loginCodeMissing, l.Code, redoubt.LoginFor, redoubt.ErrNotFound)
+		err = fmt.Errorf(loginCodeMissing, l.Code, model.LoginFor, model.ErrNotFound)
 	}
 	if err == nil {
 		tx.audit(action, subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, l.Program.Name, image})
@@ -147,19 +147,19 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(t redoubt.Token) bool { return t.Ended(tx.now) })
+	list = slices.DeleteFunc(list, func(t model.Token) bool { return t.Ended(tx.now) })
 	if len(list)+len(approved) < maxTokens {
 		return nil
 	}
 	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that were promised and did not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
-		maxTokens, redoubt.ErrConflict)
+		maxTokens, model.ErrConflict)
 }
 
 // approvedLogins are the requests for a token of a person that were approved, and
 // whose token nobody has fetched yet.
-func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]redoubt.LoginRequest, error) {
+func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]model.LoginRequest, error) {
 	list, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.now)
-	return slices.DeleteFunc(list, func(l redoubt.LoginRequest) bool { return l.Token.UserID != userID }), err
+	return slices.DeleteFunc(list, func(l model.LoginRequest) bool { return l.Token.UserID != userID }), err
 }
 
 // dropApprovedLogins has scanners that a person let have a token, and that did not
@@ -176,7 +176,7 @@ func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 
 // TakeLogin takes an approved request out, for the one who then makes its token
 // in the same transaction. Only the first caller finds it.
-func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginRequest, error) {
+func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
 	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.now)
 	if err != nil {
 		return l, err
@@ -186,7 +186,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginReque
 }
 
 // Logins lists undecided requests, the oldest first.
-func (s *Store) Logins(ctx context.Context) (list []redoubt.LoginRequest, err error) {
+func (s *Store) Logins(ctx context.Context) (list []model.LoginRequest, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.now())
 		return err

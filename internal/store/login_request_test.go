@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
 	t.Helper()
-	kept, err := s.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: storetest.TokenHash(key), Code: code, Address: address, Agent: "semgrep"})
+	kept, err := s.AddLogin(t.Context(), model.LoginRequest{KeyHash: storetest.TokenHash(key), Code: code, Address: address, Agent: "semgrep"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
 }
 
 // approving has the request under a code approved, as one step of an update.
-func approving(code string, token redoubt.Token) func(context.Context, *store.Tx) error {
+func approving(code string, token model.Token) func(context.Context, *store.Tx) error {
 	return func(ctx context.Context, tx *store.Tx) error {
 		l, err := tx.WaitingLogin(ctx, code)
 		if err != nil {
@@ -32,7 +32,7 @@ func approving(code string, token redoubt.Token) func(context.Context, *store.Tx
 	}
 }
 
-func loginByCode(t *testing.T, s *store.Store, d redoubt.Deployment, code string) (l redoubt.LoginRequest, err error) {
+func loginByCode(t *testing.T, s *store.Store, d model.Deployment, code string) (l model.LoginRequest, err error) {
 	t.Helper()
 	err = s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		l, err = tx.WaitingLogin(ctx, code)
@@ -48,14 +48,14 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 			same(t, "kept", addLogin(t, s, "key", "ABCD-2345", "192.0.2.7"), true)
 		}
 		waiting, err := loginByCode(t, s, d, "ABCD-2345")
-		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.AskedAt.Add(redoubt.LoginFor)) {
+		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.AskedAt.Add(model.LoginFor)) {
 			t.Errorf("it waits as %+v, %v", waiting, err)
 		}
 		same(t, "another one under the same code", addLogin(t, s, "another key", "ABCD-2345", "192.0.2.8"), true)
 		_, err = s.LoginByKey(t.Context(), storetest.TokenHash("another key"))
-		fails(t, "the first of a code counts", err, redoubt.ErrNotFound)
+		fails(t, "the first of a code counts", err, model.ErrNotFound)
 
-		token := redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/**"}}
+		token := model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"acme/**"}}
 		take := func(ctx context.Context, tx *store.Tx) error {
 			l, err := tx.TakeLogin(ctx, storetest.TokenHash("key"))
 			if err == nil {
@@ -63,24 +63,24 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 			}
 			return err
 		}
-		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
+		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, take), model.ErrNotFound)
 		approve := approving("ABCD-2345", token)
 		update(t, s, d, approve)
-		fails(t, "approving twice", s.Update(t.Context(), d.ID, storetest.Actor, approve), redoubt.ErrNotFound)
+		fails(t, "approving twice", s.Update(t.Context(), d.ID, storetest.Actor, approve), model.ErrNotFound)
 		noise := deployment(t, s, storetest.Noise)
 		for name, decide := range map[string]func(context.Context, *store.Tx) error{
 			"approves": func(ctx context.Context, tx *store.Tx) error { return tx.ApproveLogin(ctx, waiting, token) },
 			"denies":   func(ctx context.Context, tx *store.Tx) error { return tx.DenyLogin(ctx, waiting) },
 		} {
-			fails(t, "who saw it waiting "+name, s.Update(t.Context(), d.ID, storetest.Actor, decide), redoubt.ErrNotFound)
-			fails(t, "who saw it waiting elsewhere "+name, s.Update(t.Context(), noise.ID, storetest.Actor, decide), redoubt.ErrNotFound)
+			fails(t, "who saw it waiting "+name, s.Update(t.Context(), d.ID, storetest.Actor, decide), model.ErrNotFound)
+			fails(t, "who saw it waiting elsewhere "+name, s.Update(t.Context(), noise.ID, storetest.Actor, decide), model.ErrNotFound)
 		}
-		fails(t, "another tenant's approval", s.Update(t.Context(), noise.ID, storetest.Actor, approve), redoubt.ErrNotFound)
-		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, take), redoubt.ErrNotFound)
+		fails(t, "another tenant's approval", s.Update(t.Context(), noise.ID, storetest.Actor, approve), model.ErrNotFound)
+		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, take), model.ErrNotFound)
 		_, err = loginByCode(t, s, d, "ABCD-2345")
-		fails(t, "it waits no more", err, redoubt.ErrNotFound)
+		fails(t, "it waits no more", err, model.ErrNotFound)
 		update(t, s, d, take)
-		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
+		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, take), model.ErrNotFound)
 
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
@@ -112,15 +112,15 @@ func TestLoginsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		update(t, s, d, approving("CODE-1", redoubt.Token{Name: "x"}))
-		clock.Advance(redoubt.LoginFor + time.Second)
+		update(t, s, d, approving("CODE-1", model.Token{Name: "x"}))
+		clock.Advance(model.LoginFor + time.Second)
 		for _, key := range []string{"key1", "key2"} {
 			_, err := s.LoginByKey(t.Context(), storetest.TokenHash(key))
-			fails(t, "expired, approved or not", err, redoubt.ErrNotFound)
+			fails(t, "expired, approved or not", err, model.ErrNotFound)
 		}
 		fails(t, "approving what expired", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.ApproveLogin(ctx, late, redoubt.Token{Name: "x"})
-		}), redoubt.ErrNotFound)
+			return tx.ApproveLogin(ctx, late, model.Token{Name: "x"})
+		}), model.ErrNotFound)
 		same(t, "room again", addLogin(t, s, "later", "LATE-RRRR", "192.0.2.7"), true)
 		waiting, err = s.Logins(t.Context())
 		if err != nil || len(waiting) != 1 || waiting[0].Code != "LATE-RRRR" {
@@ -191,7 +191,7 @@ func TestManyNetworksLockNobodyOut(t *testing.T) {
 			same(t, stranger, addLogin(t, s, stranger, fmt.Sprint("OTHER-", i), stranger), true)
 		}
 		_, err = s.LoginByKey(t.Context(), storetest.TokenHash(first))
-		fails(t, "the oldest made room", err, redoubt.ErrNotFound)
+		fails(t, "the oldest made room", err, model.ErrNotFound)
 		same(t, "the oldest, when it asks again", addLogin(t, s, first, "FIRST-ONE", first), true)
 		waiting, err := s.Logins(t.Context())
 		if err != nil || len(waiting) != 1000 {
@@ -207,7 +207,7 @@ func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 		clock := storetest.NewClock()
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
 		const first, near = "192.0.2.1", "10.0.200.2" // the first is where signIn comes from
-		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "cookie")
 		addLogin(t, s, first, "FIRST-ONE", first)
 		clock.Advance(time.Second)
@@ -234,8 +234,8 @@ func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 		stays("after twenty more networks")
 		same(t, "another one from there", addLogin(t, s, "second", "SECO-OND1", first), true)
 		same(t, "one beside an attacker", addLogin(t, s, "near", "NEAR-NEAR", near), false)
-		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, Method: "password", Address: near, ExpiresAt: clock.Now().Add(time.Hour)},
-			storetest.TokenHash("another"), redoubt.CheckedPassword{}); err != nil {
+		if _, err := s.SignIn(t.Context(), model.Session{UserID: ada.ID, Method: "password", Address: near, ExpiresAt: clock.Now().Add(time.Hour)},
+			storetest.TokenHash("another"), model.CheckedPassword{}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "one beside an attacker, of a person", addLogin(t, s, "near", "NEAR-NEAR", near), true)
@@ -254,9 +254,9 @@ func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 func TestPromisedTokensCount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
-		approve := func(code string, of redoubt.User) error {
-			return s.Update(t.Context(), d.ID, storetest.Actor, approving(code, redoubt.Token{Name: code, UserID: of.ID}))
+		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleAdmin)
+		approve := func(code string, of model.User) error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, approving(code, model.Token{Name: code, UserID: of.ID}))
 		}
 		codes := []string{"AAAA-2222", "BBBB-2222", "CCCC-2222", "DDDD-2222", "EEEE-2222"}
 		for _, code := range codes {
@@ -265,14 +265,14 @@ func TestPromisedTokensCount(t *testing.T) {
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 			for i := range 98 {
 				name := fmt.Sprint("full", i)
-				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ada.ID}, storetest.TokenHash(name)); err != nil {
+				if _, err := tx.CreateToken(ctx, model.Token{PublicID: name, Name: name, UserID: ada.ID}, storetest.TokenHash(name)); err != nil {
 					return err
 				}
 			}
-			_, err = tx.CreateToken(ctx, redoubt.Token{PublicID: "over", Name: "over", UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(-time.Hour)}, storetest.TokenHash("over"))
+			_, err = tx.CreateToken(ctx, model.Token{PublicID: "over", Name: "over", UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(-time.Hour)}, storetest.TokenHash("over"))
 			return err
 		})
-		for i, want := range []error{nil, nil, redoubt.ErrConflict} {
+		for i, want := range []error{nil, nil, model.ErrConflict} {
 			if err := approve(codes[i], ada); err != nil || want != nil {
 				fails(t, codes[i], err, want)
 			}
@@ -280,7 +280,7 @@ func TestPromisedTokensCount(t *testing.T) {
 		if err := approve(codes[3], ben); err != nil {
 			t.Errorf("somebody else: %v", err)
 		}
-		if err := approve(codes[4], redoubt.User{}); err != nil {
+		if err := approve(codes[4], model.User{}); err != nil {
 			t.Errorf("nobody's, by who runs the server: %v", err)
 		}
 		if err := s.SetPassword(t.Context(), ada.ID, "hash", false, ada.Actor()); err != nil {
@@ -302,14 +302,14 @@ func TestPromisedTokensCount(t *testing.T) {
 func TestALoginIsDecidedAboutOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
-		program := redoubt.LoginProgram{ClientHash: []byte("client"), Name: "A program", Resource: "https://here/mcp", Write: true}
+		program := model.LoginProgram{ClientHash: []byte("client"), Name: "A program", Resource: "https://here/mcp", Write: true}
 		for _, code := range []string{"PROG-AAAA", "PROG-BBBB"} {
-			if _, err := s.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: storetest.TokenHash(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
+			if _, err := s.AddLogin(t.Context(), model.LoginRequest{KeyHash: storetest.TokenHash(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		addLogin(t, s, "SCAN-AAAA", "SCAN-AAAA", "192.0.2.7")
-		token := redoubt.Token{Name: "OAuth: A program"}
+		token := model.Token{Name: "OAuth: A program"}
 		deny := func(code string) func(context.Context, *store.Tx) error {
 			return func(ctx context.Context, tx *store.Tx) error {
 				l, err := tx.WaitingLogin(ctx, code)
@@ -323,9 +323,9 @@ func TestALoginIsDecidedAboutOnce(t *testing.T) {
 		update(t, s, d, deny("SCAN-AAAA"))
 		update(t, s, d, deny("PROG-BBBB"))
 		for _, code := range []string{"PROG-AAAA", "PROG-BBBB", "SCAN-AAAA"} {
-			for _, by := range []redoubt.Deployment{d, noise} {
-				fails(t, code+" again", s.Update(t.Context(), by.ID, storetest.Actor, approving(code, token)), redoubt.ErrNotFound)
-				fails(t, code+" denied after it", s.Update(t.Context(), by.ID, storetest.Actor, deny(code)), redoubt.ErrNotFound)
+			for _, by := range []model.Deployment{d, noise} {
+				fails(t, code+" again", s.Update(t.Context(), by.ID, storetest.Actor, approving(code, token)), model.ErrNotFound)
+				fails(t, code+" denied after it", s.Update(t.Context(), by.ID, storetest.Actor, deny(code)), model.ErrNotFound)
 			}
 		}
 		for code, want := range map[string][]any{ // approved, denied, the name of the token, by a program

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // baseline is the version of the schema that a database is made with; migrations after it
@@ -83,7 +83,7 @@ type NewerSchemaError struct {
 
 // Unwrap tells clients of a server that ran already to try again: they come to one of
 // the newer version.
-func (e *NewerSchemaError) Unwrap() error { return redoubt.ErrReplaced }
+func (e *NewerSchemaError) Unwrap() error { return model.ErrReplaced }
 
 // Error names both versions, and the two ways on.
 func (e *NewerSchemaError) Error() string {

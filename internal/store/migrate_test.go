@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -57,7 +57,7 @@ func TestAServerThatIsReplaced(t *testing.T) {
 			change string
 			want   error
 		}{
-			{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, redoubt.ErrReplaced},
+			{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, model.ErrReplaced},
 			{`DELETE FROM goose_db_version WHERE version_id = 9999`, nil},
 		} {
 			if err := s.ExecRaw(t.Context(), step.change); err != nil {
@@ -65,7 +65,7 @@ func TestAServerThatIsReplaced(t *testing.T) {
 			}
 			_, read := s.Deployment(t.Context(), "acme")
 			if step.want == nil {
-				fails(t, "a read before anybody looked", read, redoubt.ErrUnavailable)
+				fails(t, "a read before anybody looked", read, model.ErrUnavailable)
 			}
 			fails(t, "the look", s.CheckSchema(t.Context()), step.want)
 			_, read = s.Deployment(t.Context(), "acme")

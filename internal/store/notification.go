@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, ended_at,
 	attempts, status, answer, problem`
 
-func scanNotification(r row) (n redoubt.Notification, err error) {
+func scanNotification(r row) (n model.Notification, err error) {
 	return n, r.Scan(&n.ID, &n.RuleID, decoded(&n.Receiver), &n.Key, decoded(&n.Message), &n.State, instant(&n.CreatedAt), instant(&n.DueAt),
 		instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
 }
@@ -27,7 +27,7 @@ const tooManyWait = "2,000 messages waited for the receiver already."
 // was told of for the rule already is left out. Where MaxNotificationsWaiting wait, those
 // that are new fail: the oldest stay, as how often they failed says when the receiver is
 // asked again.
-func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification) error {
+func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -35,18 +35,18 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 	if err != nil {
 		return err
 	}
-	receivers := redoubt.Map(list, func(n redoubt.Notification) redoubt.NotificationReceiver { return n.Receiver })
+	receivers := model.Map(list, func(n model.Notification) model.NotificationReceiver { return n.Receiver })
 	waiting, err := tx.notificationsWaiting(ctx, receivers...)
 	if err != nil {
 		return err
 	}
 	rows := make([][]any, len(list))
-	due := map[redoubt.NotificationReceiver]time.Time{} // of the first that waits
+	due := map[model.NotificationReceiver]time.Time{} // of the first that waits
 	for i, n := range list {
-		state, ended, problem := redoubt.NotificationFailed, tx.now, tooManyWait
+		state, ended, problem := model.NotificationFailed, tx.now, tooManyWait
 		if waiting[n.Receiver] < MaxNotificationsWaiting {
 			waiting[n.Receiver]++
-			state, ended, problem = redoubt.NotificationQueued, time.Time{}, ""
+			state, ended, problem = model.NotificationQueued, time.Time{}, ""
 			if at, is := due[n.Receiver]; !is || n.DueAt.Before(at) {
 				due[n.Receiver] = n.DueAt
 			}
@@ -71,25 +71,25 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []redoubt.Notification)
 
 // notificationsWaiting counts what waits for receivers: by the index, and so no more of one
 // than MaxNotificationsWaiting.
-func (tx *Tx) notificationsWaiting(ctx context.Context, to ...redoubt.NotificationReceiver) (map[redoubt.NotificationReceiver]int, error) {
+func (tx *Tx) notificationsWaiting(ctx context.Context, to ...model.NotificationReceiver) (map[model.NotificationReceiver]int, error) {
 	texts := make([]string, len(to))
 	for i := range to {
 		texts[i] = encoded(to[i])
 	}
-	out := map[redoubt.NotificationReceiver]int{}
+	out := map[model.NotificationReceiver]int{}
 	in, arg := tx.in("receiver_json", 3, texts)
 	return out, each(ctx, tx, func(r row) error {
-		var to redoubt.NotificationReceiver
+		var to model.NotificationReceiver
 		var n int
 		err := r.Scan(decoded(&to), &n)
 		out[to] = n
 		return err
-	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+` GROUP BY receiver_json`, redoubt.NotificationQueued, arg)
+	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+` GROUP BY receiver_json`, model.NotificationQueued, arg)
 }
 
 // Delivered is what came of an attempt to tell a receiver.
 type Delivered struct {
-	State   redoubt.NotificationState // queued is to be tried again
+	State   model.NotificationState // queued is to be tried again
 	Status  int
 	Answer  string
 	Problem string
@@ -98,20 +98,20 @@ type Delivered struct {
 
 // EndNotifications keeps what came of an attempt, in which all of them were told at once.
 // What ended meanwhile, as its rule was paused, stays as it is.
-func (tx *Tx) EndNotifications(ctx context.Context, list []redoubt.Notification, d Delivered) error {
-	ids := redoubt.Map(list, func(n redoubt.Notification) int64 { return n.ID })
+func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d Delivered) error {
+	ids := model.Map(list, func(n model.Notification) int64 { return n.ID })
 	var ended time.Time
-	if d.State != redoubt.NotificationQueued {
+	if d.State != model.NotificationQueued {
 		ended = tx.now
 	}
 	in, arg := tx.in("id", 9, ids)
 	return tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
 		attempts = attempts + 1 WHERE deployment_id = $1 AND state = $8 AND `+in,
-		d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, redoubt.NotificationQueued, arg)
+		d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, model.NotificationQueued, arg)
 }
 
 // AddEndedNotification keeps a message that was sent already.
-func (tx *Tx) AddEndedNotification(ctx context.Context, n redoubt.Notification) (redoubt.Notification, error) {
+func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (model.Notification, error) {
 	id, err := tx.newID(ctx, seqConnection)
 	if err != nil {
 		return n, err
@@ -124,19 +124,19 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n redoubt.Notification) 
 }
 
 // AddNotificationTests keeps what came of a test of a rule, with who asked for it. A rule
-// that was removed meanwhile is redoubt.ErrNotFound.
-func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []redoubt.Notification) ([]redoubt.Notification, error) {
+// that was removed meanwhile is model.ErrNotFound.
+func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []model.Notification) ([]model.Notification, error) {
 	if _, err := tx.NotificationRule(ctx, ruleID); err != nil {
 		return nil, err
 	}
-	out := make([]redoubt.Notification, len(list))
+	out := make([]model.Notification, len(list))
 	delivered := 0
 	for i, n := range list {
 		var err error
 		if out[i], err = tx.AddEndedNotification(ctx, n); err != nil {
 			return nil, err
 		}
-		if n.State == redoubt.NotificationDelivered {
+		if n.State == model.NotificationDelivered {
 			delivered++
 		}
 	}
@@ -149,30 +149,30 @@ func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []red
 
 // ResendNotification queues a message of a rule once more, under the id that it had. One
 // that waits already, that the rule tells nobody any more, or whose receiver has
-// MaxNotificationsWaiting before it, is redoubt.ErrConflict.
-func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (redoubt.Notification, error) {
+// MaxNotificationsWaiting before it, is model.ErrConflict.
+func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
 	n, err := tx.Notification(ctx, ruleID, id)
 	if err != nil {
 		return n, err
 	}
-	if n.State == redoubt.NotificationQueued {
-		return n, fmt.Errorf("notification %d waits to be sent already: %w", id, redoubt.ErrConflict)
+	if n.State == model.NotificationQueued {
+		return n, fmt.Errorf("notification %d waits to be sent already: %w", id, model.ErrConflict)
 	}
 	rule, err := tx.NotificationRule(ctx, ruleID)
 	if err != nil {
 		return n, err
 	}
 	if why := rule.Unwanted(n.Receiver); why != "" {
-		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, why, redoubt.ErrConflict)
+		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, why, model.ErrConflict)
 	}
 	switch waiting, err := tx.notificationsWaiting(ctx, n.Receiver); {
 	case err != nil:
 		return n, err
 	case waiting[n.Receiver] >= MaxNotificationsWaiting:
-		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, redoubt.ErrConflict)
+		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, model.ErrConflict)
 	}
 	err = tx.write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = NULL WHERE deployment_id = $1 AND id = $2`,
-		id, int64(redoubt.NotificationQueued), tx.now)
+		id, int64(model.NotificationQueued), tx.now)
 	if err != nil {
 		return n, err
 	}
@@ -185,8 +185,8 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (redoubt
 	return tx.Notification(ctx, ruleID, id)
 }
 
-// Notification finds a message of a rule; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (redoubt.Notification, error) {
+// Notification finds a message of a rule; an unknown one is model.ErrNotFound.
+func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
 	n, err := one(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND id = $3`, ruleID, id)
 	if err != nil {
 		return n, fmt.Errorf("notification %d: %w", id, err)
@@ -202,24 +202,24 @@ type NotificationQuery struct {
 }
 
 // Notifications lists the newest of a rule, newest first, and says whether there are older ones.
-func (tx *Tx) Notifications(ctx context.Context, q NotificationQuery) (list []redoubt.Notification, more bool, err error) {
+func (tx *Tx) Notifications(ctx context.Context, q NotificationQuery) (list []model.Notification, more bool, err error) {
 	w := &where{tx: tx}
 	w.and(`rule_id = ?`, q.RuleID)
 	if q.Before != 0 {
 		w.and(`id < ?`, q.Before)
 	}
 	w.and(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit+1)
-	all := func(redoubt.Notification) bool { return true }
+	all := func(model.Notification) bool { return true }
 	return upTo(ctx, tx, q.Limit, all, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.text.String(), w.args...)
 }
 
 // LastNotifications finds the newest message of each of some rules, by the rule. One that
 // has told nothing is left out.
-func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]redoubt.Notification, error) {
+func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]model.Notification, error) {
 	in, arg := tx.in("rule_id", 2, ruleIDs)
 	list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND id IN
 		(SELECT MAX(id) FROM notification WHERE deployment_id = $1 AND `+in+` GROUP BY rule_id)`, arg)
-	out := make(map[int64]redoubt.Notification, len(list))
+	out := make(map[int64]model.Notification, len(list))
 	for _, n := range list {
 		out[n.RuleID] = n
 	}

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // messages are as many of each of some rules, for each of their receivers, from a number on.
-func messages(from, n int, due time.Time, rules ...redoubt.NotificationRule) (list []redoubt.Notification) {
+func messages(from, n int, due time.Time, rules ...model.NotificationRule) (list []model.Notification) {
 	for i := range n {
 		for _, r := range rules {
 			for _, to := range r.Receivers() {
-				list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint(from + i), DueAt: due})
+				list = append(list, model.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint(from + i), DueAt: due})
 			}
 		}
 	}
@@ -31,7 +31,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 		d := newTenant(t, s)
 		full, calm := d.addRule("full"), d.addRule("calm")
 		to := full.Receivers()[0]
-		add := func(list []redoubt.Notification) {
+		add := func(list []model.Notification) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.AddNotifications(ctx, list) })
 		}
 		const most = store.MaxNotificationsWaiting
@@ -41,8 +41,8 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 		add(messages(most-2, 5, now, full, calm)) // once more: its job died before it ended
 		add(messages(most+3, 1, now, full))
 
-		count := func(r redoubt.NotificationRule) (states map[redoubt.NotificationState]int, log []redoubt.Notification) {
-			states = map[redoubt.NotificationState]int{}
+		count := func(r model.NotificationRule) (states map[model.NotificationState]int, log []model.Notification) {
+			states = map[model.NotificationState]int{}
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				log, _, err = tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Limit: 5000})
 				for _, n := range log {
@@ -53,14 +53,14 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 			return states, log
 		}
 		states, log := count(full)
-		same(t, "the full receiver", states, map[redoubt.NotificationState]int{redoubt.NotificationQueued: most, redoubt.NotificationFailed: 4})
+		same(t, "the full receiver", states, map[model.NotificationState]int{model.NotificationQueued: most, model.NotificationFailed: 4})
 		for i, n := range log {
-			if failed := i < 4; (n.State == redoubt.NotificationFailed) != failed || failed && (n.Problem != "2,000 messages waited for the receiver already." || n.EndedAt.IsZero()) {
+			if failed := i < 4; (n.State == model.NotificationFailed) != failed || failed && (n.Problem != "2,000 messages waited for the receiver already." || n.EndedAt.IsZero()) {
 				t.Fatalf("message %d from the newest is %+v", i, n)
 			}
 		}
 		states, _ = count(calm)
-		same(t, "the calm one", states, map[redoubt.NotificationState]int{redoubt.NotificationQueued: 5})
+		same(t, "the calm one", states, map[model.NotificationState]int{model.NotificationQueued: 5})
 
 		resend := func() error {
 			return s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -68,7 +68,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 				return err
 			})
 		}
-		if err := resend(); !errors.Is(err, redoubt.ErrConflict) {
+		if err := resend(); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one is sent again behind all that wait: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -76,13 +76,13 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 			if err != nil || len(told) != 2 || told[0].Key != "0" {
 				t.Fatalf("told is %+v, %v", told, err)
 			}
-			return tx.EndNotifications(ctx, told, store.Delivered{State: redoubt.NotificationDelivered})
+			return tx.EndNotifications(ctx, told, store.Delivered{State: model.NotificationDelivered})
 		})
 		d.check(resend())
 		add(messages(most+4, 2, now, full))
 		states, _ = count(full)
-		same(t, "with room again", states, map[redoubt.NotificationState]int{
-			redoubt.NotificationQueued: most, redoubt.NotificationFailed: 4, redoubt.NotificationDelivered: 2,
+		same(t, "with room again", states, map[model.NotificationState]int{
+			model.NotificationQueued: most, model.NotificationFailed: 4, model.NotificationDelivered: 2,
 		})
 	})
 }
@@ -91,11 +91,11 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 func TestMessagesTakeAHandfulOfRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	d := newTenant(t, storetest.Open(t, config))
-	var rules []redoubt.NotificationRule
+	var rules []model.NotificationRule
 	for i := range 60 {
 		rules = append(rules, d.addRule(fmt.Sprint("rule ", i)))
 	}
-	trips := func(from, n int, rules ...redoubt.NotificationRule) int {
+	trips := func(from, n int, rules ...model.NotificationRule) int {
 		before := proxy.RoundTrips()
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.AddNotifications(ctx, messages(from, n, tx.Now(), rules...))

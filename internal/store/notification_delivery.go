@@ -9,15 +9,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // DeliverJob is the kind of job that delivers the waiting messages of one receiver. Its input is
-// the redoubt.NotificationReceiver.
+// the model.NotificationReceiver.
 const DeliverJob = "deliver"
 
 // QueueDeliveries adds delivery jobs for receivers, due at the given times.
-func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationReceiver]time.Time) error {
+func (tx *Tx) QueueDeliveries(ctx context.Context, at map[model.NotificationReceiver]time.Time) error {
 	if len(at) == 0 {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationRe
 	for _, r := range rules {
 		hosts[r.ID] = r.Host
 	}
-	jobs := make([]redoubt.Job, 0, len(at))
+	jobs := make([]model.Job, 0, len(at))
 	for to, due := range at {
 		key := "mail"
 		if to.RuleID != 0 {
@@ -38,7 +38,7 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationRe
 		input := encoded(to)
 		sum := sha256.Sum256([]byte(input))
 		subject := hex.EncodeToString(sum[:16])
-		jobs = append(jobs, redoubt.Job{Kind: DeliverJob, Subject: subject, Key: key, Input: []byte(input), DueAt: due})
+		jobs = append(jobs, model.Job{Kind: DeliverJob, Subject: subject, Key: key, Input: []byte(input), DueAt: due})
 	}
 	return tx.Together(ctx, func() error {
 		_, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, jobs)
@@ -47,16 +47,16 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[redoubt.NotificationRe
 }
 
 // QueueDelivery adds the delivery job of one receiver, due at a time; zero: at once.
-func (tx *Tx) QueueDelivery(ctx context.Context, to redoubt.NotificationReceiver, at time.Time) error {
-	return tx.QueueDeliveries(ctx, map[redoubt.NotificationReceiver]time.Time{to: at})
+func (tx *Tx) QueueDelivery(ctx context.Context, to model.NotificationReceiver, at time.Time) error {
+	return tx.QueueDeliveries(ctx, map[model.NotificationReceiver]time.Time{to: at})
 }
 
 // NextDelivery returns the due time of the first waiting message of a receiver; there is false
 // without waiting messages.
-func (tx *Tx) NextDelivery(ctx context.Context, to redoubt.NotificationReceiver) (at time.Time, there bool, err error) {
+func (tx *Tx) NextDelivery(ctx context.Context, to model.NotificationReceiver) (at time.Time, there bool, err error) {
 	list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
 		WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT 1`,
-		redoubt.NotificationQueued, encoded(to))
+		model.NotificationQueued, encoded(to))
 	if err != nil || len(list) == 0 {
 		return at, false, err
 	}
@@ -64,9 +64,9 @@ func (tx *Tx) NextDelivery(ctx context.Context, to redoubt.NotificationReceiver)
 }
 
 // ReceiversWaiting lists the receivers with waiting messages.
-func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]redoubt.NotificationReceiver, error) {
-	return many(ctx, tx, func(r row) (to redoubt.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
-		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND state = $2`, redoubt.NotificationQueued)
+func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]model.NotificationReceiver, error) {
+	return many(ctx, tx, func(r row) (to model.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
+		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND state = $2`, model.NotificationQueued)
 }
 
 // NextNotifications returns the due messages of a receiver, oldest first, up to most. A message
@@ -74,15 +74,15 @@ func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]redoubt.NotificationRecei
 // fail, as do messages about withdrawn comments: comment texts are read here and not stored in
 // messages. Only the delivery job of the receiver calls it.
 func (tx *Tx) NextNotifications(
-	ctx context.Context, to redoubt.NotificationReceiver, most int,
-) ([]redoubt.Notification, error) {
+	ctx context.Context, to model.NotificationReceiver, most int,
+) ([]model.Notification, error) {
 	for {
 		list, err := many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
-			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, redoubt.NotificationQueued, encoded(to), most)
+			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, model.NotificationQueued, encoded(to), most)
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(list, func(n redoubt.Notification) bool { return n.DueAt.After(tx.now) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(n model.Notification) bool { return n.DueAt.After(tx.now) }); i >= 0 {
 			list = list[:i]
 		}
 		unwanted, err := tx.endUnwantedOf(ctx, to, list)
@@ -98,7 +98,7 @@ func (tx *Tx) NextNotifications(
 
 // endUnwantedOf has messages fail that their rules tell a receiver no more, with all that
 // waits for it by the same rule, and reports whether there were any.
-func (tx *Tx) endUnwantedOf(ctx context.Context, to redoubt.NotificationReceiver, list []redoubt.Notification) (ended bool, err error) {
+func (tx *Tx) endUnwantedOf(ctx context.Context, to model.NotificationReceiver, list []model.Notification) (ended bool, err error) {
 	known := map[int64]bool{}
 	for _, n := range list {
 		if n.RuleID == 0 {
@@ -116,7 +116,7 @@ func (tx *Tx) endUnwantedOf(ctx context.Context, to redoubt.NotificationReceiver
 		rule, err := tx.NotificationRule(ctx, n.RuleID)
 		why := rule.Unwanted(to)
 		switch {
-		case errors.Is(err, redoubt.ErrNotFound):
+		case errors.Is(err, model.ErrNotFound):
 			why = "The rule was removed."
 		case err != nil:
 			return ended, err
@@ -133,9 +133,9 @@ func (tx *Tx) endUnwantedOf(ctx context.Context, to redoubt.NotificationReceiver
 
 // endUnwantedByPerson has a message fail that no rule has told, and whose person left, gets
 // mail elsewhere by now or wants none, and reports whether it did.
-func (tx *Tx) endUnwantedByPerson(ctx context.Context, n redoubt.Notification) (bool, error) {
+func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bool, error) {
 	m, err := tx.MemberByID(ctx, n.Message.Person)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
+	if err != nil && !errors.Is(err, model.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
 		return false, err
 	}
 	return true, tx.endUntold(ctx, n, "The person gets no mail there any more.")
@@ -143,7 +143,7 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n redoubt.Notification) (
 
 // readTold reads the comments that messages tell of, as they are now, and has those fail
 // whose comment was withdrawn or went with its finding. It reports whether there were any.
-func (tx *Tx) readTold(ctx context.Context, list []redoubt.Notification) (ended bool, err error) {
+func (tx *Tx) readTold(ctx context.Context, list []model.Notification) (ended bool, err error) {
 	var ids []int64
 	for _, n := range list {
 		if id := n.Message.Comment; id != 0 && !slices.Contains(ids, id) {
@@ -176,16 +176,16 @@ func (tx *Tx) readTold(ctx context.Context, list []redoubt.Notification) (ended 
 }
 
 // endUntold has a message fail that waits.
-func (tx *Tx) endUntold(ctx context.Context, n redoubt.Notification, why string) error {
+func (tx *Tx) endUntold(ctx context.Context, n model.Notification, why string) error {
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
-		redoubt.NotificationFailed, why, tx.now, n.ID)
+		model.NotificationFailed, why, tx.now, n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
 // untold when the rule goes on.
-func (tx *Tx) endUnwanted(ctx context.Context, r redoubt.NotificationRule) error {
-	receivers, err := many(ctx, tx, func(r row) (to redoubt.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
-		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state = $3`, r.ID, redoubt.NotificationQueued)
+func (tx *Tx) endUnwanted(ctx context.Context, r model.NotificationRule) error {
+	receivers, err := many(ctx, tx, func(r row) (to model.NotificationReceiver, err error) { return to, r.Scan(decoded(&to)) },
+		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state = $3`, r.ID, model.NotificationQueued)
 	for _, to := range receivers {
 		if why := r.Unwanted(to); why != "" && err == nil {
 			err = tx.endWaiting(ctx, r.ID, to, why)
@@ -195,10 +195,10 @@ func (tx *Tx) endUnwanted(ctx context.Context, r redoubt.NotificationRule) error
 }
 
 // endWaiting has what waits for a receiver by a rule fail.
-func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to redoubt.NotificationReceiver, why string) error {
+func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to model.NotificationReceiver, why string) error {
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4
 		WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6 AND rule_id = $7`,
-		redoubt.NotificationFailed, why, tx.now, redoubt.NotificationQueued, encoded(to), ruleID)
+		model.NotificationFailed, why, tx.now, model.NotificationQueued, encoded(to), ruleID)
 }
 
 const (
@@ -214,15 +214,15 @@ func (s *Store) PruneNotifications(ctx context.Context, deploymentID, ruleID int
 	var last []int64
 	err := s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
 		last, err = many(ctx, tx, scalar[int64], `SELECT id FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state <> $3 ORDER BY id DESC LIMIT 1 OFFSET $4`,
-			ruleID, redoubt.NotificationQueued, notificationsKept)
+			ruleID, model.NotificationQueued, notificationsKept)
 		return err
 	})
-	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	by := model.Actor{Kind: "system", Name: "prune"}
 	for more := len(last) > 0; more && err == nil; {
 		err = s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 			gone, err := tx.exec(ctx, `DELETE FROM notification WHERE deployment_id = $1 AND id IN
 				(SELECT id FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state <> $3 AND id <= $4 ORDER BY id LIMIT $5)`,
-				ruleID, redoubt.NotificationQueued, last[0], notificationsDropped)
+				ruleID, model.NotificationQueued, last[0], notificationsDropped)
 			more = gone == notificationsDropped
 			return err
 		})

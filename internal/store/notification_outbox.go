@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // NotifyJob is the kind of job that finds out whom to tell of what a transaction did.
@@ -15,37 +15,37 @@ const NotifyJob = "notify"
 
 // Notifying is the input of a NotifyJob: what a transaction did that some rule asks for.
 type Notifying struct {
-	Happened []redoubt.Happening `json:"happened"`
+	Happened []model.Happening `json:"happened"`
 }
 
 // Tell has those told who want to know of something that this transaction does: the job
 // that finds them commits with it. Where no rule asks for the event, and nobody gets mail
 // of their own, it does nothing.
-func (tx *Tx) Tell(h redoubt.Happening) {
+func (tx *Tx) Tell(h model.Happening) {
 	if tx.notified.Has(h.Event) || len(h.Persons) > 0 {
 		tx.happened = append(tx.happened, h)
 	}
 }
 
 // happening is the one of an event that gathers findings over the whole transaction.
-func (tx *Tx) happening(e redoubt.NotificationEvent) *redoubt.Happening {
-	i := slices.IndexFunc(tx.happened, func(h redoubt.Happening) bool { return h.Event == e })
+func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
+	i := slices.IndexFunc(tx.happened, func(h model.Happening) bool { return h.Event == e })
 	if i < 0 {
-		i, tx.happened = len(tx.happened), append(tx.happened, redoubt.Happening{Event: e})
+		i, tx.happened = len(tx.happened), append(tx.happened, model.Happening{Event: e})
 	}
 	return &tx.happened[i]
 }
 
 // tellAdded tells of findings that are new on their refs. No scan brought those that news
 // of the advisories made of the inventory.
-func (tx *Tx) tellAdded(findings []redoubt.FindingWrite) {
-	for _, e := range []redoubt.NotificationEvent{redoubt.EventNewFinding, redoubt.EventAdvisory} {
+func (tx *Tx) tellAdded(findings []model.FindingWrite) {
+	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.notified.Has(e) {
 			continue
 		}
 		for i := range findings {
 			f := &findings[i]
-			if f.State != redoubt.Unresolved || e == redoubt.EventAdvisory && !f.Unscanned {
+			if f.State != model.Unresolved || e == model.EventAdvisory && !f.Unscanned {
 				continue
 			}
 			h := tx.happening(e)
@@ -58,17 +58,17 @@ func (tx *Tx) tellAdded(findings []redoubt.FindingWrite) {
 }
 
 // tellReturned tells of a finding that was fixed and is there again, as of a new one.
-func (tx *Tx) tellReturned(before, after redoubt.Finding) {
-	if before.State == redoubt.Fixed && after.State == redoubt.Unresolved && tx.notified.Has(redoubt.EventNewFinding) {
-		h := tx.happening(redoubt.EventNewFinding)
+func (tx *Tx) tellReturned(before, after model.Finding) {
+	if before.State == model.Fixed && after.State == model.Unresolved && tx.notified.Has(model.EventNewFinding) {
+		h := tx.happening(model.EventNewFinding)
 		h.Findings.Add(after.ID)
 		h.Lineages.Add(after.LineageID)
 	}
 }
 
 // tellLineages says which of the new findings no other ref has.
-func (tx *Tx) tellLineages(lineages []redoubt.Lineage) {
-	for _, e := range []redoubt.NotificationEvent{redoubt.EventNewFinding, redoubt.EventAdvisory} {
+func (tx *Tx) tellLineages(lineages []model.Lineage) {
+	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.notified.Has(e) {
 			continue
 		}
@@ -79,11 +79,11 @@ func (tx *Tx) tellLineages(lineages []redoubt.Lineage) {
 }
 
 // tellAssigned tells who got findings from somebody else.
-func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
-	if !tx.notified.Has(redoubt.EventAssigned) {
+func (tx *Tx) tellAssigned(events []model.TriageEvent) {
+	if !tx.notified.Has(model.EventAssigned) {
 		return
 	}
-	to := map[string]*redoubt.IDRuns{}
+	to := map[string]*model.IDRuns{}
 	var names []string
 	for _, e := range events {
 		name := e.After.Assignee
@@ -91,32 +91,32 @@ func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
 			continue
 		}
 		if to[name] == nil {
-			to[name], names = &redoubt.IDRuns{}, append(names, name)
+			to[name], names = &model.IDRuns{}, append(names, name)
 		}
 		to[name].Add(e.LineageID)
 	}
 	for _, name := range names {
-		tx.Tell(redoubt.Happening{Event: redoubt.EventAssigned, Lineages: *to[name], Assignee: name})
+		tx.Tell(model.Happening{Event: model.EventAssigned, Lineages: *to[name], Assignee: name})
 	}
 }
 
 // notifyOfException notifies of an exception that was asked for, or of the decision about it. The
 // asker gets mail of a decision that another person, or time, made.
-func (tx *Tx) notifyOfException(ctx context.Context, e redoubt.NotificationEvent, r redoubt.Exception, reason string) error {
-	if !tx.notified.Has(e) && (r.CreatorID == 0 || e != redoubt.EventExceptionDecided) {
+func (tx *Tx) notifyOfException(ctx context.Context, e model.NotificationEvent, r model.Exception, reason string) error {
+	if !tx.notified.Has(e) && (r.CreatorID == 0 || e != model.EventExceptionDecided) {
 		return nil
 	}
-	h := redoubt.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
+	h := model.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
 	for _, id := range r.Lineages {
 		h.Lineages.Add(id)
 	}
 	if r.CreatorID != 0 {
 		m, err := tx.MemberByID(ctx, r.CreatorID)
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) { // who left is still who asked
+		if err != nil && !errors.Is(err, model.ErrNotFound) { // who left is still who asked
 			return err
 		}
 		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
-		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == redoubt.EventExceptionDecided && !own && m.MailTo() != "" {
+		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == model.EventExceptionDecided && !own && m.MailTo() != "" {
 			h.Persons = []int64{r.CreatorID}
 		}
 	}
@@ -131,15 +131,15 @@ func (tx *Tx) notifyOfException(ctx context.Context, e redoubt.NotificationEvent
 
 // tellComment tells of a comment on a finding. Whom it mentions gets mail, but for who wrote
 // it.
-func (tx *Tx) tellComment(ctx context.Context, c redoubt.FindingComment) error {
-	h := redoubt.Happening{Event: redoubt.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
+func (tx *Tx) tellComment(ctx context.Context, c model.FindingComment) error {
+	h := model.Happening{Event: model.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
 	h.Lineages.Add(c.LineageID)
 	if len(c.Mentions) == 0 && !tx.notified.Has(h.Event) {
 		return nil
 	}
 	if c.AuthorID != 0 {
 		author, err := tx.MemberByID(ctx, c.AuthorID)
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
 		h.Author = cmp.Or(author.Name, h.Author)
@@ -154,11 +154,11 @@ func (tx *Tx) tellComment(ctx context.Context, c redoubt.FindingComment) error {
 }
 
 // tellBlocked tells that a scan failed its build.
-func (tx *Tx) tellBlocked(scanID int64, gate *redoubt.ScanGate) {
+func (tx *Tx) tellBlocked(scanID int64, gate *model.ScanGate) {
 	if gate == nil {
 		return
 	}
-	h := redoubt.Happening{Event: redoubt.EventBuildBlocked, ScanID: scanID, Reason: gate.Reason}
+	h := model.Happening{Event: model.EventBuildBlocked, ScanID: scanID, Reason: gate.Reason}
 	for _, b := range gate.Blocking {
 		if b.FindingID > 0 {
 			h.Findings.Add(b.FindingID)
@@ -168,31 +168,31 @@ func (tx *Tx) tellBlocked(scanID int64, gate *redoubt.ScanGate) {
 }
 
 // tellFailed tells of a scan that ended with an error.
-func (tx *Tx) tellFailed(s redoubt.Scan) {
-	if s.Status == redoubt.ScanError {
-		tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
+func (tx *Tx) tellFailed(s model.Scan) {
+	if s.Status == model.ScanError {
+		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
 	}
 }
 
 // tellRunFailed tells of a managed run that failed, unless a scan of it that ended with an
 // error told so: one that was completed told nothing. Nobody is told of what somebody
 // stopped, or a newer one made needless.
-func (tx *Tx) tellRunFailed(ctx context.Context, r redoubt.Run) error {
-	if r.State != redoubt.RunFailed && r.State != redoubt.RunTimedOut || !tx.notified.Has(redoubt.EventScanFailed) {
+func (tx *Tx) tellRunFailed(ctx context.Context, r model.Run) error {
+	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.notified.Has(model.EventScanFailed) {
 		return nil
 	}
 	told, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
-		r.ProjectID, redoubt.ScanError, r.ScanID, r.ID)
+		r.ProjectID, model.ScanError, r.ScanID, r.ID)
 	if err == nil && told == 0 {
-		tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
+		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
 	}
 	return err
 }
 
 // queueHappened keeps what this transaction told, for the job that finds out whom to tell.
 func (tx *Tx) queueHappened(ctx context.Context) error {
-	told := slices.DeleteFunc(tx.happened, func(h redoubt.Happening) bool { // lineages alone are of findings that nobody is told of
-		return (h.Event == redoubt.EventNewFinding || h.Event == redoubt.EventAdvisory) && len(h.Findings) == 0
+	told := slices.DeleteFunc(tx.happened, func(h model.Happening) bool { // lineages alone are of findings that nobody is told of
+		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})
 	if len(told) == 0 {
 		return nil
@@ -201,6 +201,6 @@ func (tx *Tx) queueHappened(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Enqueue(ctx, redoubt.Job{Kind: NotifyJob, Input: input})
+	_, err = tx.Enqueue(ctx, model.Job{Kind: NotifyJob, Input: input})
 	return err
 }

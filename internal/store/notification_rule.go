@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const notificationRuleColumns = `id, name, events, min_severity, products, filter, missing_days, channel, target, host, to_json, digest, paused, problem,
 	created_at, created_by_json, checked_at`
 
-func scanNotificationRule(r row) (n redoubt.NotificationRule, err error) {
+func scanNotificationRule(r row) (n model.NotificationRule, err error) {
 	return n, r.Scan(&n.ID, &n.Name, &n.Events, &n.MinSeverity, &n.Products, &n.Filter, &n.MissingDays, &n.Channel, &n.Target, &n.Host, decoded(&n.To), &n.Digest,
 		&n.Paused, &n.Problem, instant(&n.CreatedAt), decoded(&n.CreatedBy), instant(&n.CheckedAt))
 }
 
-func notificationRuleValues(n redoubt.NotificationRule) []any {
+func notificationRuleValues(n model.NotificationRule) []any {
 	return []any{
 		n.ID, n.Name, n.Events, n.MinSeverity, n.Products, n.Filter, n.MissingDays, n.Channel, noNil(n.Target), n.Host, encoded(orEmpty(n.To)), n.Digest,
 		n.Paused, n.Problem, n.CreatedAt, encoded(n.CreatedBy), n.CheckedAt,
@@ -40,7 +40,7 @@ type notificationRuleImage struct {
 	Target      string   `json:"target,omitempty"` // that it was replaced
 }
 
-func imageOfNotificationRule(n redoubt.NotificationRule) notificationRuleImage {
+func imageOfNotificationRule(n model.NotificationRule) notificationRuleImage {
 	return notificationRuleImage{
 		Name: n.Name, Events: n.Events.Names(), MinSeverity: n.MinSeverity.String(), Products: n.Products.Names(), Filter: n.Filter, MissingDays: n.MissingDays,
 		Channel: n.Channel.String(), Host: n.Host, To: n.To, Digest: n.Digest.String(), Paused: n.Paused,
@@ -48,12 +48,12 @@ func imageOfNotificationRule(n redoubt.NotificationRule) notificationRuleImage {
 }
 
 // NotificationRules lists the deployment's rules by id.
-func (tx *Tx) NotificationRules(ctx context.Context) ([]redoubt.NotificationRule, error) {
+func (tx *Tx) NotificationRules(ctx context.Context) ([]model.NotificationRule, error) {
 	return many(ctx, tx, scanNotificationRule, `SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 ORDER BY id`)
 }
 
-// NotificationRule finds one by its id; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) NotificationRule(ctx context.Context, id int64) (redoubt.NotificationRule, error) {
+// NotificationRule finds one by its id; an unknown one is model.ErrNotFound.
+func (tx *Tx) NotificationRule(ctx context.Context, id int64) (model.NotificationRule, error) {
 	n, err := one(ctx, tx, scanNotificationRule, `SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return n, fmt.Errorf("notification rule %d: %w", id, err)
@@ -62,11 +62,11 @@ func (tx *Tx) NotificationRule(ctx context.Context, id int64) (redoubt.Notificat
 }
 
 // AddNotificationRule makes a rule, whose target is sealed for the id that it gets. A name
-// that another has, or one rule too many, is redoubt.ErrConflict.
-func (tx *Tx) AddNotificationRule(ctx context.Context, n redoubt.NotificationRule, seal func(id int64) ([]byte, error)) (redoubt.NotificationRule, error) {
+// that another has, or one rule too many, is model.ErrConflict.
+func (tx *Tx) AddNotificationRule(ctx context.Context, n model.NotificationRule, seal func(id int64) ([]byte, error)) (model.NotificationRule, error) {
 	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM notification_rule WHERE deployment_id = $1`)
-	if err == nil && had >= redoubt.MaxNotificationRules {
-		err = fmt.Errorf("there are %d notification rules, remove one first: %w", had, redoubt.ErrConflict)
+	if err == nil && had >= model.MaxNotificationRules {
+		err = fmt.Errorf("there are %d notification rules, remove one first: %w", had, model.ErrConflict)
 	}
 	if err != nil {
 		return n, err
@@ -87,7 +87,7 @@ func (tx *Tx) AddNotificationRule(ctx context.Context, n redoubt.NotificationRul
 }
 
 // UpdateNotificationRule changes a rule, but not its channel. A target that is nil stays.
-func (tx *Tx) UpdateNotificationRule(ctx context.Context, n redoubt.NotificationRule, target []byte) (redoubt.NotificationRule, error) {
+func (tx *Tx) UpdateNotificationRule(ctx context.Context, n model.NotificationRule, target []byte) (model.NotificationRule, error) {
 	before, err := tx.NotificationRule(ctx, n.ID)
 	if err != nil {
 		return n, err
@@ -100,7 +100,7 @@ func (tx *Tx) UpdateNotificationRule(ctx context.Context, n redoubt.Notification
 			return n, err
 		}
 	}
-	if !before.Events.Has(redoubt.EventScanMissing) || before.Paused && !n.Paused {
+	if !before.Events.Has(model.EventScanMissing) || before.Paused && !n.Paused {
 		n.CheckedAt = tx.now // nobody is told of what was missing before it was asked for
 	}
 	args := notificationRuleValues(n)
@@ -115,8 +115,8 @@ func (tx *Tx) UpdateNotificationRule(ctx context.Context, n redoubt.Notification
 }
 
 func ruleNameTaken(name string, err error) error {
-	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("there is a notification rule called %s already: %w", name, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrConflict) {
+		return fmt.Errorf("there is a notification rule called %s already: %w", name, model.ErrConflict)
 	}
 	return err
 }
@@ -142,11 +142,11 @@ func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 // noteNotified keeps beside the deployment which events its rules ask for, so that
 // transactions know what to tell without asking.
 func (tx *Tx) noteNotified(ctx context.Context) error {
-	list, err := many(ctx, tx, scalar[redoubt.NotificationEvents], `SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)
+	list, err := many(ctx, tx, scalar[model.NotificationEvents], `SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)
 	if err != nil {
 		return err
 	}
-	var all redoubt.NotificationEvents
+	var all model.NotificationEvents
 	for _, events := range list {
 		all |= events
 	}
@@ -158,7 +158,7 @@ func (tx *Tx) noteNotified(ctx context.Context) error {
 func (tx *Tx) NoteNotificationProblem(ctx context.Context, id int64, problem string, pause bool) error {
 	n, err := tx.NotificationRule(ctx, id)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound), err == nil && n.Problem == problem && !pause:
+	case errors.Is(err, model.ErrNotFound), err == nil && n.Problem == problem && !pause:
 		return nil
 	case err != nil:
 		return err

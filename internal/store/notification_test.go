@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,12 +17,12 @@ func TestLastNotifications(t *testing.T) {
 		d := newTenant(t, s)
 		add := func(name string, keys ...string) (id int64) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				r := redoubt.NotificationRule{Name: name, Events: redoubt.NotificationEvents(0).With(redoubt.EventAssigned), Channel: redoubt.ChannelSlack}
+				r := model.NotificationRule{Name: name, Events: model.NotificationEvents(0).With(model.EventAssigned), Channel: model.ChannelSlack}
 				made, err := tx.AddNotificationRule(ctx, r, func(int64) ([]byte, error) { return []byte("sealed"), nil })
 				id = made.ID
 				for _, key := range keys {
 					if err == nil {
-						_, err = tx.AddEndedNotification(ctx, redoubt.Notification{RuleID: id, Receiver: redoubt.NotificationReceiver{RuleID: id}, Key: key, State: redoubt.NotificationDelivered})
+						_, err = tx.AddEndedNotification(ctx, model.Notification{RuleID: id, Receiver: model.NotificationReceiver{RuleID: id}, Key: key, State: model.NotificationDelivered})
 					}
 				}
 				return err
@@ -47,9 +47,9 @@ func TestLastNotifications(t *testing.T) {
 }
 
 // addRule makes a rule that leads to a webhook.
-func (d tenant) addRule(name string) (made redoubt.NotificationRule) {
+func (d tenant) addRule(name string) (made model.NotificationRule) {
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		r := redoubt.NotificationRule{Name: name, Events: redoubt.NotificationEvents(0).With(redoubt.EventAssigned), Channel: redoubt.ChannelSlack}
+		r := model.NotificationRule{Name: name, Events: model.NotificationEvents(0).With(model.EventAssigned), Channel: model.ChannelSlack}
 		made, err = tx.AddNotificationRule(ctx, r, func(int64) ([]byte, error) { return []byte("sealed"), nil })
 		return err
 	})
@@ -73,19 +73,19 @@ func TestPruneNotifications(t *testing.T) {
 		d := newTenant(t, s)
 		much, other := d.addRule("much"), d.addRule("other")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			var list []redoubt.Notification
+			var list []model.Notification
 			for i := range 3 {
-				list = append(list, redoubt.Notification{RuleID: much.ID, Receiver: much.Receivers()[0], Key: fmt.Sprint("waits", i), DueAt: tx.Now()})
+				list = append(list, model.Notification{RuleID: much.ID, Receiver: much.Receivers()[0], Key: fmt.Sprint("waits", i), DueAt: tx.Now()})
 			}
 			if err := tx.AddNotifications(ctx, list); err != nil {
 				return err
 			}
 			for i := range 2100 {
-				for _, r := range []redoubt.NotificationRule{much, other} {
+				for _, r := range []model.NotificationRule{much, other} {
 					if r.ID == other.ID && i >= 10 {
 						continue
 					}
-					_, err := tx.AddEndedNotification(ctx, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: fmt.Sprint(i), State: redoubt.NotificationDelivered})
+					_, err := tx.AddEndedNotification(ctx, model.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: fmt.Sprint(i), State: model.NotificationDelivered})
 					if err != nil {
 						return err
 					}
@@ -131,7 +131,7 @@ func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 			})
 			clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
 		}
-		claim := func() *redoubt.Job {
+		claim := func() *model.Job {
 			j, err := storetest.Claim(t.Context(), s, time.Minute, store.DeliverJob)
 			d.check(err)
 			return j
@@ -174,13 +174,13 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 		d := newTenant(t, s)
 		r := d.addRule("on call")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			var list []redoubt.Notification
+			var list []model.Notification
 			for _, key := range []string{"first", "second"} {
-				list = append(list, redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: key, DueAt: tx.Now()})
+				list = append(list, model.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: key, DueAt: tx.Now()})
 			}
 			return tx.AddNotifications(ctx, list)
 		})
-		var held []redoubt.Notification
+		var held []model.Notification
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 			held, err = tx.NextNotifications(ctx, r.Receivers()[0], 1)
 			return err
@@ -191,11 +191,11 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 			return err
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.EndNotifications(ctx, held, store.Delivered{State: redoubt.NotificationQueued, Problem: "later"}); err != nil {
+			if err := tx.EndNotifications(ctx, held, store.Delivered{State: model.NotificationQueued, Problem: "later"}); err != nil {
 				return err
 			}
-			third := redoubt.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: "third", DueAt: tx.Now()} // as of a version that ended nothing
-			if err := tx.AddNotifications(ctx, []redoubt.Notification{third}); err != nil {
+			third := model.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: "third", DueAt: tx.Now()} // as of a version that ended nothing
+			if err := tx.AddNotifications(ctx, []model.Notification{third}); err != nil {
 				return err
 			}
 			claimed, err := tx.NextNotifications(ctx, r.Receivers()[0], 5)
@@ -210,7 +210,7 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 				t.Errorf("the log has %d", len(list))
 			}
 			for _, n := range list {
-				if n.State != redoubt.NotificationFailed || n.Problem != "The rule was paused." || n.Attempts != 0 {
+				if n.State != model.NotificationFailed || n.Problem != "The rule was paused." || n.Attempts != 0 {
 					t.Errorf("the log has %+v", n)
 				}
 			}

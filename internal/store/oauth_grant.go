@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // How many clients may be let in, by all people of a deployment and by one.
@@ -17,7 +17,7 @@ const (
 const grantSelect = `SELECT deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json
 	FROM oauth_grant `
 
-func scanGrant(r row) (g redoubt.OAuthGrant, err error) {
+func scanGrant(r row) (g model.OAuthGrant, err error) {
 	return g, r.Scan(&g.DeploymentID, &g.CodeHash, &g.TokenID, &g.ClientHash, &g.RedirectURI, &g.Challenge, &g.Resource, &g.Generation, &g.RefreshHash,
 		instant(&g.ExpiresAt), decoded(&g.Token), decoded(&g.ApprovedBy))
 }
@@ -30,10 +30,10 @@ type grantImage struct {
 }
 
 // AddOAuthGrant keeps what a person let a client have, as a code that is good for
-// redoubt.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000,
+// model.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000,
 // or 50 of the person, or no room for one more token of theirs, it is a
-// *redoubt.InvalidError.
-func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+// *model.InvalidError.
+func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
 		return err
 	}
@@ -53,19 +53,19 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
 // AddDeviceGrant keeps what a person let a program have that asked by the device
 // flow, whose token is made in the same transaction. The trail tells of it already,
 // as login.approve. There is room for it as for AddOAuthGrant, or a
-// *redoubt.InvalidError.
-func (tx *Tx) AddDeviceGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+// *model.InvalidError.
+func (tx *Tx) AddDeviceGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
 		return err
 	}
 	return tx.insertGrant(ctx, g)
 }
 
-func (tx *Tx) insertGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+func (tx *Tx) insertGrant(ctx context.Context, g model.OAuthGrant) error {
 	err := tx.write(ctx, `
 		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json, user_id)
 		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`,
-		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(redoubt.OAuthCodeFor), encoded(g.Token), encoded(tx.actor), g.Token.UserID)
+		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(model.OAuthCodeFor), encoded(g.Token), encoded(tx.actor), g.Token.UserID)
 	if err != nil {
 		return fmt.Errorf("store the grant: %w", err)
 	}
@@ -89,9 +89,9 @@ func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
 	case err != nil:
 		return err
 	case own >= maxGrantsOf:
-		return redoubt.Invalid("client_id", "you let %d programs in, as many as one person may: revoke the tokens of those that you do not use any more (Settings, Tokens)", own)
+		return model.Invalid("client_id", "you let %d programs in, as many as one person may: revoke the tokens of those that you do not use any more (Settings, Tokens)", own)
 	case all >= maxGrants:
-		return redoubt.Invalid("client_id", "there are %d programs that people let in, as many as there may be: revoke some of their tokens", all)
+		return model.Invalid("client_id", "there are %d programs that people let in, as many as there may be: revoke some of their tokens", all)
 	}
 	return nil
 }
@@ -103,13 +103,13 @@ func (tx *Tx) dropLapsedGrants(ctx context.Context, now time.Time) error {
 // DropLapsedOAuthGrants forgets the grants of a deployment that are over: codes that
 // nobody exchanged, and tokens that nobody had renewed.
 func (s *Store) DropLapsedOAuthGrants(ctx context.Context, deploymentID int64, now time.Time) error {
-	return s.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "prune"}, func(ctx context.Context, tx *Tx) error {
+	return s.Update(ctx, deploymentID, model.Actor{Kind: "system", Name: "prune"}, func(ctx context.Context, tx *Tx) error {
 		return tx.dropLapsedGrants(ctx, now)
 	})
 }
 
 // tellRenewable writes into tokens until when clients may have them renewed.
-func (tx *Tx) tellRenewable(ctx context.Context, list []redoubt.Token) error {
+func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
 	until := map[int64]time.Time{}
 	err := each(ctx, tx, func(r row) error {
 		var id int64
@@ -125,24 +125,24 @@ func (tx *Tx) tellRenewable(ctx context.Context, list []redoubt.Token) error {
 }
 
 // OAuthGrantByCode finds a grant by the hash of its code, whether it was used or
-// not. One that is over is redoubt.ErrNotFound.
-func (tx *Tx) OAuthGrantByCode(ctx context.Context, codeHash []byte) (redoubt.OAuthGrant, error) {
+// not. One that is over is model.ErrNotFound.
+func (tx *Tx) OAuthGrantByCode(ctx context.Context, codeHash []byte) (model.OAuthGrant, error) {
 	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND code_hash = $2 AND expires_at > $3`, codeHash, tx.now)
 }
 
 // OAuthGrantByToken finds the grant that a token belongs to, as above.
-func (tx *Tx) OAuthGrantByToken(ctx context.Context, tokenID int64) (redoubt.OAuthGrant, error) {
+func (tx *Tx) OAuthGrantByToken(ctx context.Context, tokenID int64) (model.OAuthGrant, error) {
 	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND token_id = $2 AND token_id > 0 AND expires_at > $3`, tokenID, tx.now)
 }
 
 // RenewOAuthGrant notes the token of a grant and the refresh token in force.
-func (tx *Tx) RenewOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+func (tx *Tx) RenewOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	return tx.write(ctx, `UPDATE oauth_grant SET token_id = $3, generation = $4, refresh_hash = $5, expires_at = $6 WHERE deployment_id = $1 AND code_hash = $2`,
 		g.CodeHash, g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt)
 }
 
 // DropOAuthGrant forgets a grant, and revokes its token if it has one.
-func (tx *Tx) DropOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+func (tx *Tx) DropOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND code_hash = $2`, g.CodeHash); err != nil || g.TokenID == 0 {
 		return err
 	}
@@ -150,8 +150,8 @@ func (tx *Tx) DropOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
 }
 
 // RenewToken puts another secret in the place of a token's, until another time. One
-// that is revoked, or not there, is redoubt.ErrNotFound.
-func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.Time) (redoubt.Token, error) {
+// that is revoked, or not there, is model.ErrNotFound.
+func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.Time) (model.Token, error) {
 	t, err := one(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL`, id)
 	if err != nil {
 		return t, fmt.Errorf("token %d: %w", id, err)
@@ -166,6 +166,6 @@ func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.
 }
 
 // TokenByID finds a token of the deployment, in force or not.
-func (tx *Tx) TokenByID(ctx context.Context, id int64) (redoubt.Token, error) {
+func (tx *Tx) TokenByID(ctx context.Context, id int64) (model.Token, error) {
 	return one(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2`, id)
 }

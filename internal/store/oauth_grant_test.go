@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,9 +18,9 @@ import (
 func TestOAuthGrants(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		g := redoubt.OAuthGrant{
+		g := model.OAuthGrant{
 			CodeHash: storetest.TokenHash("code"), ClientHash: storetest.TokenHash("client"), RedirectURI: "https://a/", Challenge: "c", Resource: "r",
-			Token: redoubt.Token{Name: "OAuth: x", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}},
+			Token: model.Token{Name: "OAuth: x", Scopes: []model.Scope{model.ScopeWebAPI}},
 		}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.AddOAuthGrant(ctx, g) })
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -30,8 +30,8 @@ func TestOAuthGrants(t *testing.T) {
 			}
 			same(t, "the grant", []any{kept.TokenID, kept.RedirectURI, kept.Token.Name, kept.ApprovedBy}, []any{int64(0), "https://a/", "OAuth: x", storetest.Actor})
 			_, err = tx.OAuthGrantByToken(ctx, 0)
-			fails(t, "a grant without a token by none", err, redoubt.ErrNotFound)
-			made, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "p", Name: "n"}, storetest.TokenHash("first"))
+			fails(t, "a grant without a token by none", err, model.ErrNotFound)
+			made, err := tx.CreateToken(ctx, model.Token{PublicID: "p", Name: "n"}, storetest.TokenHash("first"))
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func TestOAuthGrants(t *testing.T) {
 			return err
 		})
 		_, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("first"))
-		fails(t, "the secret before", err, redoubt.ErrNotFound)
+		fails(t, "the secret before", err, model.ErrNotFound)
 		if _, err = s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("second")); err != nil {
 			t.Error(err)
 		}
@@ -56,10 +56,10 @@ func TestOAuthGrants(t *testing.T) {
 		fails(t, "renewed after it was revoked", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.RenewToken(ctx, g.TokenID, storetest.TokenHash("third"), tx.Now())
 			return err
-		}), redoubt.ErrNotFound)
+		}), model.ErrNotFound)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.OAuthGrantByToken(ctx, g.TokenID)
-			fails(t, "after it was dropped", err, redoubt.ErrNotFound)
+			fails(t, "after it was dropped", err, model.ErrNotFound)
 			trail, err := tx.AuditEvents(ctx, 0, 100)
 			var actions []string
 			for _, e := range trail {
@@ -74,10 +74,10 @@ func TestOAuthGrants(t *testing.T) {
 }
 
 // letIn has a person let a client in, and the client come for its token.
-func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (redoubt.OAuthGrant, error) {
-	g := redoubt.OAuthGrant{
+func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (model.OAuthGrant, error) {
+	g := model.OAuthGrant{
 		CodeHash: storetest.TokenHash("code of " + name), ClientHash: storetest.TokenHash("client"),
-		Token: redoubt.Token{PublicID: "of " + name, Name: name, UserID: user, ExpiresAt: tx.Now().Add(redoubt.OAuthAccessFor)},
+		Token: model.Token{PublicID: "of " + name, Name: name, UserID: user, ExpiresAt: tx.Now().Add(model.OAuthAccessFor)},
 	}
 	if err := tx.AddOAuthGrant(ctx, g); err != nil {
 		return g, err
@@ -86,7 +86,7 @@ func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (redoubt.
 	if err != nil {
 		return g, err
 	}
-	g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt = made.ID, 1, storetest.TokenHash("refresh of "+name), tx.Now().Add(redoubt.OAuthRefreshFor)
+	g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt = made.ID, 1, storetest.TokenHash("refresh of "+name), tx.Now().Add(model.OAuthRefreshFor)
 	return g, tx.RenewOAuthGrant(ctx, g)
 }
 
@@ -101,7 +101,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store, clock *sto
 }
 
 // grantRows counts the grants of a deployment, those that are over too.
-func grantRows(t *testing.T, s *store.Store, d redoubt.Deployment) (n int) {
+func grantRows(t *testing.T, s *store.Store, d model.Deployment) (n int) {
 	t.Helper()
 	if err := s.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`, d.ID).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -114,22 +114,22 @@ func grantRows(t *testing.T, s *store.Store, d redoubt.Deployment) (n int) {
 func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
-		var g redoubt.OAuthGrant
+		ada := addUser(t, s, d, "ada", model.RoleViewer)
+		var g model.OAuthGrant
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 			if g, err = letIn(ctx, tx, ada.ID, "editor"); err != nil {
 				return err
 			}
 			for i := range store.MaxTokens - 1 {
 				name := fmt.Sprint("brief ", i)
-				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ada.ID, ExpiresAt: tx.Now().Add(time.Minute)}, storetest.TokenHash(name)); err != nil {
+				if _, err := tx.CreateToken(ctx, model.Token{PublicID: name, Name: name, UserID: ada.ID, ExpiresAt: tx.Now().Add(time.Minute)}, storetest.TokenHash(name)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		clock.Advance(2 * time.Hour)
-		listed := func() (found redoubt.Token) {
+		listed := func() (found model.Token) {
 			t.Helper()
 			view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				list, err := tx.Tokens(ctx)
@@ -146,7 +146,7 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 			return found
 		}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { // one more: the oldest that is over goes
-			_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "more", Name: "more", UserID: ada.ID}, storetest.TokenHash("more"))
+			_, err := tx.CreateToken(ctx, model.Token{PublicID: "more", Name: "more", UserID: ada.ID}, storetest.TokenHash("more"))
 			return err
 		})
 		token := listed()
@@ -157,7 +157,7 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 		same(t, "revoked", []any{token.Ended(clock.Now()), grantRows(t, s, d)}, []any{true, 0})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.OAuthGrantByToken(ctx, g.TokenID)
-			fails(t, "its grant", err, redoubt.ErrNotFound)
+			fails(t, "its grant", err, model.ErrNotFound)
 			return nil
 		})
 	})
@@ -168,9 +168,9 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 func TestGrantsOfAPersonAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		ada, ben := addUser(t, s, d, "ada", model.RoleViewer), addUser(t, s, d, "ben", model.RoleViewer)
 		add := func(ctx context.Context, tx *store.Tx, user int64, name string) error {
-			return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: storetest.TokenHash(name), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: name, UserID: user}})
+			return tx.AddOAuthGrant(ctx, model.OAuthGrant{CodeHash: storetest.TokenHash(name), ClientHash: storetest.TokenHash("x"), Token: model.Token{Name: name, UserID: user}})
 		}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			for i := range store.MaxGrantsOf {
@@ -181,20 +181,20 @@ func TestGrantsOfAPersonAreBounded(t *testing.T) {
 			invalid(t, "one too many", add(ctx, tx, ada.ID, "too many"), "client_id")
 			return add(ctx, tx, ben.ID, "of ben")
 		})
-		clock.Advance(2 * redoubt.OAuthCodeFor)
+		clock.Advance(2 * model.OAuthCodeFor)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return add(ctx, tx, ada.ID, "later") })
 		same(t, "rows once the codes are over", grantRows(t, s, d), 1)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			for i := range store.MaxTokens {
 				name := fmt.Sprint("token ", i)
-				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ben.ID}, storetest.TokenHash(name)); err != nil {
+				if _, err := tx.CreateToken(ctx, model.Token{PublicID: name, Name: name, UserID: ben.ID}, storetest.TokenHash(name)); err != nil {
 					return err
 				}
 			}
 			invalid(t, "no room for its token", add(ctx, tx, ben.ID, "no room"), "name")
 			return nil
 		})
-		clock.Advance(2 * redoubt.OAuthCodeFor)
+		clock.Advance(2 * model.OAuthCodeFor)
 		if err := s.DropLapsedOAuthGrants(t.Context(), d.ID, clock.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -206,18 +206,18 @@ func TestGrantsOfAPersonAreBounded(t *testing.T) {
 func TestGrantsEndWithTheRole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, _ *storetest.Clock) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		ada, ben := addUser(t, s, d, "ada", model.RoleViewer), addUser(t, s, d, "ben", model.RoleViewer)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := letIn(ctx, tx, ada.ID, "editor")
 			_, err2 := letIn(ctx, tx, ben.ID, "of ben")
-			code := redoubt.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: "waiting", UserID: ada.ID}}
+			code := model.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: model.Token{Name: "waiting", UserID: ada.ID}}
 			return errors.Join(err, err2, tx.AddOAuthGrant(ctx, code))
 		})
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleNone) })
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleNone) })
 		same(t, "grants that are left", grantRows(t, s, d), 1)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.OAuthGrantByCode(ctx, storetest.TokenHash("waiting"))
-			fails(t, "the code", err, redoubt.ErrNotFound)
+			fails(t, "the code", err, model.ErrNotFound)
 			return nil
 		})
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // UntoldOverdue are those of the lineages of which it was not told that they are overdue
 // since that day. Those that are gone are left out.
-func (tx *Tx) UntoldOverdue(ctx context.Context, list []redoubt.OverdueLineage) (untold []redoubt.OverdueLineage, err error) {
+func (tx *Tx) UntoldOverdue(ctx context.Context, list []model.OverdueLineage) (untold []model.OverdueLineage, err error) {
 	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
 	for i, l := range list {
 		days[l.ID], ids[i] = l.Day, l.ID
@@ -20,7 +20,7 @@ func (tx *Tx) UntoldOverdue(ctx context.Context, list []redoubt.OverdueLineage) 
 		var told int
 		err := r.Scan(&id, &told)
 		if day := days[id]; day != told {
-			untold = append(untold, redoubt.OverdueLineage{ID: id, Day: day})
+			untold = append(untold, model.OverdueLineage{ID: id, Day: day})
 		}
 		return err
 	}, `SELECT id, COALESCE(overdue_told, -1) FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
@@ -29,12 +29,12 @@ func (tx *Tx) UntoldOverdue(ctx context.Context, list []redoubt.OverdueLineage) 
 
 // TellOverdue has those told who asked for it that lineages are overdue, but for those of
 // which somebody told meanwhile, and notes that they were.
-func (tx *Tx) TellOverdue(ctx context.Context, list []redoubt.OverdueLineage) error {
+func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) error {
 	list, err := tx.UntoldOverdue(ctx, list)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	h := redoubt.Happening{Event: redoubt.EventOverdue}
+	h := model.Happening{Event: model.EventOverdue}
 	byDay := map[int][]int64{}
 	for _, l := range list {
 		h.Lineages.Add(l.ID)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -20,7 +20,7 @@ func TestNamesOfATransactionThatFails(t *testing.T) {
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, _, err := tx.PutInventory(ctx, statement(p, "a.lock", dep("npm", "gone", "1")))
 			d.check(err)
-			list, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, 0, 10)
+			list, _, err := tx.Dependencies(ctx, model.DependencyFilter{}, 0, 10)
 			d.check(err)
 			if len(list) != 1 || list[0].Name != "gone" {
 				t.Errorf("within the transaction: %+v", list)
@@ -30,7 +30,7 @@ func TestNamesOfATransactionThatFails(t *testing.T) {
 		fails(t, "the transaction", err, changed)
 		d.state(statement(p, "a.lock", dep("npm", "stays", "1")))
 		for _, when := range []string{"first", "remembered"} {
-			list := d.dependencies(redoubt.DependencyFilter{})
+			list := d.dependencies(model.DependencyFilter{})
 			if len(list) != 1 || list[0].Name != "stays" {
 				t.Errorf("%s: %+v", when, list)
 			}

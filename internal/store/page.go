@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var errEnough = errors.New("enough rows were read")
@@ -37,7 +37,7 @@ func upTo[T any](ctx context.Context, q querier, limit int, keep func(T) bool, s
 
 // unlessKept is the LIMIT of a query for upTo: one row more than are wanted, or
 // none where globs leave rows out that only Go can tell.
-func unlessKept(limit int, globs redoubt.ProjectGlobs) int64 {
+func unlessKept(limit int, globs model.ProjectGlobs) int64 {
 	if len(globs) > 0 {
 		return math.MaxInt64
 	}

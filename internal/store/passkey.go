@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const passkeyColumns = `p.id, p.user_id, p.credential_id, p.credential, p.name, p.created_at, p.used_at`
 
-func passkeyFields(p *redoubt.Passkey) []any {
+func passkeyFields(p *model.Passkey) []any {
 	return []any{&p.ID, &p.UserID, &p.CredentialID, &p.Credential, &p.Name, instant(&p.CreatedAt), instant(&p.UsedAt)}
 }
 
-func scanPasskey(r row) (p redoubt.Passkey, err error) { return p, r.Scan(passkeyFields(&p)...) }
+func scanPasskey(r row) (p model.Passkey, err error) { return p, r.Scan(passkeyFields(&p)...) }
 
 // passkeyImage is what the trail tells of a passkey.
 type passkeyImage struct {
@@ -23,7 +23,7 @@ type passkeyImage struct {
 }
 
 // Passkeys lists those of a user, the oldest first.
-func (s *Store) Passkeys(ctx context.Context, userID int64) (list []redoubt.Passkey, err error) {
+func (s *Store) Passkeys(ctx context.Context, userID int64) (list []model.Passkey, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.user_id = $1 ORDER BY p.id`, userID)
 		return err
@@ -32,8 +32,8 @@ func (s *Store) Passkeys(ctx context.Context, userID int64) (list []redoubt.Pass
 }
 
 // PasskeyByCredential finds a passkey by the authenticator's name for it, with its
-// user, who may sign in. None is redoubt.ErrNotFound.
-func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (p redoubt.Passkey, u redoubt.User, err error) {
+// user, who may sign in. None is model.ErrNotFound.
+func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (p model.Passkey, u model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append(passkeyFields(&p), userFields(&u)...)...)
@@ -47,15 +47,15 @@ func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (p
 // AddPasskey gives a user a passkey. Where it is the first second factor, the hashes
 // of recovery codes are kept, and all sessions end, which were begun without it, but
 // for the new one; else neither is used, and first is false. An authenticator that
-// is there already, or one too many, is redoubt.ErrConflict.
-func (s *Store) AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]byte, n redoubt.Session, hash []byte) (first bool, err error) {
-	if err := redoubt.CheckPasskeyName(p.Name); err != nil {
+// is there already, or one too many, is model.ErrConflict.
+func (s *Store) AddPasskey(ctx context.Context, p model.Passkey, recovery [][]byte, n model.Session, hash []byte) (first bool, err error) {
+	if err := model.CheckPasskeyName(p.Name); err != nil {
 		return false, err
 	}
-	err = s.updateSelf(ctx, p.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+	err = s.updateSelf(ctx, p.UserID, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		had, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM user_passkey WHERE user_id = $1`, u.ID)
-		if err == nil && had >= redoubt.MaxPasskeys {
-			err = fmt.Errorf("you have %d passkeys, remove one first: %w", had, redoubt.ErrConflict)
+		if err == nil && had >= model.MaxPasskeys {
+			err = fmt.Errorf("you have %d passkeys, remove one first: %w", had, model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func (s *Store) AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]
 		}
 		_, err = q.exec(ctx, `INSERT INTO user_passkey (id, user_id, credential_id, credential, name, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 			id, u.ID, p.CredentialID, p.Credential, p.Name, txs[0].now)
-		if errors.Is(err, redoubt.ErrConflict) {
-			err = fmt.Errorf("this passkey is in use already: %w", redoubt.ErrConflict)
+		if errors.Is(err, model.ErrConflict) {
+			err = fmt.Errorf("this passkey is in use already: %w", model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -85,16 +85,16 @@ func (s *Store) AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]
 
 // RemovePasskey takes a passkey away, of the user of the session that asks, which goes
 // on under another secret; all others end. The last second factor stays: that is
-// redoubt.ErrConflict, and RemoveSecondFactor asks for more.
-func (s *Store) RemovePasskey(ctx context.Context, asking redoubt.Session, id int64, hash []byte) error {
-	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// model.ErrConflict, and RemoveSecondFactor asks for more.
+func (s *Store) RemovePasskey(ctx context.Context, asking model.Session, id int64, hash []byte) error {
+	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		p, err := one(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.id = $1 AND p.user_id = $2`, id, u.ID)
 		if err != nil {
 			return err
 		}
 		left, err := one(ctx, q, scalar[int], `SELECT (SELECT COUNT(*) FROM user_passkey WHERE user_id = $1) + (SELECT COUNT(*) FROM user_totp WHERE user_id = $1)`, u.ID)
 		if err == nil && left < 2 {
-			err = fmt.Errorf("%s is your only second factor; remove the second factor instead: %w", p.Name, redoubt.ErrConflict)
+			err = fmt.Errorf("%s is your only second factor; remove the second factor instead: %w", p.Name, model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -110,13 +110,13 @@ func (s *Store) RemovePasskey(ctx context.Context, asking redoubt.Session, id in
 }
 
 // SignInByPasskey begins a whole session: a passkey that has verified its user is
-// both factors at once. A challenge that was signed before is redoubt.ErrConflict; a
-// user who is disabled by then redoubt.ErrNotFound.
-func (s *Store) SignInByPasskey(ctx context.Context, use redoubt.PasskeyUse, n redoubt.Session, hash []byte) (redoubt.Session, error) {
+// both factors at once. A challenge that was signed before is model.ErrConflict; a
+// user who is disabled by then model.ErrNotFound.
+func (s *Store) SignInByPasskey(ctx context.Context, use model.PasskeyUse, n model.Session, hash []byte) (model.Session, error) {
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := q.lockUser(ctx, n.UserID)
 		if err == nil && !u.Enabled() {
-			err = redoubt.ErrNotFound
+			err = model.ErrNotFound
 		}
 		if err == nil {
 			err = q.takePasskey(ctx, u, use, s.now())
@@ -130,17 +130,17 @@ func (s *Store) SignInByPasskey(ctx context.Context, use redoubt.PasskeyUse, n r
 }
 
 // takePasskey notes that a passkey was shown, and uses up what it signed.
-func (q *session) takePasskey(ctx context.Context, u redoubt.User, use redoubt.PasskeyUse, now time.Time) error {
+func (q *session) takePasskey(ctx context.Context, u model.User, use model.PasskeyUse, now time.Time) error {
 	n, err := q.exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`, use.Challenge, use.Until)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("what the passkey signed was shown before: %w", redoubt.ErrConflict)
+		err = fmt.Errorf("what the passkey signed was shown before: %w", model.ErrConflict)
 	}
 	if err != nil {
 		return err
 	}
 	n, err = q.exec(ctx, `UPDATE user_passkey SET credential = $3, used_at = $4 WHERE id = $1 AND user_id = $2`, use.ID, u.ID, use.Credential, now)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the passkey was removed: %w", redoubt.ErrConflict)
+		err = fmt.Errorf("the passkey was removed: %w", model.ErrConflict)
 	}
 	return err
 }

@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // addPasskey gives a user a passkey, and a session with the given cookie where it is
 // the first second factor.
-func addPasskey(t testing.TB, s *store.Store, u redoubt.User, key, cookie string) (first bool, err error) {
+func addPasskey(t testing.TB, s *store.Store, u model.User, key, cookie string) (first bool, err error) {
 	t.Helper()
-	return s.AddPasskey(t.Context(), redoubt.Passkey{UserID: u.ID, CredentialID: []byte(key), Credential: []byte("sealed"), Name: key},
+	return s.AddPasskey(t.Context(), model.Passkey{UserID: u.ID, CredentialID: []byte(key), Credential: []byte("sealed"), Name: key},
 		[][]byte{storetest.TokenHash("one")}, fresh(u), storetest.TokenHash(cookie))
 }
 
 // sessionOf is the session of a cookie.
-func sessionOf(t testing.TB, s *store.Store, cookie string) redoubt.Session {
+func sessionOf(t testing.TB, s *store.Store, cookie string) model.Session {
 	t.Helper()
 	found, _, _, err := s.Session(t.Context(), storetest.TokenHash(cookie))
 	if err != nil {
@@ -28,14 +28,14 @@ func sessionOf(t testing.TB, s *store.Store, cookie string) redoubt.Session {
 	return found
 }
 
-func shown(p redoubt.Passkey, challenge string) redoubt.PasskeyUse {
-	return redoubt.PasskeyUse{ID: p.ID, Credential: []byte("as it is now"), Challenge: []byte(challenge), Until: storetest.Epoch.Add(time.Hour)}
+func shown(p model.Passkey, challenge string) model.PasskeyUse {
+	return model.PasskeyUse{ID: p.ID, Credential: []byte("as it is now"), Challenge: []byte(challenge), Until: storetest.Epoch.Add(time.Hour)}
 }
 
 func TestPasskeysAreFactors(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
+		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleAdmin)
 		signIn(t, s, ada, "before")
 		for i, want := range []bool{true, false} {
 			if first, err := addPasskey(t, s, ada, []string{"laptop", "phone"}[i], []string{"first", "second"}[i]); err != nil || first != want {
@@ -46,7 +46,7 @@ func TestPasskeysAreFactors(t *testing.T) {
 			t.Error("the first ends other sessions, the second begins none")
 		}
 		_, err := addPasskey(t, s, ben, "phone", "x")
-		fails(t, "somebody else's passkey", err, redoubt.ErrConflict)
+		fails(t, "somebody else's passkey", err, model.ErrConflict)
 		if n := signIn(t, s, ben, "ben"); n.Half {
 			t.Error("what failed made a second factor")
 		}
@@ -56,7 +56,7 @@ func TestPasskeysAreFactors(t *testing.T) {
 		}
 		halfSignIn(t, s, ada, "half")
 		use := shown(list[0], "c1")
-		if err := finish(t, s, ada, "half", redoubt.FactorProof{Passkey: &use}); err != nil || !hasSession(t, s, "whole half") {
+		if err := finish(t, s, ada, "half", model.FactorProof{Passkey: &use}); err != nil || !hasSession(t, s, "whole half") {
 			t.Errorf("after a password: %v", err)
 		}
 		p, u, err := s.PasskeyByCredential(t.Context(), []byte("laptop"))
@@ -67,20 +67,20 @@ func TestPasskeysAreFactors(t *testing.T) {
 		halfSignIn(t, s, ada, "waits")
 		gone := first
 		gone.ID += 1000
-		fails(t, "by a session that is over", s.RemovePasskey(t.Context(), gone, list[0].ID, []byte("x")), redoubt.ErrConflict)
+		fails(t, "by a session that is over", s.RemovePasskey(t.Context(), gone, list[0].ID, []byte("x")), model.ErrConflict)
 		if err := s.RemovePasskey(t.Context(), first, list[0].ID, storetest.TokenHash("renewed")); err != nil {
 			t.Error(err)
 		}
 		if renewed := sessionOf(t, s, "renewed"); renewed != first || hasSession(t, s, "first") || hasSession(t, s, "whole half") {
 			t.Errorf("the session %+v goes on as %+v, or others go on", first, renewed)
 		}
-		fails(t, "half a session from before", finish(t, s, ada, "waits", redoubt.FactorProof{Recovery: storetest.TokenHash("one")}), redoubt.ErrNotFound)
+		fails(t, "half a session from before", finish(t, s, ada, "waits", model.FactorProof{Recovery: storetest.TokenHash("one")}), model.ErrNotFound)
 		_, err = s.SignInByPasskey(t.Context(), shown(list[0], "c2"), fresh(ada), []byte("h2"))
-		fails(t, "one that was removed", err, redoubt.ErrConflict)
-		fails(t, "the last one", s.RemovePasskey(t.Context(), first, list[1].ID, []byte("x")), redoubt.ErrConflict)
-		fails(t, "somebody else's", s.RemovePasskey(t.Context(), sessionOf(t, s, "ben"), list[1].ID, []byte("x")), redoubt.ErrNotFound)
+		fails(t, "one that was removed", err, model.ErrConflict)
+		fails(t, "the last one", s.RemovePasskey(t.Context(), first, list[1].ID, []byte("x")), model.ErrConflict)
+		fails(t, "somebody else's", s.RemovePasskey(t.Context(), sessionOf(t, s, "ben"), list[1].ID, []byte("x")), model.ErrNotFound)
 		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c3"), fresh(ben), []byte("h3"))
-		fails(t, "as somebody else", err, redoubt.ErrConflict)
+		fails(t, "as somebody else", err, model.ErrConflict)
 		withApp(t, s, ada, 100)
 		if err := s.RemovePasskey(t.Context(), sessionOf(t, s, "set up"), list[1].ID, storetest.TokenHash("x")); err != nil {
 			t.Errorf("beside an app: %v", err)
@@ -92,7 +92,7 @@ func TestPasskeysAreFactors(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c4"), fresh(ada), []byte("h4"))
-		fails(t, "who is disabled", err, redoubt.ErrNotFound)
+		fails(t, "who is disabled", err, model.ErrNotFound)
 	})
 }
 
@@ -103,7 +103,7 @@ func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
 			s := storetest.Open(t, storetest.Database(t, engine, clock))
-			ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+			ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 			if _, err := addPasskey(t, s, ada, "laptop", "first"); err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
 				if err == nil {
 					in++
 				} else {
-					fails(t, "the others", err, redoubt.ErrConflict)
+					fails(t, "the others", err, model.ErrConflict)
 				}
 			}
 			if in != 1 {
@@ -135,7 +135,7 @@ func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = s.SignInByPasskey(t.Context(), shown(list[0], "once"), fresh(ada), []byte("late"))
-			fails(t, "before it is over", err, redoubt.ErrConflict)
+			fails(t, "before it is over", err, model.ErrConflict)
 		})
 	}
 }

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition, due_json`
 
 // policyReach is where a policy holds, as it is stored.
 type policyReach struct {
-	redoubt.PolicyScope
-	Branches redoubt.ProjectGlobs `json:"branches,omitempty"`
+	model.PolicyScope
+	Branches model.ProjectGlobs `json:"branches,omitempty"`
 }
 
-func reachOf(p redoubt.Policy) policyReach { return policyReach{p.Scope, p.Branches} }
+func reachOf(p model.Policy) policyReach { return policyReach{p.Scope, p.Branches} }
 
-func scanPolicy(r row) (p redoubt.Policy, err error) {
+func scanPolicy(r row) (p model.Policy, err error) {
 	var reach policyReach
 	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&reach), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition, decoded(&p.Due))
 	p.Scope, p.Branches = reach.PolicyScope, reach.Branches
@@ -34,23 +34,23 @@ func scanPolicy(r row) (p redoubt.Policy, err error) {
 }
 
 // lastCondition is the highest id of the conditions that a policy has.
-func lastCondition(p redoubt.Policy) (last int64) {
+func lastCondition(p model.Policy) (last int64) {
 	for i := range p.Conditions {
 		last = max(last, p.Conditions[i].ID)
 	}
 	return last
 }
 
-func policyValues(p redoubt.Policy) []any {
+func policyValues(p model.Policy) []any {
 	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(reachOf(p)), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p), encoded(p.Due)}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
 // (semantics §10).
-var defaultPolicies = []redoubt.Policy{
-	{Name: "Code", Slug: "code", Product: redoubt.SAST, Default: true},
-	{Name: "Supply chain", Slug: "supply-chain", Product: redoubt.SCA, Default: true},
-	{Name: "Secrets", Slug: "secrets", Product: redoubt.Secrets, Default: true},
+var defaultPolicies = []model.Policy{
+	{Name: "Code", Slug: "code", Product: model.SAST, Default: true},
+	{Name: "Supply chain", Slug: "supply-chain", Product: model.SCA, Default: true},
+	{Name: "Secrets", Slug: "secrets", Product: model.Secrets, Default: true},
 }
 
 // policyImage is what the audit trail tells of a policy.
@@ -65,11 +65,11 @@ type policyImage struct {
 	Excludes []string `json:"excludes,omitempty"`
 	BlockAll bool     `json:"block_all,omitempty"`
 
-	Conditions []string        `json:"conditions,omitempty"` // as "1 block: critical"
-	Due        redoubt.DueDays `json:"due_days,omitzero"`
+	Conditions []string      `json:"conditions,omitempty"` // as "1 block: critical"
+	Due        model.DueDays `json:"due_days,omitzero"`
 }
 
-func imageOfPolicy(p redoubt.Policy) policyImage {
+func imageOfPolicy(p model.Policy) policyImage {
 	var conditions []string
 	for i := range p.Conditions {
 		c := &p.Conditions[i]
@@ -78,7 +78,7 @@ func imageOfPolicy(p redoubt.Policy) policyImage {
 	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Branches, p.Excludes, p.BlockAll, conditions, p.Due}
 }
 
-func (tx *Tx) addPolicies(ctx context.Context, policies []redoubt.Policy) error {
+func (tx *Tx) addPolicies(ctx context.Context, policies []model.Policy) error {
 	rows := make([][]any, len(policies))
 	for i, p := range policies {
 		rows[i] = policyValues(p)
@@ -102,10 +102,10 @@ func (tx *Tx) addDefaultPolicies(ctx context.Context) error {
 
 // CreatePolicy makes a further policy of a product, without rules, and returns
 // it with its id. Its slug is made of the name where none is given; one that is
-// taken is redoubt.ErrConflict.
-func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Policy, error) {
+// taken is model.ErrConflict.
+func (tx *Tx) CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, error) {
 	if p.Slug == "" {
-		p.Slug = redoubt.SlugOf(p.Name)
+		p.Slug = model.SlugOf(p.Name)
 	}
 	p.Default = false
 	if err := p.Check(); err != nil {
@@ -115,9 +115,9 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 	if p.ID, err = tx.newID(ctx, seqPolicy); err != nil {
 		return p, err
 	}
-	err = tx.addPolicies(ctx, []redoubt.Policy{p})
-	if errors.Is(err, redoubt.ErrConflict) {
-		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, redoubt.ErrConflict)
+	err = tx.addPolicies(ctx, []model.Policy{p})
+	if errors.Is(err, model.ErrConflict) {
+		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, model.ErrConflict)
 	}
 	return p, err
 }
@@ -125,8 +125,8 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 // UpdatePolicy gives the policy of the id another name, scope, branches, excludes,
 // conditions, days and way of blocking, and returns it as it was before. Product and
 // slug stay, and the highest id of a condition only grows. What the findings then
-// are is not decided here. An unknown policy is redoubt.ErrNotFound.
-func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error) {
+// are is not decided here. An unknown policy is model.ErrNotFound.
+func (tx *Tx) UpdatePolicy(ctx context.Context, p model.Policy) (before model.Policy, err error) {
 	if before, err = tx.Policy(ctx, p.ID); err != nil {
 		return before, err
 	}
@@ -144,14 +144,14 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 // DeletePolicy drops a policy with its list of rules; the rules' versions stay,
 // and the next full scan removes the findings of those that no other policy of
 // a project has (semantics §5). The default policy of a product stays:
-// redoubt.ErrConflict.
+// model.ErrConflict.
 func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	p, err := tx.Policy(ctx, id)
 	if err != nil {
 		return err
 	}
 	if p.Default {
-		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w", p.Slug, redoubt.ErrConflict)
+		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w", p.Slug, model.ErrConflict)
 	}
 	rules, err := many(ctx, tx, scalar[int64], `SELECT id FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, id)
 	if err != nil {
@@ -171,12 +171,12 @@ func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 }
 
 // Policies lists the deployment's policies by id.
-func (tx *Tx) Policies(ctx context.Context) ([]redoubt.Policy, error) {
+func (tx *Tx) Policies(ctx context.Context) ([]model.Policy, error) {
 	return many(ctx, tx, scanPolicy, `SELECT `+policyColumns+` FROM policy WHERE deployment_id = $1 ORDER BY id`)
 }
 
 // Policy finds a policy by id.
-func (tx *Tx) Policy(ctx context.Context, id int64) (redoubt.Policy, error) {
+func (tx *Tx) Policy(ctx context.Context, id int64) (model.Policy, error) {
 	p, err := one(ctx, tx, scanPolicy, `SELECT `+policyColumns+` FROM policy WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return p, fmt.Errorf("policy %d: %w", id, err)

@@ -4,25 +4,25 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // SupplyFacts reads what conditions ask of supply-chain findings, but for their
 // lineages' scores and their age. Findings of other kinds are not in the answer.
-func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error) {
+func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.SupplyFacts, error) {
 	in, arg := tx.in("s.finding_id", 2, ids)
-	out := make(map[int64]redoubt.SupplyFacts, len(ids))
+	out := make(map[int64]model.SupplyFacts, len(ids))
 	groups := map[int64]int64{} // by finding
 	err := each(ctx, tx, func(r row) error {
 		var id, group int64
-		var f redoubt.SupplyFacts
+		var f model.SupplyFacts
 		var members []byte
 		if err := r.Scan(&id, &f.Package, &f.Version, &f.Vulnerability, &group, &f.Severity, &members); err != nil {
 			return err
 		}
 		groups[id] = group
 		var body struct {
-			Fixes []redoubt.Fix `json:"fix_recommendations"`
+			Fixes []model.Fix `json:"fix_recommendations"`
 		}
 		if err := decodeStored([]byte("{"+string(members)+"}"), &body); err != nil {
 			return fmt.Errorf("a finding's body: %w", err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // policyRuleSelect reads rules of policies with the newest content of each.
@@ -17,7 +17,7 @@ const policyRuleSelect = `
 // notRemoved leaves out the rules that were removed from their policy.
 const notRemoved = ` AND pr.removed = 0`
 
-func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
+func scanPolicyRule(r row) (p model.PolicyRule, err error) {
 	var ruleID int64
 	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, &p.Removed, instant(&p.LastChangeAt), &p.LastChangeBy, &ruleID, decoded(&p.Rule))
 	p.Rule.ID = ruleID // the content does not tell
@@ -26,14 +26,14 @@ func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
 
 // PolicyRules lists the rules of a policy after the one with the given id, limit
 // at most, and tells whether there are more. An unknown policy is
-// redoubt.ErrNotFound.
-func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
+// model.ErrNotFound.
+func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit int) (rules []model.PolicyRule, more bool, err error) {
 	return tx.PolicyRulesWithin(ctx, nil, policyID, afterID, limit)
 }
 
 // PolicyRulesWithin is PolicyRules for a token that globs bind: of the rules that
 // are not served, those that its projects have or had findings of.
-func (tx *Tx) PolicyRulesWithin(ctx context.Context, globs redoubt.ProjectGlobs, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
+func (tx *Tx) PolicyRulesWithin(ctx context.Context, globs model.ProjectGlobs, policyID, afterID int64, limit int) (rules []model.PolicyRule, more bool, err error) {
 	if _, err := tx.Policy(ctx, policyID); err != nil {
 		return nil, false, err
 	}
@@ -53,8 +53,8 @@ func (tx *Tx) PolicyRulesWithin(ctx context.Context, globs redoubt.ProjectGlobs,
 }
 
 // PolicyRule finds a rule of a policy by the id that it has there. An unknown one, or one
-// that was removed, is redoubt.ErrNotFound.
-func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (redoubt.PolicyRule, error) {
+// that was removed, is model.ErrNotFound.
+func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (model.PolicyRule, error) {
 	r, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id = $3`, policyID, id)
 	if err != nil {
 		return r, fmt.Errorf("rule %d of policy %d: %w", id, policyID, err)
@@ -63,8 +63,8 @@ func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (redoubt.Polic
 }
 
 // PolicyRuleNamed finds a rule of a policy by name. An unknown one, or one that was
-// removed, is redoubt.ErrNotFound.
-func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) (redoubt.PolicyRule, error) {
+// removed, is model.ErrNotFound.
+func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) (model.PolicyRule, error) {
 	r, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
 	if err != nil {
 		return r, fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
@@ -75,7 +75,7 @@ func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) 
 // PolicyRuleCount counts the rules of a policy in one mode.
 type PolicyRuleCount struct {
 	PolicyID int64
-	Mode     redoubt.PolicyMode
+	Mode     model.PolicyMode
 	Rules    int
 	Served   int // of these, given to scanners
 }
@@ -91,7 +91,7 @@ func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 
 // FindPolicyRules lists the rules of a policy whose name has a text, in any
 // case, and whose mode is the given one, 0 for any, by id after the given one.
-func (tx *Tx) FindPolicyRules(ctx context.Context, policyID int64, text string, mode redoubt.PolicyMode, afterID int64, limit int) ([]redoubt.PolicyRule, bool, error) {
+func (tx *Tx) FindPolicyRules(ctx context.Context, policyID int64, text string, mode model.PolicyMode, afterID int64, limit int) ([]model.PolicyRule, bool, error) {
 	w := where{tx: tx}
 	w.and(`pr.policy_id = ? AND pr.id > ?`, policyID, afterID)
 	if text != "" {
@@ -119,9 +119,9 @@ type ruleModeImage struct {
 
 // SetRuleModes gives rules of a policy, as they were read in this transaction, one mode, as
 // SetRuleMode does one after the other. Those that have it already stay as they are.
-func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []redoubt.PolicyRule, mode redoubt.PolicyMode) error {
+func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.PolicyRule, mode model.PolicyMode) error {
 	if mode.String() == "" {
-		return redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
+		return model.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
 	var ids []int64
 	for _, r := range rules {
@@ -142,10 +142,10 @@ func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []redoubt.
 
 // SetRuleMode decides what a rule of a policy does to builds (semantics §10).
 // The rule now answers who changed it; a mode that it has already changes
-// nothing. An unknown policy or rule is redoubt.ErrNotFound.
-func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, mode redoubt.PolicyMode) (redoubt.PolicyRule, error) {
+// nothing. An unknown policy or rule is model.ErrNotFound.
+func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, mode model.PolicyMode) (model.PolicyRule, error) {
 	if mode.String() == "" {
-		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
+		return model.PolicyRule{}, model.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
 	p, err := tx.PolicyRuleNamed(ctx, policyID, ruleName)
 	if err != nil || p.Mode == mode {
@@ -165,11 +165,11 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 
 // ListRules lists rules of other policies in a policy of the same product, in one mode, and
 // distributes none of them. Rules that the policy lists already get the mode.
-func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []redoubt.PolicyRule, mode redoubt.PolicyMode) error {
+func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []model.PolicyRule, mode model.PolicyMode) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	names := redoubt.Map(rules, func(r redoubt.PolicyRule) string { return r.Rule.Name })
+	names := model.Map(rules, func(r model.PolicyRule) string { return r.Rule.Name })
 	in, arg := tx.in("rule_name", 3, names)
 	listed := map[string]int64{}
 	err := each(ctx, tx, func(r row) error {

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // withRules puts n rules into the default policy for code, and returns its id.
-func withRules(t testing.TB, s *store.Store, d redoubt.Deployment, n int) (policyID int64) {
+func withRules(t testing.TB, s *store.Store, d model.Deployment, n int) (policyID int64) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-		rules := make([]*redoubt.Rule, n)
+		rules := make([]*model.Rule, n)
 		for i := range rules {
-			rules[i] = &redoubt.Rule{Name: fmt.Sprint("rules.r", i), IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, CWE: []string{"CWE-1"}}
+			rules[i] = &model.Rule{Name: fmt.Sprint("rules.r", i), IssueType: model.SAST, Severity: model.SeverityHigh, CWE: []string{"CWE-1"}}
 		}
 		if _, err := tx.PutRules(ctx, rules); err != nil {
 			return err
@@ -39,13 +39,13 @@ func TestPolicyRulesArePagedById(t *testing.T) {
 				var names []string
 				var after int64
 				for more := true; more; {
-					var page []redoubt.PolicyRule
+					var page []model.PolicyRule
 					var err error
 					if page, more, err = tx.PolicyRules(ctx, policy, after, limit); err != nil || len(page) > limit {
 						t.Fatalf("a page of %d: %v", len(page), err)
 					}
 					for _, p := range page {
-						if p.ID <= after || p.PolicyID != policy || p.Rule.ID == 0 || p.Mode != redoubt.ModeMonitor || p.Served {
+						if p.ID <= after || p.PolicyID != policy || p.Rule.ID == 0 || p.Mode != model.ModeMonitor || p.Served {
 							t.Errorf("after %d comes %+v", after, p)
 						}
 						same(t, "the rule's content", p.Rule.CWE, []string{"CWE-1"})
@@ -56,9 +56,9 @@ func TestPolicyRulesArePagedById(t *testing.T) {
 				same(t, fmt.Sprint("by ", limit), names, []string{"rules.r0", "rules.r1", "rules.r2", "rules.r3", "rules.r4"})
 			}
 			_, _, err := tx.PolicyRules(ctx, policy+1000, 0, 10)
-			fails(t, "rules of an unknown policy", err, redoubt.ErrNotFound)
+			fails(t, "rules of an unknown policy", err, model.ErrNotFound)
 			_, err = tx.Policy(ctx, policy+1000)
-			fails(t, "an unknown policy", err, redoubt.ErrNotFound)
+			fails(t, "an unknown policy", err, model.ErrNotFound)
 			return nil
 		})
 	})
@@ -69,13 +69,13 @@ func TestRuleModeIsSet(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 2)
 		setMode := func(ctx context.Context, tx *store.Tx) error {
-			got, err := tx.SetRuleMode(ctx, policy, "rules.r1", redoubt.ModeBlock)
+			got, err := tx.SetRuleMode(ctx, policy, "rules.r1", model.ModeBlock)
 			if err != nil {
 				return err
 			}
 			page, _, err := tx.PolicyRules(ctx, policy, 0, 10)
 			same(t, "read again", page[1], got)
-			if got.Mode != redoubt.ModeBlock || got.LastChangeBy != storetest.Actor.String() || page[0].Mode != redoubt.ModeMonitor {
+			if got.Mode != model.ModeBlock || got.LastChangeBy != storetest.Actor.String() || page[0].Mode != model.ModeMonitor {
 				t.Errorf("after setting one's mode they are %+v", page)
 			}
 			return err
@@ -83,7 +83,7 @@ func TestRuleModeIsSet(t *testing.T) {
 		before := deployment(t, s, d.Slug)
 		update(t, s, d, setMode)
 		after := deployment(t, s, d.Slug)
-		same(t, "the version's growth", redoubt.Commits(after.Version)-redoubt.Commits(before.Version), int64(1))
+		same(t, "the version's growth", model.Commits(after.Version)-model.Commits(before.Version), int64(1))
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
 		same(t, "the trail", []string{last.Action, last.Subject, last.Before, last.After},
@@ -92,10 +92,10 @@ func TestRuleModeIsSet(t *testing.T) {
 		same(t, "the deployment after setting it again", deployment(t, s, d.Slug), after)
 
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SetRuleMode(ctx, policy, "rules.none", redoubt.ModeBlock)
-			fails(t, "an unknown rule", err, redoubt.ErrNotFound)
-			_, err = tx.SetRuleMode(ctx, policy+1000, "rules.r1", redoubt.ModeBlock)
-			fails(t, "an unknown policy", err, redoubt.ErrNotFound)
+			_, err := tx.SetRuleMode(ctx, policy, "rules.none", model.ModeBlock)
+			fails(t, "an unknown rule", err, model.ErrNotFound)
+			_, err = tx.SetRuleMode(ctx, policy+1000, "rules.r1", model.ModeBlock)
+			fails(t, "an unknown policy", err, model.ErrNotFound)
 			_, err = tx.SetRuleMode(ctx, policy, "rules.r1", 0)
 			invalid(t, "no mode", err, "mode")
 			return nil
@@ -109,7 +109,7 @@ func TestManyRuleModesAreSet(t *testing.T) {
 	for engine, s := range map[string]*store.Store{"postgres": storetest.Open(t, config), "sqlite": storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))} {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 60)
-		set := func(from, to int, mode redoubt.PolicyMode) int {
+		set := func(from, to int, mode model.PolicyMode) int {
 			before := proxy.RoundTrips()
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				rules, _, err := tx.PolicyRules(ctx, policy, 0, 100)
@@ -120,23 +120,23 @@ func TestManyRuleModesAreSet(t *testing.T) {
 			})
 			return proxy.RoundTrips() - before
 		}
-		set(0, 1, redoubt.ModeComment) // statements are prepared
-		trail, one := len(events(t, s, d)), set(1, 2, redoubt.ModeBlock)
-		if many := set(0, 50, redoubt.ModeBlock); many > one {
+		set(0, 1, model.ModeComment) // statements are prepared
+		trail, one := len(events(t, s, d)), set(1, 2, model.ModeBlock)
+		if many := set(0, 50, model.ModeBlock); many > one {
 			t.Errorf("%s: 50 rules took %d round trips, one took %d", engine, many, one)
 		}
 		if n := len(events(t, s, d)) - trail; n != 50 { // one had the mode
 			t.Errorf("%s: the trail tells of %d changes, want 50", engine, n)
 		}
 		version := deployment(t, s, d.Slug).Version
-		set(0, 50, redoubt.ModeBlock)
+		set(0, 50, model.ModeBlock)
 		if now := deployment(t, s, d.Slug).Version; now != version {
 			t.Errorf("%s: what changes nothing makes version %d of %d", engine, now, version)
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			rules, _, err := tx.PolicyRules(ctx, policy, 0, 100)
 			for i, r := range rules {
-				if (r.Mode == redoubt.ModeBlock) != (i < 50) || i < 50 && r.LastChangeBy != storetest.Actor.String() {
+				if (r.Mode == model.ModeBlock) != (i < 50) || i < 50 && r.LastChangeBy != storetest.Actor.String() {
 					t.Errorf("%s: rule %d is in mode %v by %q", engine, i, r.Mode, r.LastChangeBy)
 				}
 			}
@@ -146,17 +146,17 @@ func TestManyRuleModesAreSet(t *testing.T) {
 	}
 }
 
-func further(name string) redoubt.Policy {
-	return redoubt.Policy{
-		Name: name, Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}, Tags: []string{"pci"}},
-		Excludes: redoubt.PathGlobs{"vendor/", "*.gen.go"}, BlockAll: true,
+func further(name string) model.Policy {
+	return model.Policy{
+		Name: name, Product: model.SAST, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}, Tags: []string{"pci"}},
+		Excludes: model.PathGlobs{"vendor/", "*.gen.go"}, BlockAll: true,
 	}
 }
 
 func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		var made redoubt.Policy
+		var made model.Policy
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 			made, err = tx.CreatePolicy(ctx, further("Card payments!"))
 			return err
@@ -167,11 +167,11 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 		fails(t, "the same slug again", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.CreatePolicy(ctx, further("card payments"))
 			return err
-		}), redoubt.ErrConflict)
+		}), model.ErrConflict)
 		before := deployment(t, s, d.Slug).Version
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			p := made
-			p.Name, p.BlockAll, p.Slug, p.Product = "Cards", false, "other", redoubt.SCA
+			p.Name, p.BlockAll, p.Slug, p.Product = "Cards", false, "other", model.SCA
 			was, err := tx.UpdatePolicy(ctx, p)
 			same(t, "as it was", was, made)
 			want.Name, want.BlockAll = "Cards", false
@@ -180,7 +180,7 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 			_, err3 := tx.UpdatePolicy(ctx, now)
 			return errors.Join(err, err2, err3)
 		})
-		same(t, "the version's growth", redoubt.Commits(deployment(t, s, d.Slug).Version)-redoubt.Commits(before), int64(1))
+		same(t, "the version's growth", model.Commits(deployment(t, s, d.Slug).Version)-model.Commits(before), int64(1))
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
 		same(t, "the trail", []string{last.Action, last.Before, last.After},
@@ -189,9 +189,9 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 			if err := tx.DeletePolicy(ctx, made.ID); err != nil {
 				return err
 			}
-			fails(t, "deleting it twice", tx.DeletePolicy(ctx, made.ID), redoubt.ErrNotFound)
+			fails(t, "deleting it twice", tx.DeletePolicy(ctx, made.ID), model.ErrNotFound)
 			policies, err := tx.Policies(ctx)
-			fails(t, "deleting a default policy", tx.DeletePolicy(ctx, policies[0].ID), redoubt.ErrConflict)
+			fails(t, "deleting a default policy", tx.DeletePolicy(ctx, policies[0].ID), model.ErrConflict)
 			same(t, "what is left", len(policies), 3)
 			return err
 		})
@@ -201,13 +201,13 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 func TestPoliciesAreChecked(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		for location, change := range map[string]func(*redoubt.Policy){
-			"name":     func(p *redoubt.Policy) { p.Name, p.Slug = "", "x" },
-			"slug":     func(p *redoubt.Policy) { p.Slug = "semgrep-rule-lints" },
-			"product":  func(p *redoubt.Policy) { p.Product = 0 },
-			"tags":     func(p *redoubt.Policy) { p.Scope.Tags = []string{strings.Repeat("x", 65)} },
-			"projects": func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{""} },
-			"excludes": func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"!src"} },
+		for location, change := range map[string]func(*model.Policy){
+			"name":     func(p *model.Policy) { p.Name, p.Slug = "", "x" },
+			"slug":     func(p *model.Policy) { p.Slug = "semgrep-rule-lints" },
+			"product":  func(p *model.Policy) { p.Product = 0 },
+			"tags":     func(p *model.Policy) { p.Scope.Tags = []string{strings.Repeat("x", 65)} },
+			"projects": func(p *model.Policy) { p.Scope.Projects = model.ProjectGlobs{""} },
+			"excludes": func(p *model.Policy) { p.Excludes = model.PathGlobs{"!src"} },
 		} {
 			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				p := further("x1")
@@ -237,8 +237,8 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			rule := redoubt.Rule{Name: "r", IssueType: redoubt.SAST, Message: "one"}
-			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`), Starter: true, PolicyID: p.ID, Mode: redoubt.ModeBlock}); err != nil {
+			rule := model.Rule{Name: "r", IssueType: model.SAST, Message: "one"}
+			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`), Starter: true, PolicyID: p.ID, Mode: model.ModeBlock}); err != nil {
 				return err
 			}
 			listed, err := tx.ListedRules(ctx, []int64{p.ID})
@@ -249,7 +249,7 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 			rule.Message = "two"
 			another := store.Serving{Rule: rule, Text: []byte(`{"id":"r","message":"two"}`)}
 			_, bad := tx.ServeRule(ctx, another)
-			fails(t, "another text in a policy without the rule", bad, redoubt.ErrConflict)
+			fails(t, "another text in a policy without the rule", bad, model.ErrConflict)
 			_, err4 := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`)})
 			_, err9 := tx.ServeRule(ctx, another)
 			served, err5 := tx.ServedRules(ctx)
@@ -260,12 +260,12 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 			same(t, "served", told, []string{"true block 2 two false", "false monitor 2 two false"})
 			versions, err6 := tx.RuleVersions(ctx, "r")
 			same(t, "versions", len(versions), 2)
-			same(t, "the first", versions[0], redoubt.RuleVersion{Version: 1, Text: []byte(`{"id":"r"}`), Starter: true, AddedAt: tx.Now(), AddedBy: storetest.Actor.String()})
-			rule.IssueType = redoubt.Secrets
+			same(t, "the first", versions[0], model.RuleVersion{Version: 1, Text: []byte(`{"id":"r"}`), Starter: true, AddedAt: tx.Now(), AddedBy: storetest.Actor.String()})
+			rule.IssueType = model.Secrets
 			_, bad = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`)})
-			fails(t, "the rule for another product", bad, redoubt.ErrConflict)
-			_, bad = tx.ServeRule(ctx, store.Serving{Rule: redoubt.Rule{Name: "s", IssueType: redoubt.Secrets}, Text: []byte(`{}`), PolicyID: p.ID})
-			fails(t, "a rule for secrets in a policy for code", bad, redoubt.ErrConflict)
+			fails(t, "the rule for another product", bad, model.ErrConflict)
+			_, bad = tx.ServeRule(ctx, store.Serving{Rule: model.Rule{Name: "s", IssueType: model.Secrets}, Text: []byte(`{}`), PolicyID: p.ID})
+			fails(t, "a rule for secrets in a policy for code", bad, model.ErrConflict)
 			err7 := tx.DeletePolicy(ctx, p.ID)
 			served, err8 := tx.ServedRules(ctx)
 			same(t, "served once the policy is deleted", len(served), 1)
@@ -282,7 +282,7 @@ func TestPoliciesKeepTheirDays(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
 			d.check(err)
-			for _, due := range []redoubt.DueDays{{Critical: 7, High: 30}, {Low: 1}, {}} {
+			for _, due := range []model.DueDays{{Critical: 7, High: 30}, {Low: 1}, {}} {
 				p := policies[0]
 				p.Due = due
 				_, err := tx.UpdatePolicy(ctx, p)
@@ -294,7 +294,7 @@ func TestPoliciesKeepTheirDays(t *testing.T) {
 			p := policies[0]
 			p.Due.NotRated = 5
 			_, err = tx.UpdatePolicy(ctx, p)
-			if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+			if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 				t.Errorf("days of code that nobody rates: %v", err)
 			}
 			return nil

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, managed_diff, managed_full, repo_id, bound_repo_id`
 
-func scanProject(r row) (p redoubt.Project, err error) {
+func scanProject(r row) (p model.Project, err error) {
 	p.Tags = []string{}
 	return p, r.Scan(&p.ID, &p.Name, &p.URL, instant(&p.CreatedAt), &p.DefaultBranch, &p.PrimaryBranch, instant(&p.LatestScanAt),
 		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID, &p.BoundRepoID)
@@ -20,7 +20,7 @@ func scanProject(r row) (p redoubt.Project, err error) {
 
 // projectsWhere reads the projects of the deployment that meet a condition,
 // with their tags. The condition starts with AND or is an ORDER BY.
-func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]redoubt.Project, error) {
+func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]model.Project, error) {
 	projects, err := many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
 	if err != nil || len(projects) == 0 {
 		return projects, err
@@ -44,7 +44,7 @@ func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) 
 
 // projectWhere reads the first project that meets a condition, with its tags, in one
 // statement. The condition starts with AND.
-func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (p redoubt.Project, err error) {
+func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (p model.Project, err error) {
 	err = each(ctx, tx, func(r row) error {
 		var tag string
 		found, err := scanProject(tagged{r, &tag})
@@ -63,7 +63,7 @@ func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (
 	}, `SELECT `+projectColumns+`, COALESCE(t.tag, '') FROM (SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition+`) AS p
 		LEFT JOIN project_tag t ON t.deployment_id = $1 AND t.project_id = p.id ORDER BY p.id, t.position`, args...)
 	if err == nil && p.ID == 0 {
-		err = redoubt.ErrNotFound
+		err = model.ErrNotFound
 	}
 	return p, err
 }
@@ -79,13 +79,13 @@ func (t tagged) Scan(dest ...any) error { return t.row.Scan(append(dest, t.tag).
 
 // ProjectsByID reads projects in the order of their ids; unknown ones are
 // skipped.
-func (tx *Tx) ProjectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error) {
+func (tx *Tx) ProjectsByID(ctx context.Context, ids []int64) ([]model.Project, error) {
 	in, list := tx.in("id", 2, ids)
 	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY id`, list)
 }
 
 // Project finds a project by id.
-func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
+func (tx *Tx) Project(ctx context.Context, id int64) (model.Project, error) {
 	p, err := tx.projectWhere(ctx, `AND id = $2`, id)
 	if err != nil {
 		return p, fmt.Errorf("project %d: %w", id, err)
@@ -95,7 +95,7 @@ func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
 
 // ProjectByName finds the project of a name, else the one that last had it
 // (semantics §7). Names are compared exactly.
-func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, error) {
+func (tx *Tx) ProjectByName(ctx context.Context, name string) (model.Project, error) {
 	p, err := tx.projectWhere(ctx, `AND id = COALESCE((SELECT id FROM project WHERE deployment_id = $1 AND name = $2),
 		(SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2))`, name)
 	if err != nil {
@@ -104,20 +104,20 @@ func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, 
 	return p, nil
 }
 
-func (tx *Tx) projectOnceNamed(ctx context.Context, name string) (redoubt.Project, error) {
+func (tx *Tx) projectOnceNamed(ctx context.Context, name string) (model.Project, error) {
 	return tx.projectWhere(ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name)
 }
 
 // ProjectQuery is a page of the projects that a caller may see, by name.
 type ProjectQuery struct {
-	Globs  redoubt.ProjectGlobs
+	Globs  model.ProjectGlobs
 	Offset int
 	Limit  int // 0 for all
 }
 
 // Projects lists a page of projects in the order of their names' bytes. Where
 // globs bound what may be seen, the page is one of the projects seen.
-func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]redoubt.Project, error) {
+func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]model.Project, error) {
 	refs, err := tx.visibleProjects(ctx, q.Globs)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]redoubt.Project, 
 	if q.Limit > 0 {
 		refs = refs[:min(q.Limit, len(refs))]
 	}
-	ids := redoubt.Map(refs, func(r projectRef) int64 { return r.id })
+	ids := model.Map(refs, func(r projectRef) int64 { return r.id })
 	in, list := tx.in("id", 2, ids)
 	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY name`+tx.session.engine.byBytes, list)
 }
@@ -137,7 +137,7 @@ type projectRef struct {
 }
 
 // visibleProjects lists the projects that globs allow, by name.
-func (tx *Tx) visibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]projectRef, error) {
+func (tx *Tx) visibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]projectRef, error) {
 	refs, err := many(ctx, tx, func(r row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
 		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.session.engine.byBytes)
 	return slices.DeleteFunc(refs, func(p projectRef) bool { return !globs.Allows(p.name) }), err
@@ -145,7 +145,7 @@ func (tx *Tx) visibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) (
 
 // visibleProjectIDs lists the ids of the projects that globs allow; all is true, and the
 // list empty, when the globs bound nothing.
-func (tx *Tx) visibleProjectIDs(ctx context.Context, globs redoubt.ProjectGlobs) (ids []int64, all bool, err error) {
+func (tx *Tx) visibleProjectIDs(ctx context.Context, globs model.ProjectGlobs) (ids []int64, all bool, err error) {
 	if len(globs) == 0 {
 		return nil, true, nil
 	}
@@ -159,32 +159,32 @@ func (tx *Tx) visibleProjectIDs(ctx context.Context, globs redoubt.ProjectGlobs)
 
 // CreateProject makes a project and returns it with its id and time of
 // creation. A name or host's id that another project has is
-// redoubt.ErrConflict; another project's old name is taken from it.
-func (tx *Tx) CreateProject(ctx context.Context, p redoubt.Project) (redoubt.Project, error) {
+// model.ErrConflict; another project's old name is taken from it.
+func (tx *Tx) CreateProject(ctx context.Context, p model.Project) (model.Project, error) {
 	return tx.CreateProjectWithin(ctx, nil, p)
 }
 
 // CreateProjectWithin is CreateProject for a token that globs bind: the old name
 // of a project that they leave out is as free as any, and stays with that one
 // behind the new name.
-func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (redoubt.Project, error) {
+func (tx *Tx) CreateProjectWithin(ctx context.Context, globs model.ProjectGlobs, p model.Project) (model.Project, error) {
 	if p.RepoID != "" {
 		switch twin, err := tx.projectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
 		case err == nil:
-			return p, fmt.Errorf("the repository %.80s is the project %s already: %w", p.RepoID, twin.Name, redoubt.ErrConflict)
-		case !errors.Is(err, redoubt.ErrNotFound):
+			return p, fmt.Errorf("the repository %.80s is the project %s already: %w", p.RepoID, twin.Name, model.ErrConflict)
+		case !errors.Is(err, model.ErrNotFound):
 			return p, err
 		}
 	}
 	return tx.addProject(ctx, globs, p)
 }
 
-func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
-	if err := redoubt.CheckNewProjectName(p.Name); err != nil {
-		return p, redoubt.Invalid("name", "%v", err)
+func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.Project) (_ model.Project, err error) {
+	if err := model.CheckNewProjectName(p.Name); err != nil {
+		return p, model.Invalid("name", "%v", err)
 	}
-	if p.Tags, err = redoubt.NormalTags(p.Tags); err != nil {
-		return p, redoubt.Invalid("tags", "%v", err)
+	if p.Tags, err = model.NormalTags(p.Tags); err != nil {
+		return p, model.Invalid("tags", "%v", err)
 	}
 	if p.ID, err = tx.newID(ctx, seqProject); err != nil {
 		return p, err
@@ -208,8 +208,8 @@ func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redo
 }
 
 func nameTaken(name string, err error) error {
-	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("a project called %.80q exists already: %w", name, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrConflict) {
+		return fmt.Errorf("a project called %.80q exists already: %w", name, model.ErrConflict)
 	}
 	return err
 }
@@ -219,13 +219,13 @@ type ProjectPatch struct {
 	URL           *string
 	Tags          *[]string
 	PrimaryBranch *string // full ref; empty follows the default branch
-	Visibility    *redoubt.Visibility
+	Visibility    *model.Visibility
 	ManagedDiff   *bool
 	ManagedFull   *bool
 }
 
 // UpdateProject changes members of a project and returns it as it is now.
-func (tx *Tx) UpdateProject(ctx context.Context, id int64, patch ProjectPatch) (redoubt.Project, error) {
+func (tx *Tx) UpdateProject(ctx context.Context, id int64, patch ProjectPatch) (model.Project, error) {
 	before, err := tx.Project(ctx, id)
 	if err != nil {
 		return before, err
@@ -247,14 +247,14 @@ func set[T any](member, value *T) {
 }
 
 // RenameProject gives a project another name; the old one keeps answering. A
-// name that another project has is redoubt.ErrConflict.
-func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (redoubt.Project, error) {
+// name that another project has is model.ErrConflict.
+func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (model.Project, error) {
 	before, err := tx.Project(ctx, id)
 	if err != nil || name == before.Name {
 		return before, err
 	}
-	if err := redoubt.CheckNewProjectName(name); err != nil {
-		return before, redoubt.Invalid("name", "%v", err)
+	if err := model.CheckNewProjectName(name); err != nil {
+		return before, model.Invalid("name", "%v", err)
 	}
 	after := before
 	after.Name = name
@@ -263,9 +263,9 @@ func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (redoubt
 
 // saveProject writes what changed of a project, and tells of it. A new name is
 // taken as takeName does within the globs.
-func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, before, after redoubt.Project) (_ redoubt.Project, err error) {
-	if after.Tags, err = redoubt.NormalTags(after.Tags); err != nil {
-		return before, redoubt.Invalid("tags", "%v", err)
+func (tx *Tx) saveProject(ctx context.Context, globs model.ProjectGlobs, before, after model.Project) (_ model.Project, err error) {
+	if after.Tags, err = model.NormalTags(after.Tags); err != nil {
+		return before, model.Invalid("tags", "%v", err)
 	}
 	if imageOfProject(before).equal(imageOfProject(after)) {
 		return before, nil
@@ -312,10 +312,10 @@ func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error
 
 // takeName ends the answering of an old name that a project now has, unless it
 // is one of a project that globs leave out: that does not change by it.
-func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name string) error {
+func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name string) error {
 	owner, err := tx.projectOnceNamed(ctx, name)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
@@ -327,7 +327,7 @@ func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name str
 }
 
 // swapName keeps a project's old name answering and takes the new one.
-func (tx *Tx) swapName(ctx context.Context, globs redoubt.ProjectGlobs, id int64, old, name string) error {
+func (tx *Tx) swapName(ctx context.Context, globs model.ProjectGlobs, id int64, old, name string) error {
 	if err := tx.takeName(ctx, globs, name); err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ type projectImage struct {
 	BoundRepoID   string   `json:"bound_repo_id,omitempty"`
 }
 
-func imageOfProject(p redoubt.Project) projectImage {
+func imageOfProject(p model.Project) projectImage {
 	return projectImage{
 		p.Name, p.URL, orEmpty(p.Tags), p.DefaultBranch, p.PrimaryBranch,
 		p.Visibility.String(), p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,

@@ -4,13 +4,13 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // furnished makes a project with some of everything in it.
-func furnished(d tenant, name string) (redoubt.Project, []redoubt.FindingWrite) {
+func furnished(d tenant, name string) (model.Project, []model.FindingWrite) {
 	d.t.Helper()
 	p := d.project(name)
 	findings := d.findings(p, 3, nil)
@@ -21,16 +21,16 @@ func furnished(d tenant, name string) (redoubt.Project, []redoubt.FindingWrite) 
 		if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{Tags: &[]string{"a"}}); err != nil {
 			return err
 		}
-		scan := redoubt.Scan{ProjectID: p.ID, Ref: main, Source: "semgrep", StartedAt: tx.Now(), Outcome: redoubt.ScanApplied}
+		scan := model.Scan{ProjectID: p.ID, Ref: main, Source: "semgrep", StartedAt: tx.Now(), Outcome: model.ScanApplied}
 		if _, err := tx.AddScan(ctx, scan); err != nil {
 			return err
 		}
-		if err := tx.AddEvents(ctx, []redoubt.FindingEvent{{FindingID: findings[0].ID, Kind: redoubt.EventFixed}}); err != nil {
+		if err := tx.AddEvents(ctx, []model.FindingEvent{{FindingID: findings[0].ID, Kind: model.EventFixed}}); err != nil {
 			return err
 		}
 		lineage := findings[0].LineageID
-		event := redoubt.TriageEvent{LineageID: lineage, At: tx.Now(), By: tx.Actor(), After: redoubt.Triage{State: redoubt.TriageIgnored}}
-		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
+		event := model.TriageEvent{LineageID: lineage, At: tx.Now(), By: tx.Actor(), After: model.Triage{State: model.TriageIgnored}}
+		if err := tx.UpdateTriage(ctx, []model.TriageEvent{event}); err != nil {
 			return err
 		}
 		return putLockfile(ctx, tx, p, main, "go.sum", "left-pad")
@@ -39,10 +39,10 @@ func furnished(d tenant, name string) (redoubt.Project, []redoubt.FindingWrite) 
 }
 
 // putLockfile states that a lockfile holds one package.
-func putLockfile(ctx context.Context, tx *store.Tx, p redoubt.Project, ref, path, name string) error {
-	_, _, err := tx.PutInventory(ctx, redoubt.InventoryStatement{
-		ProjectID: p.ID, Ref: ref, Source: "semgrep", At: tx.Now(), Digest: redoubt.Digest{byte(len(name))},
-		Inventory: redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{{Lockfile: path, Ecosystem: "npm", Name: name, Version: "1.0.0"}}},
+func putLockfile(ctx context.Context, tx *store.Tx, p model.Project, ref, path, name string) error {
+	_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
+		ProjectID: p.ID, Ref: ref, Source: "semgrep", At: tx.Now(), Digest: model.Digest{byte(len(name))},
+		Inventory: model.Inventory{Lockfile: path, Dependencies: []model.Dependency{{Lockfile: path, Ecosystem: "npm", Name: name, Version: "1.0.0"}}},
 	})
 	return err
 }
@@ -77,8 +77,8 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		if len(all) <= trail+1 || all[len(all)-1].Action != "project.delete" || all[len(all)-1].After != "" {
 			t.Errorf("the trail ends with %+v", all[len(all)-1])
 		}
-		var gone redoubt.Batch
-		_, stale, err := s.Feed(t.Context(), d.id, version, func(b *redoubt.Batch) error {
+		var gone model.Batch
+		_, stale, err := s.Feed(t.Context(), d.id, version, func(b *model.Batch) error {
 			gone.DeletedProjects = append(gone.DeletedProjects, b.DeletedProjects...)
 			gone.DeletedFindings = append(gone.DeletedFindings, b.DeletedFindings...)
 			gone.DeletedLineages = append(gone.DeletedLineages, b.DeletedLineages...)
@@ -92,12 +92,12 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			for _, name := range []string{"acme/goes", "acme/goes-renamed"} {
 				_, err := tx.ProjectByName(ctx, name)
-				fails(t, name, err, redoubt.ErrNotFound)
+				fails(t, name, err, model.ErrNotFound)
 			}
 			return nil
 		})
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
-		fails(t, "deleting it again", err, redoubt.ErrNotFound)
+		fails(t, "deleting it again", err, model.ErrNotFound)
 	})
 }
 
@@ -106,15 +106,15 @@ func TestDeletedRefTakesItsFindingsOutOfScope(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, onMain := furnished(d, "acme/a")
-		onBranch := d.findings(p, 2, func(_ int, w *redoubt.FindingWrite) { w.Ref = branch })
+		onBranch := d.findings(p, 2, func(_ int, w *model.FindingWrite) { w.Ref = branch })
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: branch, StartedAt: tx.Now()}); err != nil {
+			if _, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: branch, StartedAt: tx.Now()}); err != nil {
 				return err
 			}
 			return putLockfile(ctx, tx, p, branch, "go.sum", "other")
 		})
 		before := counts(t, s, deployment(t, s, "acme"))
-		var now redoubt.Finding
+		var now model.Finding
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			if err := tx.DeleteRef(ctx, p.ID, branch); err != nil {
 				return err
@@ -125,16 +125,16 @@ func TestDeletedRefTakesItsFindingsOutOfScope(t *testing.T) {
 					return err
 				}
 				now = got.Finding
-				if now.State != redoubt.StateRemoved || now.StateUpdatedAt != tx.Now() || now.RelevantSince != w.RelevantSince {
+				if now.State != model.StateRemoved || now.StateUpdatedAt != tx.Now() || now.RelevantSince != w.RelevantSince {
 					t.Errorf("on the deleted ref is %+v", now)
 				}
 				history, err := tx.History(ctx, w.ID)
-				if err != nil || len(history) != 1 || history[0].Kind != redoubt.EventRemoved {
+				if err != nil || len(history) != 1 || history[0].Kind != model.EventRemoved {
 					t.Errorf("its history is %v, %v", history, err)
 				}
 			}
 			for _, w := range onMain {
-				if got, err := tx.Finding(ctx, w.ID); err != nil || got.State != redoubt.Unresolved {
+				if got, err := tx.Finding(ctx, w.ID); err != nil || got.State != model.Unresolved {
 					t.Errorf("on the other ref is %+v, %v", got, err)
 				}
 			}
@@ -146,8 +146,8 @@ func TestDeletedRefTakesItsFindingsOutOfScope(t *testing.T) {
 		d.silently("deleting it again", func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, p.ID, branch) })
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			invalid(t, "the primary branch", tx.DeleteRef(ctx, p.ID, main), "ref")
-			fails(t, "an unknown ref", tx.DeleteRef(ctx, p.ID, "refs/heads/none"), redoubt.ErrNotFound)
-			fails(t, "an unknown project", tx.DeleteRef(ctx, p.ID+1000, branch), redoubt.ErrNotFound)
+			fails(t, "an unknown ref", tx.DeleteRef(ctx, p.ID, "refs/heads/none"), model.ErrNotFound)
+			fails(t, "an unknown project", tx.DeleteRef(ctx, p.ID+1000, branch), model.ErrNotFound)
 			return nil
 		})
 	})

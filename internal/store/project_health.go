@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ProjectsWithoutScan lists the projects that no scan came of since a time, the
 // longest silent first, limit at most, and how many there are.
-func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit int) (projects []redoubt.Project, total int, err error) {
+func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit int) (projects []model.Project, total int, err error) {
 	const silent = `AND (latest_scan_at IS NULL OR latest_scan_at < $2)`
 	if total, err = one(ctx, tx, scalar[int], `SELECT count(*) FROM project WHERE deployment_id = $1 `+silent, since); err != nil {
 		return nil, 0, err
@@ -20,18 +20,18 @@ func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit in
 
 // ProjectsSilentSince lists the projects whose newest scan was after a time, and not after
 // another one; of those that were never scanned it is when they were made.
-func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time) ([]redoubt.Project, error) {
+func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time) ([]model.Project, error) {
 	return tx.projectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, created_at) <= $3 ORDER BY id`, after, through)
 }
 
 // FailingScans lists, of the projects whose newest scan since a time failed,
 // that scan, newest first, limit at most.
-func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]redoubt.Scan, error) {
+func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND status = $3 AND NOT EXISTS (
 			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id
 				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
-		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(redoubt.ScanError), limit)
+		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(model.ScanError), limit)
 }
 
 // ProjectNames finds the names of projects by their ids; unknown ids are not in

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -15,19 +15,19 @@ func TestProjectHealth(t *testing.T) {
 		d := newTenant(t, s)
 		never, old, fresh := d.project("acme/never"), d.project("acme/old"), d.project("acme/fresh")
 		now := storetest.Epoch
-		scan := func(p redoubt.Project, at time.Time, status redoubt.ScanStatus) (id int64) {
+		scan := func(p model.Project, at time.Time, status model.ScanStatus) (id int64) {
 			d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-				if id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", StartedAt: at, CompletedAt: at, Status: status, Full: true}); err != nil {
+				if id, err = tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/main", StartedAt: at, CompletedAt: at, Status: status, Full: true}); err != nil {
 					return err
 				}
 				return tx.ScanApplied(ctx, p.ID, "refs/heads/main", true, at)
 			})
 			return id
 		}
-		scan(old, now.AddDate(0, 0, -30), redoubt.ScanCompleted)
-		scan(fresh, now.Add(-2*time.Hour), redoubt.ScanError)
-		scan(fresh, now.Add(-time.Hour), redoubt.ScanCompleted)
-		failed := scan(old, now.AddDate(0, 0, -20), redoubt.ScanError)
+		scan(old, now.AddDate(0, 0, -30), model.ScanCompleted)
+		scan(fresh, now.Add(-2*time.Hour), model.ScanError)
+		scan(fresh, now.Add(-time.Hour), model.ScanCompleted)
+		failed := scan(old, now.AddDate(0, 0, -20), model.ScanError)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			silent, total, err := tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -14), 10)
 			d.check(err)

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // MergeProjects makes one project of two that are the same repository: all of
@@ -15,9 +15,9 @@ import (
 // names keep answering (semantics §7). Where both have it, into's counts: the
 // occurrence of a finding, its decision, the members of the project. Of two
 // statements about one lockfile the newer counts.
-func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Project, error) {
+func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Project, error) {
 	if from == into {
-		return redoubt.Project{}, redoubt.Invalid("into", "a project cannot be merged into itself")
+		return model.Project{}, model.Invalid("into", "a project cannot be merged into itself")
 	}
 	source, err := tx.Project(ctx, from)
 	if err != nil {
@@ -58,7 +58,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 // projectMerge is the merge of the findings of two projects.
 type projectMerge struct {
 	*Tx
-	from, into redoubt.Project
+	from, into model.Project
 	stays      map[int64]int64 // findings that both have: that of into, by that of from, which goes
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // mergeHistories gives what happened to the findings that go to the histories of those
@@ -17,21 +17,21 @@ import (
 // project's from now on, and their pages count it. Why one of them was out of scope once
 // says nothing about the one that stays. What names one that goes names the other from now on.
 func (m *projectMerge) mergeHistories(ctx context.Context) error {
-	detail, err := json.Marshal(redoubt.MergedFinding{Project: m.from.Name})
+	detail, err := json.Marshal(model.MergedFinding{Project: m.from.Name})
 	if err != nil {
 		return err
 	}
 	double := slices.Sorted(maps.Keys(m.stays))
-	events := make([]redoubt.FindingEvent, len(double))
+	events := make([]model.FindingEvent, len(double))
 	for i, goes := range double {
-		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
+		events[i] = model.FindingEvent{FindingID: m.stays[goes], Kind: model.EventMerged, Detail: string(detail)}
 	}
 	err = inBatches(double, func(part []int64) error {
-		pairs := redoubt.Map(part, func(goes int64) [2]int64 { return [2]int64{goes, m.stays[goes]} })
+		pairs := model.Map(part, func(goes int64) [2]int64 { return [2]int64{goes, m.stays[goes]} })
 		with, args := pairTable("merged(goes, stays)", pairs)
 		removed := fmt.Sprintf("$%d", len(args)+2)
 		return m.write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged
-			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+removed, append(args, string(redoubt.EventRemoved))...)
+			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+removed, append(args, string(model.EventRemoved))...)
 	})
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 // naming is a line of a history that names another finding.
 type naming struct {
 	id     int64
-	kind   redoubt.FindingEventKind
+	kind   model.FindingEventKind
 	detail string
 }
 
@@ -58,7 +58,7 @@ func (m *projectMerge) renameInHistories(ctx context.Context) error {
 	list, err := many(ctx, m.Tx, func(r row) (n naming, err error) { return n, r.Scan(&n.id, &n.kind, &n.detail) }, `
 		SELECT e.id, e.kind, e.detail_json FROM finding_event e JOIN finding f ON f.deployment_id = e.deployment_id AND f.id = e.finding_id
 		WHERE e.deployment_id = $1 AND f.project_id IN ($2, $3) AND (e.kind IN ($4, $5, $6) OR e.kind = $7 AND e.detail_json LIKE '%"merged_into"%')`,
-		m.from.ID, m.into.ID, string(redoubt.EventPrecedent), string(redoubt.EventCopied), string(redoubt.EventMerged), string(redoubt.EventRemoved))
+		m.from.ID, m.into.ID, string(model.EventPrecedent), string(model.EventCopied), string(model.EventMerged), string(model.EventRemoved))
 	if err != nil {
 		return err
 	}

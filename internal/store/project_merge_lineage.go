@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // lineagePair is two lineages that share an identity, one of each project.
@@ -155,7 +155,7 @@ func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
 	}
 	was, is := both[p.from].Triage, both[p.into].Triage
 	after := is
-	if after.State == redoubt.TriageUntriaged {
+	if after.State == model.TriageUntriaged {
 		after = was
 	}
 	if after.Assignee = is.Assignee; after.Assignee == "" {
@@ -164,7 +164,7 @@ func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
 	if after == is {
 		return nil
 	}
-	return m.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: p.into, At: m.now, By: m.actor, Before: is, After: after}})
+	return m.UpdateTriage(ctx, []model.TriageEvent{{LineageID: p.into, At: m.now, By: m.actor, Before: is, After: after}})
 }
 
 // joinLineages makes one lineage of two. The decision and the annotations of the first
@@ -181,5 +181,5 @@ func (m *projectMerge) joinLineages(ctx context.Context, p lineagePair) error {
 	if reflect.ValueOf(is.Annotations).IsZero() {
 		is.Annotations = both[p.from].Annotations
 	}
-	return m.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{p.from}}})
+	return m.MergeLineages(ctx, []model.LineageMerge{{Into: is, From: []int64{p.from}}})
 }

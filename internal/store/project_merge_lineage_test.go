@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,7 +18,7 @@ import (
 // where it is fixed; and what people decided.
 type toldLineage struct {
 	holds, found string
-	state        redoubt.TriageState
+	state        model.TriageState
 }
 
 // lineageMerges are projects whose lineages hold identities several to one. Want has
@@ -30,67 +30,67 @@ var lineageMerges = []struct {
 }{
 	{
 		"a file moved in one project, both places stand in the other: the decision stays where it was made",
-		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main open, b@main ignored; new: a open, b ignored",
 	},
 	{
 		"both places stand in one project, the file moved in the other: the two stay two",
-		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
 		[]toldLineage{{"ab", "b@main", 0}},
 		"a@main ignored, b@main open; new: a ignored, b open",
 	},
 	{
 		"the same where the other one was decided",
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageFixing}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
 		[]toldLineage{{"ab", "b@main", 0}},
 		"a@main open, b@main fixing; new: a open, b fixing",
 	},
 	{
 		"what stays was decided: it does not cover the copy that comes over",
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
 		"a@main open, b@main ignored; new: a open, b ignored",
 	},
 	{
 		"an old branch has it at the old place: both places are decided",
-		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageIgnored}},
+		[]toldLineage{{"ab", "b@main a@old", model.TriageIgnored}},
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
 		"it moved on to where the other project never had it",
-		[]toldLineage{{"abc", "c@main", redoubt.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageReviewing}},
+		[]toldLineage{{"abc", "c@main", model.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageReviewing}},
 		"a@main open, b@main reviewing, c@main ignored; new: a open, b reviewing, c ignored",
 	},
 	{
 		"each of both was decided: that of the project that stays counts",
-		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageFixing}},
+		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
 		"a@main open, b@main fixing; new: a open, b fixing",
 	},
 	{
 		"what stays has both places as one finding, on two branches: one decision for both",
-		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
 		[]toldLineage{{"ab", "b@main a@old", 0}},
 		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
 		"the same where that was decided: it counts",
-		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageReviewing}},
+		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"ab", "b@main a@old", model.TriageReviewing}},
 		"a@main reviewing, a@old reviewing, b@main reviewing; new: a reviewing, b reviewing",
 	},
 	{
 		"the primary branch no longer has it: the decision counts for both places all the same",
-		[]toldLineage{{"ab", "-b@main a@old", redoubt.TriageIgnored}, {"c", "c@main", 0}},
+		[]toldLineage{{"ab", "-b@main a@old", model.TriageIgnored}, {"c", "c@main", 0}},
 		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main ignored, a@old ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
 	},
 	{
 		"one to one, a move apart",
-		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
 		[]toldLineage{{"a", "a@main", 0}, {"c", "c@main", 0}},
 		"a@main ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
 	},
@@ -121,7 +121,7 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 					t.Errorf("the trails lost %q", missing)
 				}
 				for id, l := range rebuilt.Lineages {
-					if l.ProjectID == w.into.ID && !slices.ContainsFunc(slices.Collect(maps.Values(rebuilt.Findings)), func(f redoubt.Finding) bool { return f.LineageID == id }) {
+					if l.ProjectID == w.into.ID && !slices.ContainsFunc(slices.Collect(maps.Values(rebuilt.Findings)), func(f model.Finding) bool { return f.LineageID == id }) {
 						t.Errorf("lineage %d has no finding, so nobody sees what people said about it", id)
 					}
 				}
@@ -172,20 +172,20 @@ func (w twins) kept(m *mirror) (k keptOf) {
 	return k
 }
 
-func identityNamed(letter rune) redoubt.Identity {
-	return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{7, byte(letter)}}
+func identityNamed(letter rune) model.Identity {
+	return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{7, byte(letter)}}
 }
 
 // tell stores lineages of a project.
-func (w twins) tell(p redoubt.Project, lineages []toldLineage) {
+func (w twins) tell(p model.Project, lineages []toldLineage) {
 	w.t.Helper()
 	for _, l := range lineages {
 		places := strings.Fields(l.found)
-		found := w.findings(p, len(places), func(i int, f *redoubt.FindingWrite) {
+		found := w.findings(p, len(places), func(i int, f *model.FindingWrite) {
 			place, fixed := strings.CutPrefix(places[i], "-")
 			f.Identity, f.Ref = identityNamed(rune(place[0])), "refs/heads/"+place[2:]
 			if fixed {
-				f.State = redoubt.Fixed
+				f.State = model.Fixed
 			}
 		})
 		for i, f := range found {
@@ -195,13 +195,13 @@ func (w twins) tell(p redoubt.Project, lineages []toldLineage) {
 		stays := found[0].LineageID
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			for _, f := range found[1:] {
-				if err := tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: redoubt.Lineage{ID: stays}, From: []int64{f.LineageID}}}); err != nil {
+				if err := tx.MergeLineages(ctx, []model.LineageMerge{{Into: model.Lineage{ID: stays}, From: []int64{f.LineageID}}}); err != nil {
 					return err
 				}
 			}
-			var links []redoubt.IdentityLink
+			var links []model.IdentityLink
 			for _, letter := range l.holds {
-				links = append(links, redoubt.IdentityLink{Identity: identityNamed(letter), LineageID: stays})
+				links = append(links, model.IdentityLink{Identity: identityNamed(letter), LineageID: stays})
 			}
 			return tx.AddIdentities(ctx, p.ID, links)
 		})
@@ -216,7 +216,7 @@ func (w twins) told() string {
 	w.t.Helper()
 	var lines, fresh []string
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		lineages, err := tx.LineagesOf(ctx, w.into.ID, []redoubt.Identity{identityNamed('a'), identityNamed('b'), identityNamed('c')})
+		lineages, err := tx.LineagesOf(ctx, w.into.ID, []model.Identity{identityNamed('a'), identityNamed('b'), identityNamed('c')})
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (w twins) told() string {
 		if err != nil {
 			return err
 		}
-		place := func(f redoubt.Finding) string {
+		place := func(f model.Finding) string {
 			return fmt.Sprintf("%c@%s", f.Identity.Hash[1], strings.TrimPrefix(f.Ref, "refs/heads/"))
 		}
 		for lineage, list := range found {
@@ -242,7 +242,7 @@ func (w twins) told() string {
 					return err
 				}
 				for _, e := range history {
-					if e.Kind == redoubt.EventMerged {
+					if e.Kind == model.EventMerged {
 						continue
 					}
 					w.t.Errorf("the history has %+v", e)
@@ -270,8 +270,8 @@ func (w twins) lineages(ctx context.Context, tx *store.Tx) (ids []int64) {
 	return ids
 }
 
-func decisionOf(t redoubt.Triage) string {
-	if t.State == redoubt.TriageUntriaged {
+func decisionOf(t model.Triage) string {
+	if t.State == model.TriageUntriaged {
 		return "open"
 	}
 	return t.State.String()

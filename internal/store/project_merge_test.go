@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -17,22 +17,22 @@ import (
 // same on the same ref, the third only one of them has.
 type twins struct {
 	tenant
-	from, into           redoubt.Project
-	fromFound, intoFound []redoubt.FindingWrite
+	from, into           model.Project
+	fromFound, intoFound []model.FindingWrite
 }
 
 func newTwins(t testing.TB, s *store.Store) (w twins) {
 	t.Helper()
 	w.tenant = newTenant(t, s)
-	identity := func(project, i int) redoubt.Identity {
+	identity := func(project, i int) model.Identity {
 		if i == 2 {
 			i = 10 * (project + 1)
 		}
-		return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{1, byte(i)}}
+		return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{1, byte(i)}}
 	}
 	w.from, w.into = w.project("acme/from"), w.project("acme/into")
-	w.fromFound = w.findings(w.from, 3, func(i int, f *redoubt.FindingWrite) { f.Identity = identity(0, i) })
-	w.intoFound = w.findings(w.into, 3, func(i int, f *redoubt.FindingWrite) { f.Identity = identity(1, i) })
+	w.fromFound = w.findings(w.from, 3, func(i int, f *model.FindingWrite) { f.Identity = identity(0, i) })
+	w.intoFound = w.findings(w.into, 3, func(i int, f *model.FindingWrite) { f.Identity = identity(1, i) })
 	return w
 }
 
@@ -40,14 +40,14 @@ func newTwins(t testing.TB, s *store.Store) (w twins) {
 func slugOf(number int64) string { return fmt.Sprint("SEC-", number) }
 
 // triage decides on a lineage, and links it to the ticket of a number.
-func (w twins) triage(lineage int64, state redoubt.TriageState, number int64) {
+func (w twins) triage(lineage int64, state model.TriageState, number int64) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		event := redoubt.TriageEvent{
+		event := model.TriageEvent{
 			LineageID: lineage, At: tx.Now(), By: tx.Actor(),
-			Before: redoubt.Triage{State: redoubt.TriageUntriaged}, After: redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()},
+			Before: model.Triage{State: model.TriageUntriaged}, After: model.Triage{State: state, At: tx.Now(), By: tx.Actor()},
 		}
-		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
+		if err := tx.UpdateTriage(ctx, []model.TriageEvent{event}); err != nil {
 			return err
 		}
 		all, err := tx.Lineages(ctx, []int64{lineage})
@@ -56,12 +56,12 @@ func (w twins) triage(lineage int64, state redoubt.TriageState, number int64) {
 		w.check(err)
 		f := live[lineage][0]
 		f.ProjectID = all[lineage].ProjectID
-		_, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://tracker.example/browse/" + slugOf(number)}, []redoubt.Finding{f})
+		_, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://tracker.example/browse/" + slugOf(number)}, []model.Finding{f})
 		return err
 	})
 }
 
-func (w twins) merge() (p redoubt.Project) {
+func (w twins) merge() (p model.Project) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = tx.MergeProjects(ctx, w.from.ID, w.into.ID)
@@ -77,15 +77,15 @@ func TestAMergedHistoryStays(t *testing.T) {
 		w := newTwins(t, s)
 		goes, stays, only := w.fromFound[0].ID, w.intoFound[0].ID, w.fromFound[2].ID
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddEvents(ctx, []redoubt.FindingEvent{
-				{FindingID: goes, ScanID: 7, Kind: redoubt.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
-				{FindingID: goes, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
-				{FindingID: goes, Kind: redoubt.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was taken back"}`},
-				{FindingID: goes, Kind: redoubt.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
-				{FindingID: only, Kind: redoubt.EventFixed},
-				{FindingID: only, Kind: redoubt.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, goes)},
-				{FindingID: only, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"merged into #%d, which a reports","merged_into":%d}`, goes, goes)},
-				{FindingID: stays, Kind: redoubt.EventMuted},
+			return tx.AddEvents(ctx, []model.FindingEvent{
+				{FindingID: goes, ScanID: 7, Kind: model.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
+				{FindingID: goes, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
+				{FindingID: goes, Kind: model.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was taken back"}`},
+				{FindingID: goes, Kind: model.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
+				{FindingID: only, Kind: model.EventFixed},
+				{FindingID: only, Kind: model.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, goes)},
+				{FindingID: only, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"merged into #%d, which a reports","merged_into":%d}`, goes, goes)},
+				{FindingID: stays, Kind: model.EventMuted},
 			})
 		})
 		w.merge()
@@ -114,25 +114,25 @@ func TestAMergedHistoryStays(t *testing.T) {
 func TestMergedFindingsAreOneProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
-		w.triage(w.fromFound[0].LineageID, redoubt.TriageIgnored, 1) // only from's was decided on
-		w.triage(w.fromFound[1].LineageID, redoubt.TriageIgnored, 2)
-		w.triage(w.intoFound[1].LineageID, redoubt.TriageFixing, 3) // both were: into's counts
-		w.triage(w.fromFound[2].LineageID, redoubt.TriageReviewing, 4)
+		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1) // only from's was decided on
+		w.triage(w.fromFound[1].LineageID, model.TriageIgnored, 2)
+		w.triage(w.intoFound[1].LineageID, model.TriageFixing, 3) // both were: into's counts
+		w.triage(w.fromFound[2].LineageID, model.TriageReviewing, 4)
 		w.merge()
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			for i, f := range w.fromFound[:2] {
 				_, err := tx.Finding(ctx, f.ID)
-				fails(t, fmt.Sprint("from's finding ", i, ", which both have"), err, redoubt.ErrNotFound)
+				fails(t, fmt.Sprint("from's finding ", i, ", which both have"), err, model.ErrNotFound)
 			}
 			for _, c := range []struct {
 				id, lineage int64
-				state       redoubt.TriageState
+				state       model.TriageState
 				ticket      int64
 			}{
-				{w.intoFound[0].ID, w.intoFound[0].LineageID, redoubt.TriageIgnored, 1},
-				{w.intoFound[1].ID, w.intoFound[1].LineageID, redoubt.TriageFixing, 3},
-				{w.fromFound[2].ID, w.fromFound[2].LineageID, redoubt.TriageReviewing, 4},
-				{w.intoFound[2].ID, w.intoFound[2].LineageID, redoubt.TriageUntriaged, 0},
+				{w.intoFound[0].ID, w.intoFound[0].LineageID, model.TriageIgnored, 1},
+				{w.intoFound[1].ID, w.intoFound[1].LineageID, model.TriageFixing, 3},
+				{w.fromFound[2].ID, w.fromFound[2].LineageID, model.TriageReviewing, 4},
+				{w.intoFound[2].ID, w.intoFound[2].LineageID, model.TriageUntriaged, 0},
 			} {
 				got, err := tx.Finding(ctx, c.id)
 				if err != nil {
@@ -145,7 +145,7 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 					t.Errorf("finding %d has the ticket %v, want %d", c.id, ticket, c.ticket)
 				}
 			}
-			identities := []redoubt.Identity{w.fromFound[0].Identity, w.fromFound[2].Identity, w.intoFound[2].Identity}
+			identities := []model.Identity{w.fromFound[0].Identity, w.fromFound[2].Identity, w.intoFound[2].Identity}
 			lineages, err := tx.LineagesOf(ctx, w.into.ID, identities)
 			same(t, "how many of the identities are known", len(lineages), len(identities))
 			trail, err2 := tx.TriageTrail(ctx, w.intoFound[0].LineageID)
@@ -163,7 +163,7 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
-		w.triage(w.fromFound[0].LineageID, redoubt.TriageIgnored, 1)
+		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1)
 		applied := newMirror()
 		version := applied.apply(w.tenant, 0)
 		w.merge()
@@ -176,19 +176,19 @@ func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
 
 // mirror is the simplest index.
 type mirror struct {
-	Projects map[int64]redoubt.Project
-	Lineages map[int64]redoubt.Lineage
-	Findings map[int64]redoubt.Finding
+	Projects map[int64]model.Project
+	Lineages map[int64]model.Lineage
+	Findings map[int64]model.Finding
 }
 
 func newMirror() *mirror {
-	return &mirror{map[int64]redoubt.Project{}, map[int64]redoubt.Lineage{}, map[int64]redoubt.Finding{}}
+	return &mirror{map[int64]model.Project{}, map[int64]model.Lineage{}, map[int64]model.Finding{}}
 }
 
 func (m *mirror) apply(d tenant, since int64) (version int64) {
 	d.t.Helper()
 	var mu sync.Mutex // a whole feed comes from several readers at once
-	version, _, err := d.s.Feed(d.t.Context(), d.id, since, func(b *redoubt.Batch) error {
+	version, _, err := d.s.Feed(d.t.Context(), d.id, since, func(b *model.Batch) error {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range b.Projects {
@@ -218,31 +218,31 @@ func (m *mirror) apply(d tenant, since int64) (version int64) {
 func TestMergedProjectTakesWhatItLacks(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		var from, into redoubt.Project
+		var from, into model.Project
 		scanned := storetest.Epoch.Add(time.Hour)
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			if from, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/old", URL: "https://old", Tags: []string{"a"}, RepoID: "1", DefaultBranch: main}); err != nil {
+			if from, err = tx.CreateProject(ctx, model.Project{Name: "acme/old", URL: "https://old", Tags: []string{"a"}, RepoID: "1", DefaultBranch: main}); err != nil {
 				return err
 			}
 			if from, err = tx.RenameProject(ctx, from.ID, "acme/from"); err != nil {
 				return err
 			}
-			if into, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/into", URL: "https://into"}); err != nil {
+			if into, err = tx.CreateProject(ctx, model.Project{Name: "acme/into", URL: "https://into"}); err != nil {
 				return err
 			}
 			if err := tx.ScanApplied(ctx, from.ID, main, true, scanned); err != nil {
 				return err
 			}
-			for i, p := range []redoubt.Project{from, into} {
-				scan := redoubt.Scan{ProjectID: p.ID, Ref: main, Source: "semgrep", StartedAt: scanned, Outcome: redoubt.ScanApplied}
+			for i, p := range []model.Project{from, into} {
+				scan := model.Scan{ProjectID: p.ID, Ref: main, Source: "semgrep", StartedAt: scanned, Outcome: model.ScanApplied}
 				if _, err := tx.AddScan(ctx, scan); err != nil {
 					return err
 				}
 				for j, path := range []string{"both", "both-too", fmt.Sprint("only-", i)} {
 					// Of both, from's statement is the newer; of both-too, into's is.
-					statement := redoubt.InventoryStatement{
-						ProjectID: p.ID, Ref: main, Source: "semgrep", At: scanned.Add(time.Duration((i*2-1)*(j*2-1)) * time.Minute), Digest: redoubt.Digest{byte(i)},
-						Inventory: redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{{Lockfile: path, Ecosystem: "npm", Name: p.Name, Version: "1"}}},
+					statement := model.InventoryStatement{
+						ProjectID: p.ID, Ref: main, Source: "semgrep", At: scanned.Add(time.Duration((i*2-1)*(j*2-1)) * time.Minute), Digest: model.Digest{byte(i)},
+						Inventory: model.Inventory{Lockfile: path, Dependencies: []model.Dependency{{Lockfile: path, Ecosystem: "npm", Name: p.Name, Version: "1"}}},
 					}
 					if _, _, err := tx.PutInventory(ctx, statement); err != nil {
 						return err
@@ -251,7 +251,7 @@ func TestMergedProjectTakesWhatItLacks(t *testing.T) {
 			}
 			return nil
 		})
-		var got redoubt.Project
+		var got model.Project
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 			got, err = tx.MergeProjects(ctx, from.ID, into.ID)
 			return err
@@ -266,7 +266,7 @@ func TestMergedProjectTakesWhatItLacks(t *testing.T) {
 					t.Errorf("%s answers %d, %v", name, p.ID, err)
 				}
 			}
-			scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: into.ID}, store.ScanCursor{}, 10)
+			scans, _, err := tx.Scans(ctx, model.ScanFilter{ProjectID: into.ID}, store.ScanCursor{}, 10)
 			same(t, "how many scans", len(scans), 2)
 			if err != nil {
 				return err
@@ -290,9 +290,9 @@ func TestMergeRefusesWhatIsNoPair(t *testing.T) {
 			_, err := tx.MergeProjects(ctx, p.ID, p.ID)
 			invalid(t, "one with itself", err, "into")
 			_, err = tx.MergeProjects(ctx, p.ID, p.ID+1000)
-			fails(t, "into none", err, redoubt.ErrNotFound)
+			fails(t, "into none", err, model.ErrNotFound)
 			_, err = tx.MergeProjects(ctx, p.ID+1000, p.ID)
-			fails(t, "of none", err, redoubt.ErrNotFound)
+			fails(t, "of none", err, model.ErrNotFound)
 			return nil
 		})
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ProjectForScan finds the project that a scan is of: by its host's id, then by
@@ -16,10 +16,10 @@ import (
 //
 // The globs bound the token that hands the scan in. A project that they leave
 // out is as if there were none, and a name that they leave out is
-// redoubt.ErrNotFound (semantics §12).
-func (tx *Tx) ProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, scan redoubt.Project) (redoubt.Project, error) {
+// model.ErrNotFound (semantics §12).
+func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
 	known, err := tx.FindProjectForScan(ctx, globs, scan)
-	if !errors.Is(err, redoubt.ErrNotFound) || !globs.Allows(scan.Name) {
+	if !errors.Is(err, model.ErrNotFound) || !globs.Allows(scan.Name) {
 		return known, err
 	}
 	if claim := globs.Claim(scan.RepoID); claim != "" {
@@ -29,17 +29,17 @@ func (tx *Tx) ProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, sc
 }
 
 // FindProjectForScan is ProjectForScan that makes none: one that is not known is
-// redoubt.ErrNotFound.
-func (tx *Tx) FindProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, scan redoubt.Project) (redoubt.Project, error) {
-	if err := redoubt.CheckProjectName(scan.Name); err != nil {
-		return redoubt.Project{}, redoubt.Invalid("project", "%v", err)
+// model.ErrNotFound.
+func (tx *Tx) FindProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
+	if err := model.CheckProjectName(scan.Name); err != nil {
+		return model.Project{}, model.Invalid("project", "%v", err)
 	}
 	if !globs.Allows(scan.Name) {
-		return redoubt.Project{}, redoubt.ErrNotFound
+		return model.Project{}, model.ErrNotFound
 	}
 	if scan.RepoID != "" {
 		p, err := tx.projectOfRepo(ctx, globs, scan.RepoID)
-		if !errors.Is(err, redoubt.ErrNotFound) {
+		if !errors.Is(err, model.ErrNotFound) {
 			return p, err
 		}
 	}
@@ -54,21 +54,21 @@ func (tx *Tx) FindProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs
 		another = another || globs.Claims(p.BoundRepoID)
 	}
 	if another || !globs.Allows(p.Name) {
-		return redoubt.Project{}, redoubt.ErrNotFound
+		return model.Project{}, model.ErrNotFound
 	}
 	return p, nil
 }
 
 // projectOfRepo finds a project by its host's id, or by what tokens of the same
 // globs said of it. What the globs leave out is not there.
-func (tx *Tx) projectOfRepo(ctx context.Context, globs redoubt.ProjectGlobs, repoID string) (redoubt.Project, error) {
+func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoID string) (model.Project, error) {
 	for _, by := range []struct{ column, id string }{{"repo_id", repoID}, {"bound_repo_id", globs.Claim(repoID)}} {
 		if by.id == "" {
 			continue
 		}
 		list, err := tx.projectsWhere(ctx, `AND `+by.column+` = $2 ORDER BY id`, by.id)
 		if err != nil {
-			return redoubt.Project{}, err
+			return model.Project{}, err
 		}
 		for _, p := range list {
 			if globs.Allows(p.Name) { // a claimed one may have been renamed since
@@ -76,7 +76,7 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs redoubt.ProjectGlobs, rep
 			}
 		}
 	}
-	return redoubt.Project{}, redoubt.ErrNotFound
+	return model.Project{}, model.ErrNotFound
 }
 
 // UpdateProjectByScan takes over what a scan that counts tells of its project.
@@ -86,9 +86,9 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs redoubt.ProjectGlobs, rep
 // connection tells wins over the URL: scanners lose its port.
 //
 // The globs bound the token that handed the scan in: it renames only from and
-// to names that they allow, its id is a claim (see redoubt.Project.BoundRepoID),
+// to names that they allow, its id is a claim (see model.Project.BoundRepoID),
 // and a project that was renamed out of them stays as it is.
-func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs redoubt.ProjectGlobs, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs model.ProjectGlobs, projectID int64, scan model.Project) (model.Project, error) {
 	known, err := tx.Project(ctx, projectID)
 	if err != nil || !globs.Allows(known.Name) {
 		return known, err
@@ -118,9 +118,9 @@ func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs redoubt.ProjectGlob
 
 // addressOf returns the URL that a project has from now on: where it is a repository, the
 // one that its host tells of; else the one that a scan told.
-func (tx *Tx) addressOf(ctx context.Context, p redoubt.Project, scanned string) (string, error) {
+func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
 	switch r, err := tx.Repository(ctx, p.ID); {
-	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
+	case err != nil && !errors.Is(err, model.ErrNotFound):
 		return p.URL, err
 	case r.WebURL != "":
 		return r.WebURL, nil
@@ -131,13 +131,13 @@ func (tx *Tx) addressOf(ctx context.Context, p redoubt.Project, scanned string) 
 // freeName returns the name that a project has from now on: the new one where it
 // is free and a project can have it. Where two repositories swap names, the second scan
 // frees it.
-func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (string, error) {
-	possible := redoubt.CheckNewProjectName(name) == nil
+func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (string, error) {
+	possible := model.CheckNewProjectName(name) == nil
 	if name == p.Name || !possible {
 		return p.Name, nil
 	}
 	switch _, err := tx.projectWhere(ctx, `AND name = $2`, name); {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return name, nil
 	case err != nil:
 		return "", err

@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // addProjects makes projects of these names.
-func addProjects(t testing.TB, s *store.Store, d redoubt.Deployment, names ...string) (list []redoubt.Project) {
+func addProjects(t testing.TB, s *store.Store, d model.Deployment, names ...string) (list []model.Project) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range names {
-			p, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+			p, err := tx.CreateProject(ctx, model.Project{Name: name})
 			if err != nil {
 				return err
 			}
@@ -32,17 +32,17 @@ func addProjects(t testing.TB, s *store.Store, d redoubt.Deployment, names ...st
 func TestProjectIsKeptAsGiven(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		var made redoubt.Project
+		var made model.Project
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
-			made, err = tx.CreateProject(ctx, redoubt.Project{
+			made, err = tx.CreateProject(ctx, model.Project{
 				Name: "acme/payments", URL: "https://git.example/acme/payments", Tags: []string{" z ", "a", "z"}, RepoID: "repo-1",
-				DefaultBranch: "refs/heads/trunk", PrimaryBranch: "refs/heads/release", Visibility: redoubt.VisibilityPrivate,
-				ManagedScan: redoubt.ManagedScan{Diff: true}, LatestScanAt: storetest.Epoch,
+				DefaultBranch: "refs/heads/trunk", PrimaryBranch: "refs/heads/release", Visibility: model.VisibilityPrivate,
+				ManagedScan: model.ManagedScan{Diff: true}, LatestScanAt: storetest.Epoch,
 			})
-			want := redoubt.Project{
+			want := model.Project{
 				ID: made.ID, Name: "acme/payments", URL: "https://git.example/acme/payments", Tags: []string{"z", "a"}, RepoID: "repo-1",
 				CreatedAt: tx.Now(), DefaultBranch: "refs/heads/trunk", PrimaryBranch: "refs/heads/release",
-				Visibility: redoubt.VisibilityPrivate, ManagedScan: redoubt.ManagedScan{Diff: true},
+				Visibility: model.VisibilityPrivate, ManagedScan: model.ManagedScan{Diff: true},
 			}
 			same(t, "what was made", made, want)
 			return err
@@ -54,7 +54,7 @@ func TestProjectIsKeptAsGiven(t *testing.T) {
 			same(t, "by name", byName, made)
 			for _, name := range []string{"Acme/payments", "acme/payment", "acme/payments ", "ACME/PAYMENTS", "", "acme/%"} {
 				_, err := tx.ProjectByName(ctx, name)
-				fails(t, name, err, redoubt.ErrNotFound)
+				fails(t, name, err, model.ErrNotFound)
 			}
 			if err == nil {
 				err = err2
@@ -68,18 +68,18 @@ func TestBadProjectsAreRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/payments", RepoID: "repo-1"})
+			_, err := tx.CreateProject(ctx, model.Project{Name: "acme/payments", RepoID: "repo-1"})
 			return err
 		})
 		for _, c := range []struct {
 			what    string
-			project redoubt.Project
+			project model.Project
 			check   func(err error)
 		}{
-			{"one segment", redoubt.Project{Name: "acme"}, func(err error) { invalid(t, "one segment", err, "name") }},
-			{"eleven tags", redoubt.Project{Name: "a/b", Tags: strings.Split("a,b,c,d,e,f,g,h,i,j,k", ",")}, func(err error) { invalid(t, "eleven tags", err, "tags") }},
-			{"a name taken", redoubt.Project{Name: "acme/payments"}, func(err error) { fails(t, "a name taken", err, redoubt.ErrConflict) }},
-			{"a repository taken", redoubt.Project{Name: "a/b", RepoID: "repo-1"}, func(err error) { fails(t, "a repository taken", err, redoubt.ErrConflict) }},
+			{"one segment", model.Project{Name: "acme"}, func(err error) { invalid(t, "one segment", err, "name") }},
+			{"eleven tags", model.Project{Name: "a/b", Tags: strings.Split("a,b,c,d,e,f,g,h,i,j,k", ",")}, func(err error) { invalid(t, "eleven tags", err, "tags") }},
+			{"a name taken", model.Project{Name: "acme/payments"}, func(err error) { fails(t, "a name taken", err, model.ErrConflict) }},
+			{"a repository taken", model.Project{Name: "a/b", RepoID: "repo-1"}, func(err error) { fails(t, "a repository taken", err, model.ErrConflict) }},
 		} {
 			c.check(s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.CreateProject(ctx, c.project)
@@ -95,22 +95,22 @@ func TestProjectPatchChangesWhatItNames(t *testing.T) {
 		p := addProjects(t, s, d, "acme/payments")[0]
 		steps := []struct {
 			patch  store.ProjectPatch
-			want   func(*redoubt.Project)
+			want   func(*model.Project)
 			before string
 			after  string
 		}{
-			{store.ProjectPatch{Tags: &[]string{"b", "a"}}, func(p *redoubt.Project) { p.Tags = []string{"b", "a"} }, `{"tags":[]}`, `{"tags":["b","a"]}`},
+			{store.ProjectPatch{Tags: &[]string{"b", "a"}}, func(p *model.Project) { p.Tags = []string{"b", "a"} }, `{"tags":[]}`, `{"tags":["b","a"]}`},
 			{
-				store.ProjectPatch{PrimaryBranch: new("refs/heads/x"), Visibility: new(redoubt.VisibilityPublic)},
-				func(p *redoubt.Project) { p.PrimaryBranch, p.Visibility = "refs/heads/x", redoubt.VisibilityPublic },
+				store.ProjectPatch{PrimaryBranch: new("refs/heads/x"), Visibility: new(model.VisibilityPublic)},
+				func(p *model.Project) { p.PrimaryBranch, p.Visibility = "refs/heads/x", model.VisibilityPublic },
 				`{"primary_branch":"","visibility":"unknown"}`, `{"primary_branch":"refs/heads/x","visibility":"public"}`,
 			},
 			{
 				store.ProjectPatch{ManagedDiff: new(true), ManagedFull: new(false), URL: new("https://x")},
-				func(p *redoubt.Project) { p.ManagedScan.Diff, p.URL = true, "https://x" },
+				func(p *model.Project) { p.ManagedScan.Diff, p.URL = true, "https://x" },
 				`{"managed_diff_scan":false,"url":""}`, `{"managed_diff_scan":true,"url":"https://x"}`,
 			},
-			{store.ProjectPatch{PrimaryBranch: new(""), Tags: &[]string{}}, func(p *redoubt.Project) { p.PrimaryBranch, p.Tags = "", nil }, `{"primary_branch":"refs/heads/x","tags":["b","a"]}`, `{"primary_branch":"","tags":[]}`},
+			{store.ProjectPatch{PrimaryBranch: new(""), Tags: &[]string{}}, func(p *model.Project) { p.PrimaryBranch, p.Tags = "", nil }, `{"primary_branch":"refs/heads/x","tags":["b","a"]}`, `{"primary_branch":"","tags":[]}`},
 		}
 		for i, step := range steps {
 			step.want(&p)
@@ -129,7 +129,7 @@ func TestProjectPatchChangesWhatItNames(t *testing.T) {
 			last := trail[len(trail)-1]
 			same(t, "the trail", []string{last.Action, last.Subject, last.Before, last.After},
 				[]string{"project.update", fmt.Sprint("project:", p.ID), step.before, step.after})
-			same(t, "the version's growth", redoubt.Commits(deployment(t, s, d.Slug).Version)-redoubt.Commits(before), int64(1))
+			same(t, "the version's growth", model.Commits(deployment(t, s, d.Slug).Version)-model.Commits(before), int64(1))
 		}
 		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -169,7 +169,7 @@ func TestOldNamesAnswerUntilAnotherProjectTakesThem(t *testing.T) {
 			}
 		}
 		answers(map[string]int64{"acme/a": a.ID, "acme/b": a.ID, "acme/c": a.ID})
-		fails(t, "a name in use", rename(a.ID, "acme/other"), redoubt.ErrConflict)
+		fails(t, "a name in use", rename(a.ID, "acme/other"), model.ErrConflict)
 		invalid(t, "a bad name", rename(a.ID, "acme"), "name")
 		if err := rename(other.ID, "acme/b"); err != nil {
 			t.Fatal(err)
@@ -195,18 +195,18 @@ func TestProjectsArePagedByName(t *testing.T) {
 		slices.Reverse(shuffled)
 		addProjects(t, s, d, shuffled...)
 		for _, c := range []struct {
-			globs redoubt.ProjectGlobs
+			globs model.ProjectGlobs
 			want  []string
 		}{
 			{nil, names},
-			{redoubt.ProjectGlobs{"acme/*"}, []string{"acme/B", "acme/_x", "acme/a", "acme/a-b", "acme/aa"}},
-			{redoubt.ProjectGlobs{"acme/**", "ä/a"}, []string{"acme/B", "acme/_x", "acme/a", "acme/a-b", "acme/aa", "acme/deep/er", "ä/a"}},
-			{redoubt.ProjectGlobs{"nobody/*"}, nil},
+			{model.ProjectGlobs{"acme/*"}, []string{"acme/B", "acme/_x", "acme/a", "acme/a-b", "acme/aa"}},
+			{model.ProjectGlobs{"acme/**", "ä/a"}, []string{"acme/B", "acme/_x", "acme/a", "acme/a-b", "acme/aa", "acme/deep/er", "ä/a"}},
+			{model.ProjectGlobs{"nobody/*"}, nil},
 		} {
 			for _, limit := range []int{0, 1, 2, 5, 100} {
 				var got []string
 				for offset := 0; offset == len(got); {
-					var page []redoubt.Project
+					var page []model.Project
 					view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 						page, err = tx.Projects(ctx, store.ProjectQuery{Globs: c.globs, Offset: offset, Limit: limit})
 						return err
@@ -258,7 +258,7 @@ func TestScanAppliedSetsTheDefaultBranchOnce(t *testing.T) {
 				}
 				return err
 			})
-			same(t, fmt.Sprint("growth of the version at step ", i), redoubt.Commits(deployment(t, s, d.Slug).Version)-redoubt.Commits(before), step.grows)
+			same(t, fmt.Sprint("growth of the version at step ", i), model.Commits(deployment(t, s, d.Slug).Version)-model.Commits(before), step.grows)
 		}
 	})
 }

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // DeleteRef takes a branch that is no more out of a project: its occurrences
 // become removed and its inventory is dropped, triage stays with the lineages,
 // and all returns with the next scan of it (semantics §5). The primary branch is
-// refused; a ref that no scan told of is redoubt.ErrNotFound.
+// refused; a ref that no scan told of is model.ErrNotFound.
 func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error {
 	p, err := tx.Project(ctx, projectID)
 	if err != nil {
 		return err
 	}
 	if ref == p.Primary() {
-		return redoubt.Invalid("ref", "%s is the primary branch of %s; make another branch the primary one first", ref, p.Name)
+		return model.Invalid("ref", "%s is the primary branch of %s; make another branch the primary one first", ref, p.Name)
 	}
 	ofRef := []any{projectID, ref}
 	known, err := one(ctx, tx, scalar[bool], `SELECT EXISTS (SELECT 1 FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3)`, ofRef...)
@@ -27,7 +27,7 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 		return err
 	}
 	if !known {
-		return fmt.Errorf("ref %.80q of %s: %w", ref, p.Name, redoubt.ErrNotFound)
+		return fmt.Errorf("ref %.80q of %s: %w", ref, p.Name, model.ErrNotFound)
 	}
 	findings, err := tx.removeFindings(ctx, projectID, ref)
 	if err != nil {
@@ -59,19 +59,19 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 // how many there were.
 func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (int, error) {
 	ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND state <> $4`,
-		projectID, ref, redoubt.StateRemoved)
+		projectID, ref, model.StateRemoved)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	in, list := tx.in("id", 2, ids)
 	err = tx.write(ctx, `UPDATE finding SET state = $3, state_updated_at = $4, version = $5 WHERE deployment_id = $1 AND `+in,
-		list, redoubt.StateRemoved, tx.now, tx.nextVersion())
+		list, model.StateRemoved, tx.now, tx.nextVersion())
 	if err != nil {
 		return 0, err
 	}
-	events := make([]redoubt.FindingEvent, len(ids))
+	events := make([]model.FindingEvent, len(ids))
 	for i, id := range ids {
-		events[i] = redoubt.FindingEvent{FindingID: id, Kind: redoubt.EventRemoved}
+		events[i] = model.FindingEvent{FindingID: id, Kind: model.EventRemoved}
 	}
 	tx.change(changeFinding, ids...)
 	if err := tx.dropSnippets(ctx, ids); err != nil {
@@ -84,18 +84,18 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 // others followed: what is sent again returns (semantics §5).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
 	return tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
-		projectID, ref, redoubt.Digest{})
+		projectID, ref, model.Digest{})
 }
 
 // invalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
 // every later upload is parsed. Superseded commits are still recognized.
 func (tx *Tx) invalidateUploads(ctx context.Context, projectID int64) error {
-	var none redoubt.Digest
+	var none model.Digest
 	if _, err := rand.Read(none[:]); err != nil {
 		return err
 	}
 	return tx.write(ctx, `UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
-		projectID, none, redoubt.Digest{})
+		projectID, none, model.Digest{})
 }
 
 // staleRef is a ref that no scan came to for long.
@@ -113,7 +113,7 @@ func (tx *Tx) ExpireRefs(ctx context.Context, before time.Time) (int, error) {
 		GROUP BY project_id, ref HAVING MAX(started_at) < $2 AND (
 			EXISTS (SELECT 1 FROM finding AS f WHERE f.deployment_id = $1 AND f.project_id = s.project_id AND f.ref = s.ref AND f.state <> $3)
 			OR EXISTS (SELECT 1 FROM inventory AS i WHERE i.deployment_id = $1 AND i.project_id = s.project_id AND i.ref = s.ref))
-		ORDER BY project_id, ref`, before, redoubt.StateRemoved)
+		ORDER BY project_id, ref`, before, model.StateRemoved)
 	if err != nil {
 		return 0, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,8 +17,8 @@ func TestExpiredRefsAreDeleted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, onMain := furnished(d, "acme/a")
-		onLively := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.Ref = lively })
-		onStale := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.Ref = stale })
+		onLively := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.Ref = lively })
+		onStale := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.Ref = stale })
 		var now time.Time
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			now = tx.Now()
@@ -26,9 +26,9 @@ func TestExpiredRefsAreDeleted(t *testing.T) {
 				ref string
 				age time.Duration
 			}{{main, 1000 * time.Hour}, {lively, 1000 * time.Hour}, {lively, time.Hour}, {stale, 721 * time.Hour}} {
-				row := redoubt.Scan{
+				row := model.Scan{
 					ProjectID: p.ID, Ref: scan.ref, StartedAt: now.Add(-scan.age), Source: "semgrep",
-					Outcome: redoubt.ScanApplied, Digest: redoubt.Digest{7},
+					Outcome: model.ScanApplied, Digest: model.Digest{7},
 				}
 				if _, err := tx.AddScan(ctx, row); err != nil {
 					return err
@@ -48,8 +48,8 @@ func TestExpiredRefsAreDeleted(t *testing.T) {
 		}
 		expire(1)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for id, want := range map[int64]redoubt.State{
-				onMain[0].ID: redoubt.Unresolved, onLively[0].ID: redoubt.Unresolved, onStale[0].ID: redoubt.StateRemoved,
+			for id, want := range map[int64]model.State{
+				onMain[0].ID: model.Unresolved, onLively[0].ID: model.Unresolved, onStale[0].ID: model.StateRemoved,
 			} {
 				if got, err := tx.Finding(ctx, id); err != nil || got.State != want {
 					t.Errorf("finding %d is %s, %v; want %s", id, got.State, err, want)
@@ -57,7 +57,7 @@ func TestExpiredRefsAreDeleted(t *testing.T) {
 			}
 			// The same upload again must count, or its findings would not return.
 			stream, err := tx.Stream(ctx, p.ID, stale, "semgrep", "")
-			if err != nil || stream.LastScanID == 0 || stream.LastDigest != (redoubt.Digest{}) {
+			if err != nil || stream.LastScanID == 0 || stream.LastDigest != (model.Digest{}) {
 				t.Errorf("the stream of the expired ref is %+v, %v; want its scan without a digest", stream, err)
 			}
 			return nil

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, hook_address, gone_at, polled_at, heard_at, missed_at, missed, hook_lacks`
 
-func scanRepository(r row) (p redoubt.Repository, err error) {
+func scanRepository(r row) (p model.Repository, err error) {
 	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
 		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, &p.HookAddress, instant(&p.GoneAt), instant(&p.PolledAt), instant(&p.HeardAt), instant(&p.MissedAt), &p.Missed, &p.HookLacks)
 }
 
-func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (redoubt.Repository, error) {
+func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (model.Repository, error) {
 	r, err := one(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 `+condition, args...)
 	if err != nil {
 		return r, fmt.Errorf("repository: %w", err)
@@ -24,17 +24,17 @@ func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any
 }
 
 // Repository finds the repository that a project is; one that is none is
-// redoubt.ErrNotFound.
-func (tx *Tx) Repository(ctx context.Context, projectID int64) (redoubt.Repository, error) {
+// model.ErrNotFound.
+func (tx *Tx) Repository(ctx context.Context, projectID int64) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND project_id = $2 AND project_id <> 0`, projectID)
 }
 
 // RepositoriesOf finds the repositories that projects are, by project; those that are none
 // are not in the answer.
-func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]redoubt.Repository, error) {
+func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]model.Repository, error) {
 	in, arg := tx.in("project_id", 2, projectIDs)
 	list, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, arg)
-	of := make(map[int64]redoubt.Repository, len(list))
+	of := make(map[int64]model.Repository, len(list))
 	for _, r := range list {
 		of[r.ProjectID] = r
 	}
@@ -42,18 +42,18 @@ func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64
 }
 
 // RepositoryByID finds a repository by its own id.
-func (tx *Tx) RepositoryByID(ctx context.Context, id int64) (redoubt.Repository, error) {
+func (tx *Tx) RepositoryByID(ctx context.Context, id int64) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND id = $2`, id)
 }
 
 // RepositoryByHostID finds what a connection knows by the host's own id.
-func (tx *Tx) RepositoryByHostID(ctx context.Context, connectionID int64, hostID string) (redoubt.Repository, error) {
+func (tx *Tx) RepositoryByHostID(ctx context.Context, connectionID int64, hostID string) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND connection_id = $2 AND host_id = $3`, connectionID, hostID)
 }
 
 // Repositories lists what a connection sees, by name; those that are gone too, as long as
 // they are projects.
-func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]redoubt.Repository, error) {
+func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]model.Repository, error) {
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id`, connectionID)
 }
@@ -67,7 +67,7 @@ type RepositoryQuery struct {
 
 // RepositoryPage lists a part of what a connection sees, by name, and says whether
 // there is more.
-func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []redoubt.Repository, more bool, err error) {
+func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []model.Repository, more bool, err error) {
 	w := &where{tx: tx}
 	w.and(`connection_id = ?`, q.ConnectionID)
 	if q.Followed != nil && *q.Followed {
@@ -76,7 +76,7 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []red
 		w.and(`project_id = 0`)
 	}
 	w.and(`0 = 0 ORDER BY full_name`+tx.session.engine.byBytes+`, id LIMIT ? OFFSET ?`, q.Limit+1, q.Skip)
-	all := func(redoubt.Repository) bool { return true }
+	all := func(model.Repository) bool { return true }
 	return upTo(ctx, tx, q.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.text.String(), w.args...)
 }
 
@@ -84,7 +84,7 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []red
 // host's ids, and returns how they are now. Where it is all that the host has, others are
 // gone. A project that has the name of its repository is renamed with it, unless another
 // one has that name.
-func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []redoubt.Repository, all bool) ([]redoubt.Repository, error) {
+func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []model.Repository, all bool) ([]model.Repository, error) {
 	if _, err := tx.Connection(ctx, connectionID); err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 	if err != nil {
 		return nil, err
 	}
-	byHost := make(map[string]redoubt.Repository, len(known))
+	byHost := make(map[string]model.Repository, len(known))
 	for _, r := range known {
 		byHost[r.HostID] = r
 	}
 	var fresh [][]any
-	now := make([]redoubt.Repository, 0, len(told))
+	now := make([]model.Repository, 0, len(told))
 	seen := map[string]bool{}
 	for _, r := range told {
 		if seen[r.HostID] { // lists of hosts move while they are read
@@ -130,11 +130,11 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []r
 	return now, err
 }
 
-func repositoryRow(r redoubt.Repository) []any {
+func repositoryRow(r model.Repository) []any {
 	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks}
 }
 
-func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Repository) error {
+func (tx *Tx) updateRepository(ctx context.Context, before, after model.Repository) error {
 	err := tx.write(ctx, `UPDATE repository SET full_name = $3, default_branch = $4, archived = $5, private = $6, clone_url = $7, web_url = $8, gone_at = $9
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private, after.CloneURL, after.WebURL, after.GoneAt)
 	if err == nil && before.WebURL != after.WebURL {
@@ -144,10 +144,10 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Reposi
 		return err
 	}
 	p, err := tx.Project(ctx, after.ProjectID)
-	if err != nil || p.Name != before.FullName || redoubt.CheckNewProjectName(after.FullName) != nil {
+	if err != nil || p.Name != before.FullName || model.CheckNewProjectName(after.FullName) != nil {
 		return err
 	}
-	if _, err := tx.projectWhere(ctx, `AND name = $2`, after.FullName); !errors.Is(err, redoubt.ErrNotFound) {
+	if _, err := tx.projectWhere(ctx, `AND name = $2`, after.FullName); !errors.Is(err, model.ErrNotFound) {
 		return err // another one has the name: both stay as they are
 	}
 	_, err = tx.RenameProject(ctx, p.ID, after.FullName)
@@ -155,7 +155,7 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Reposi
 }
 
 // takeAddress gives a project the address for people that its repository has.
-func (tx *Tx) takeAddress(ctx context.Context, r redoubt.Repository) error {
+func (tx *Tx) takeAddress(ctx context.Context, r model.Repository) error {
 	if r.ProjectID == 0 || r.WebURL == "" {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (tx *Tx) takeAddress(ctx context.Context, r redoubt.Repository) error {
 
 // loseRepositories notes that the host tells of these no more. Those that are projects
 // stay, to say so; others are forgotten.
-func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]redoubt.Repository) error {
+func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]model.Repository) error {
 	var forgotten, gone []int64
 	for _, r := range lost {
 		switch {
@@ -197,19 +197,19 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]redoubt.Repo
 
 // TakeRepository makes a repository a project: the one of its full name, which is made
 // where there is none. One that is a project already stays it. A project that is another
-// repository is redoubt.ErrConflict, as is a name that no new project can have.
-func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, error) {
+// repository is model.ErrConflict, as is a name that no new project can have.
+func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, error) {
 	r, err := tx.RepositoryByID(ctx, id)
 	if err != nil {
-		return redoubt.Project{}, err
+		return model.Project{}, err
 	}
 	if r.ProjectID != 0 {
 		return tx.Project(ctx, r.ProjectID)
 	}
 	p, err := tx.projectWhere(ctx, `AND name = $2`, r.FullName)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		if reserved := redoubt.CheckNewProjectName(r.FullName); reserved != nil {
-			return p, fmt.Errorf("%w: %w", reserved, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrNotFound) {
+		if reserved := model.CheckNewProjectName(r.FullName); reserved != nil {
+			return p, fmt.Errorf("%w: %w", reserved, model.ErrConflict)
 		}
 		p, err = tx.CreateProject(ctx, projectOf(r))
 	}
@@ -219,7 +219,7 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, er
 	n, err := tx.exec(ctx, `UPDATE repository SET project_id = $3 WHERE deployment_id = $1 AND id = $2
 		AND NOT EXISTS (SELECT 1 FROM repository o WHERE o.deployment_id = $1 AND o.project_id = $3)`, r.ID, p.ID)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the project %s is another repository already: %w", p.Name, redoubt.ErrConflict)
+		err = fmt.Errorf("the project %s is another repository already: %w", p.Name, model.ErrConflict)
 	}
 	if err != nil {
 		return p, err
@@ -239,10 +239,10 @@ type repositoryImage struct {
 	Project    string `json:"project"`
 }
 
-func projectOf(r redoubt.Repository) redoubt.Project {
-	p := redoubt.Project{Name: r.FullName, URL: r.WebURL, Visibility: redoubt.VisibilityPublic}
+func projectOf(r model.Repository) model.Project {
+	p := model.Project{Name: r.FullName, URL: r.WebURL, Visibility: model.VisibilityPublic}
 	if r.Private {
-		p.Visibility = redoubt.VisibilityPrivate
+		p.Visibility = model.VisibilityPrivate
 	}
 	if r.DefaultBranch != "" {
 		p.DefaultBranch = "refs/heads/" + r.DefaultBranch
@@ -263,7 +263,7 @@ func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
 // mergeRepository gives the repository of one project to another that has none.
 func (tx *Tx) mergeRepository(ctx context.Context, from, into int64) error {
 	switch _, err := tx.Repository(ctx, into); {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return tx.reassign(ctx, "repository", from, into)
 	case err != nil:
 		return err

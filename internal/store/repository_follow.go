@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TakeRepositories makes projects of the repositories whose full names are wanted, and
 // that can be scanned. One whose project is another repository is left out.
-func (tx *Tx) TakeRepositories(ctx context.Context, list []redoubt.Repository, wanted func(name string) bool) (taken []redoubt.Project, err error) {
+func (tx *Tx) TakeRepositories(ctx context.Context, list []model.Repository, wanted func(name string) bool) (taken []model.Project, err error) {
 	for _, r := range list {
 		if r.ProjectID != 0 || !r.Scannable() || !wanted(r.FullName) {
 			continue
 		}
 		p, err := tx.TakeRepository(ctx, r.ID)
-		if errors.Is(err, redoubt.ErrConflict) {
+		if errors.Is(err, model.ErrConflict) {
 			continue
 		}
 		if err != nil {
@@ -29,8 +29,8 @@ func (tx *Tx) TakeRepositories(ctx context.Context, list []redoubt.Repository, w
 }
 
 // FollowRepositories makes projects of repositories that a connection sees, by globs of their names,
-// though it was told once to leave them out. None that fits is redoubt.ErrNotFound.
-func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs []string) ([]redoubt.Project, error) {
+// though it was told once to leave them out. None that fits is model.ErrNotFound.
+func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs []string) ([]model.Project, error) {
 	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
 	if err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs 
 
 // LeaveRepositories parts repositories from their projects, by globs of their names, and returns them;
 // what the connection follows it follows but for these from then on. The projects stay.
-// None that fits is redoubt.ErrNotFound, more than a connection can leave out
-// redoubt.ErrConflict.
-func (tx *Tx) LeaveRepositories(ctx context.Context, connectionID int64, globs []string) (left []redoubt.Repository, err error) {
+// None that fits is model.ErrNotFound, more than a connection can leave out
+// model.ErrConflict.
+func (tx *Tx) LeaveRepositories(ctx context.Context, connectionID int64, globs []string) (left []model.Repository, err error) {
 	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
 	if err != nil {
 		return nil, err
@@ -75,15 +75,15 @@ func (tx *Tx) LeaveRepositories(ctx context.Context, connectionID int64, globs [
 	if len(c.Follow) == before {
 		return left, nil
 	}
-	if redoubt.CheckConnection(c) != nil {
-		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w", redoubt.ErrConflict)
+	if model.CheckConnection(c) != nil {
+		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w", model.ErrConflict)
 	}
 	_, err = tx.UpdateConnection(ctx, c, Sealed{})
 	return left, err
 }
 
-// repositoriesCalled are the repositories of a connection that globs fit; none is redoubt.ErrNotFound.
-func (tx *Tx) repositoriesCalled(ctx context.Context, connectionID int64, globs []string) (c redoubt.Connection, fitting []redoubt.Repository, err error) {
+// repositoriesCalled are the repositories of a connection that globs fit; none is model.ErrNotFound.
+func (tx *Tx) repositoriesCalled(ctx context.Context, connectionID int64, globs []string) (c model.Connection, fitting []model.Repository, err error) {
 	if c, err = tx.Connection(ctx, connectionID); err != nil {
 		return c, nil, err
 	}
@@ -92,12 +92,12 @@ func (tx *Tx) repositoriesCalled(ctx context.Context, connectionID int64, globs 
 		return c, nil, err
 	}
 	for _, r := range list {
-		if len(globs) > 0 && redoubt.ProjectGlobs(globs).Allows(r.FullName) {
+		if len(globs) > 0 && model.ProjectGlobs(globs).Allows(r.FullName) {
 			fitting = append(fitting, r)
 		}
 	}
 	if len(fitting) == 0 {
-		err = fmt.Errorf("the connection sees no repository %q: %w", globs, redoubt.ErrNotFound)
+		err = fmt.Errorf("the connection sees no repository %q: %w", globs, model.ErrNotFound)
 	}
 	return c, fitting, err
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // SetRepositoryHook keeps the host's id of the webhook of a repository, which tells an address of
@@ -18,7 +18,7 @@ func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, a
 
 // RepositoriesToLookAt lists so many repositories of a connection that have a webhook, are
 // projects and can be scanned, those first whose webhook nobody looked at the longest.
-func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limit int) ([]redoubt.Repository, error) {
+func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
 		ORDER BY COALESCE(hook_looked_at, 0), id LIMIT $3`, connectionID, limit)
@@ -40,14 +40,14 @@ func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) 
 // and what is said of it. Nothing is kept where a webhook told of that commit, or of anything a
 // few minutes ago, and where the webhook was not there when the repository was polled the time
 // before: what happened then is nothing that it could tell.
-func (tx *Tx) NoteMissed(ctx context.Context, r redoubt.Repository, commit, what string) error {
+func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what string) error {
 	if r.PolledAt.IsZero() {
 		return nil
 	}
 	return tx.write(ctx, `UPDATE repository SET missed_at = COALESCE(missed_at, $3), missed = $4 WHERE deployment_id = $1 AND id = $2
 		AND hook_id <> '' AND COALESCE(hooked_at, 0) <= $5 AND COALESCE(heard_at, 0) <= $6
 		AND NOT EXISTS (SELECT 1 FROM webhook_delivery w WHERE w.deployment_id = $1 AND w.connection_id = repository.connection_id AND w.repository = repository.host_id AND w.head_commit = $7)`,
-		r.ID, tx.now, what, r.PolledAt, tx.now.Add(-redoubt.HookPatience), commit)
+		r.ID, tx.now, what, r.PolledAt, tx.now.Add(-model.HookPatience), commit)
 }
 
 // RepositoryCount is how many repositories a connection sees, how many of them are
@@ -89,12 +89,12 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 		return err
 	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),
 		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND hook_lacks = '' AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
-		tx.now.Add(-redoubt.HookPatience))
+		tx.now.Add(-model.HookPatience))
 	if err != nil {
 		return nil, err
 	}
 	silent, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND (missed_at <= $2 OR hook_lacks <> '') AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
-		ORDER BY full_name`+tx.session.engine.byBytes+`, id`, tx.now.Add(-redoubt.HookPatience))
+		ORDER BY full_name`+tx.session.engine.byBytes+`, id`, tx.now.Add(-model.HookPatience))
 	for _, r := range silent {
 		n := counts[r.ConnectionID]
 		if n.Silent++; n.HookProblem == "" {

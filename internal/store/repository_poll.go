@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // RepositoriesToPoll lists so many repositories of a connection that are projects and can be
 // scanned, those first that were not asked for news the longest: those that were asked before
 // a time, and those of which a webhook tells, and is not silent, that were asked before another.
-func (tx *Tx) RepositoriesToPoll(ctx context.Context, connectionID int64, before, heardBefore time.Time, limit int) ([]redoubt.Repository, error) {
+func (tx *Tx) RepositoriesToPoll(ctx context.Context, connectionID int64, before, heardBefore time.Time, limit int) ([]model.Repository, error) {
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
 		AND (COALESCE(polled_at, 0) <= $4 OR (hook_id = '' OR heard_at IS NULL OR missed_at <= $6 OR hook_lacks <> '') AND COALESCE(polled_at, 0) <= $3) ORDER BY COALESCE(polled_at, 0), id LIMIT $5`,
-		connectionID, before, heardBefore, limit, tx.now.Add(-redoubt.HookPatience))
+		connectionID, before, heardBefore, limit, tx.now.Add(-model.HookPatience))
 }
 
 // NotePoll keeps when a repository was asked for news.
@@ -38,8 +38,8 @@ func (tx *Tx) NoteHead(ctx context.Context, repositoryID int64, branch, commit s
 }
 
 // LastFullRun finds the newest full run of a project's ref that was not put aside for another
-// one or by somebody; none is redoubt.ErrNotFound.
-func (tx *Tx) LastFullRun(ctx context.Context, projectID int64, ref string) (redoubt.Run, error) {
+// one or by somebody; none is model.ErrNotFound.
+func (tx *Tx) LastFullRun(ctx context.Context, projectID int64, ref string) (model.Run, error) {
 	return one(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND kind = $3 AND ref = $4 AND state <> $5 AND state <> $6 ORDER BY id DESC LIMIT 1`,
-		projectID, int64(redoubt.RunFull), ref, int64(redoubt.RunCancelled), int64(redoubt.RunSuperseded))
+		projectID, int64(model.RunFull), ref, int64(model.RunCancelled), int64(model.RunSuperseded))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -35,7 +35,7 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 		}
 		d.lose(restored)
 		stale := func(since int64) bool {
-			_, stale, err := s.Feed(t.Context(), d.id, since, func(*redoubt.Batch) error { return nil })
+			_, stale, err := s.Feed(t.Context(), d.id, since, func(*model.Batch) error { return nil })
 			d.check(err)
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				if _, err := tx.ChangeSet(ctx, since); (err != nil) != stale {
@@ -47,7 +47,7 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 		}
 		for i := range 8 {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: fmt.Sprint("acme/other-", i)})
+				_, err := tx.CreateProject(ctx, model.Project{Name: fmt.Sprint("acme/other-", i)})
 				return err
 			})
 			if stale(restored) || stale(d.version()) {
@@ -59,7 +59,7 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 				}
 			}
 		}
-		if had, want := redoubt.Commits(d.version()), redoubt.Commits(restored)+8; had != want {
+		if had, want := model.Commits(d.version()), model.Commits(restored)+8; had != want {
 			t.Errorf("the version has the number %d, want %d", had, want)
 		}
 		if faults, _ := checked(t, s, d); faults != "" {
@@ -70,17 +70,17 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 
 // names lists what packages are called, as pages, the matcher of advisories and a
 // filter by name each read it.
-func (d tenant) names(p redoubt.Project) (pages, holdings, filtered []string) {
+func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	d.t.Helper()
-	text := func(list []redoubt.Dependency) (out []string) {
+	text := func(list []model.Dependency) (out []string) {
 		for _, e := range list {
 			out = append(out, e.Name+"@"+e.Version)
 		}
 		slices.Sort(out)
 		return out
 	}
-	pages = text(d.dependencies(redoubt.DependencyFilter{}))
-	filtered = text(d.dependencies(redoubt.DependencyFilter{Name: "b-"}))
+	pages = text(d.dependencies(model.DependencyFilter{}))
+	filtered = text(d.dependencies(model.DependencyFilter{Name: "b-"}))
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		held, err := heldOn(ctx, tx, p.ID, "refs/heads/main", nil)
 		for _, h := range held {
@@ -217,7 +217,7 @@ func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
 			}
 			putAdvisories(t, s, record(name, []string{"npm/a"}))
 			publish(t, s)
-			check(s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return nil }))
+			check(s.PutScores(t.Context(), func(func(model.EPSSScore) error) error { return nil }))
 			var err error
 			got[0], got[1], err = s.AdvisoryVersions(t.Context())
 			check(err)
@@ -238,7 +238,7 @@ func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
 		}
 		again := versions("C-1")
 		for i := range again {
-			if again[i] == lost[i] || again[i] <= first[i] || redoubt.Commits(again[i]) != redoubt.Commits(lost[i]) {
+			if again[i] == lost[i] || again[i] <= first[i] || model.Commits(again[i]) != model.Commits(lost[i]) {
 				t.Errorf("version %d after the restore, %d was lost, %d stayed", again[i], lost[i], first[i])
 			}
 		}

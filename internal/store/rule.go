@@ -6,30 +6,30 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ruleContent is one version of a rule, and how it is told from others.
 type ruleContent struct {
 	key     ruleKey
-	product redoubt.IssueType
+	product model.IssueType
 	text    string // JSON of the rule without its id
 }
 
 type ruleKey struct {
 	name   string
-	digest redoubt.Digest // of the text
+	digest model.Digest // of the text
 }
 
-func contentOf(r *redoubt.Rule) ruleContent {
+func contentOf(r *model.Rule) ruleContent {
 	content := *r
 	content.ID, content.Name = 0, cleanText(r.Name)
 	text := encoded(content)
 	sum := sha256.Sum256([]byte(text))
-	return ruleContent{ruleKey{content.Name, redoubt.Digest(sum[:len(redoubt.Digest{})])}, r.IssueType, text}
+	return ruleContent{ruleKey{content.Name, model.Digest(sum[:len(model.Digest{})])}, r.IssueType, text}
 }
 
-func scanRule(r row) (rule redoubt.Rule, err error) {
+func scanRule(r row) (rule model.Rule, err error) {
 	var id int64
 	err = r.Scan(&id, decoded(&rule))
 	rule.ID = id // the content does not tell
@@ -37,7 +37,7 @@ func scanRule(r row) (rule redoubt.Rule, err error) {
 }
 
 // Rule finds one content of a rule by its id.
-func (tx *Tx) Rule(ctx context.Context, id int64) (redoubt.Rule, error) {
+func (tx *Tx) Rule(ctx context.Context, id int64) (model.Rule, error) {
 	rule, err := one(ctx, tx, scanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return rule, fmt.Errorf("rule %d: %w", id, err)
@@ -52,7 +52,7 @@ func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]stri
 	in, arg := tx.in("name", 2, names)
 	return out, each(ctx, tx, func(r row) error {
 		var name string
-		var rule redoubt.Rule
+		var rule model.Rule
 		err := r.Scan(&name, decoded(&rule))
 		out[name] = rule.Message
 		return err
@@ -66,7 +66,7 @@ func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]s
 	in, arg := tx.in("name", 2, names)
 	return out, each(ctx, tx, func(r row) error {
 		var name string
-		var rule redoubt.Rule
+		var rule model.Rule
 		err := r.Scan(&name, decoded(&rule))
 		out[name] = append(out[name], rule.Languages...)
 		return err
@@ -78,7 +78,7 @@ func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]s
 // with the mode they ask for, else monitor, not served; a new content of a known
 // name becomes what the policies show, completed with what only the one before
 // tells (semantics §10).
-func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
+func (tx *Tx) PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error) {
 	contents, known, err := tx.knownContents(ctx, rules)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, err
 }
 
 // knownContents are those of rules, and the ids of the stored ones of their names.
-func (tx *Tx) knownContents(ctx context.Context, rules []*redoubt.Rule) ([]ruleContent, map[ruleKey]int64, error) {
+func (tx *Tx) knownContents(ctx context.Context, rules []*model.Rule) ([]ruleContent, map[ruleKey]int64, error) {
 	contents := make([]ruleContent, len(rules))
 	names := make([]string, len(rules))
 	for i, r := range rules {
@@ -112,7 +112,7 @@ func (tx *Tx) knownContents(ctx context.Context, rules []*redoubt.Rule) ([]ruleC
 }
 
 func idsOf(contents []ruleContent, known map[ruleKey]int64) []int64 {
-	return redoubt.Map(contents, func(c ruleContent) int64 { return known[c.key] })
+	return model.Map(contents, func(c ruleContent) int64 { return known[c.key] })
 }
 
 // ruleIDs finds the contents of rules with the names.
@@ -130,18 +130,18 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 
 // addRules stores the contents at the given places, notes their ids in known,
 // and shows them in the default policies.
-func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*redoubt.Rule, places []int, known map[ruleKey]int64) error {
-	added := redoubt.Map(places, func(place int) ruleContent { return contents[place] })
+func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*model.Rule, places []int, known map[ruleKey]int64) error {
+	added := model.Map(places, func(place int) ruleContent { return contents[place] })
 	ids, err := tx.insertRules(ctx, added)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	entries := map[redoubt.IssueType][]policyEntry{}
+	entries := map[model.IssueType][]policyEntry{}
 	for i, c := range added {
 		known[c.key] = ids[i]
 		entries[c.product] = append(entries[c.product], policyEntry{name: c.key.name, ruleID: ids[i], rule: *rules[places[i]]})
 	}
-	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if err := tx.enterPolicies(ctx, product, entries[product]); err != nil {
 			return err
 		}
@@ -167,14 +167,14 @@ func (tx *Tx) insertRules(ctx context.Context, contents []ruleContent) ([]int64,
 type policyEntry struct {
 	name     string
 	ruleID   int64
-	rule     redoubt.Rule
+	rule     model.Rule
 	policyID int64 // that it is to be listed in, where it is not yet
 }
 
 // enterPolicies shows the entries, of which a name's last is the newest, in the
 // product's policies that list their names; a name that none lists enters the
 // default one. A name that is listed already keeps its mode.
-func (tx *Tx) enterPolicies(ctx context.Context, product redoubt.IssueType, entries []policyEntry) error {
+func (tx *Tx) enterPolicies(ctx context.Context, product model.IssueType, entries []policyEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (tx *Tx) enterPolicies(ctx context.Context, product redoubt.IssueType, entr
 	return err
 }
 
-func (tx *Tx) defaultPolicy(ctx context.Context, product redoubt.IssueType) (int64, error) {
+func (tx *Tx) defaultPolicy(ctx context.Context, product model.IssueType) (int64, error) {
 	id, err := one(ctx, tx, scalar[int64],
 		`SELECT id FROM policy WHERE deployment_id = $1 AND product = $2 AND is_default = 1`, int64(product))
 	if err != nil {
@@ -224,7 +224,7 @@ func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, er
 	}
 	rows := make([][]any, len(ids))
 	for i, e := range entries {
-		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, redoubt.ModeMonitor)), false, tx.now, ""}
+		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, model.ModeMonitor)), false, tx.now, ""}
 	}
 	tx.change(changePolicyRule, ids...)
 	return ids, tx.insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
@@ -235,7 +235,7 @@ type shownRule struct {
 	policyRuleID, ruleID int64
 	name                 string
 	served               bool
-	rule                 redoubt.Rule
+	rule                 model.Rule
 }
 
 // renewPolicyRules lets those of the names that policies of the product list
@@ -243,7 +243,7 @@ type shownRule struct {
 // they tell of a rule, so what the newest leaves out stays as it was; and what a
 // report says of a rule that is served only fills gaps, since its own text tells
 // best.
-func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, names []string, newest map[string]policyEntry, reported bool) (map[string]bool, error) {
+func (tx *Tx) renewPolicyRules(ctx context.Context, product model.IssueType, names []string, newest map[string]policyEntry, reported bool) (map[string]bool, error) {
 	in, arg := tx.in("p.rule_name", 3, names)
 	shown, err := many(ctx, tx, func(r row) (s shownRule, err error) {
 		return s, r.Scan(&s.policyRuleID, &s.ruleID, &s.name, &s.served, decoded(&s.rule))
@@ -254,7 +254,7 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 		return nil, err
 	}
 	listed := map[string]bool{}
-	entries, before := make([]policyEntry, len(shown)), make([]redoubt.Rule, len(shown))
+	entries, before := make([]policyEntry, len(shown)), make([]model.Rule, len(shown))
 	for i, s := range shown {
 		listed[s.name] = true
 		entries[i], before[i] = newest[s.name], s.rule
@@ -280,7 +280,7 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 
 // completedRules returns the ids of the entries' contents, each with the gaps filled
 // from the content before, which is stored if need be.
-func (tx *Tx) completedRules(ctx context.Context, entries []policyEntry, before []redoubt.Rule) ([]int64, error) {
+func (tx *Tx) completedRules(ctx context.Context, entries []policyEntry, before []model.Rule) ([]int64, error) {
 	contents := make([]ruleContent, len(entries))
 	known := map[ruleKey]int64{}
 	var names []string // of contents that are none of the entries' own

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type servedImage struct {
@@ -14,34 +14,34 @@ type servedImage struct {
 	Checked bool   `json:"checked"`
 }
 
-func imageOfServed(s redoubt.ServedRule) servedImage {
+func imageOfServed(s model.ServedRule) servedImage {
 	return servedImage{s.Version, s.Mode.String(), s.Checked}
 }
 
 // Serving is a rule that scanners are to be served, and how.
 type Serving struct {
-	Rule     redoubt.Rule
-	Text     []byte             // JSON, in the scanner's own rule language
-	Checked  bool               // whether the scanner itself has parsed the text
-	Starter  bool               // it comes with the server
-	Mode     redoubt.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor (semantics §10)
-	PolicyID int64              // 0 for the default policy of its product
+	Rule     model.Rule
+	Text     []byte           // JSON, in the scanner's own rule language
+	Checked  bool             // whether the scanner itself has parsed the text
+	Starter  bool             // it comes with the server
+	Mode     model.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor (semantics §10)
+	PolicyID int64            // 0 for the default policy of its product
 }
 
 // placing is a Serving on its way into its policy.
 type placing struct {
 	Serving
 	content ruleContent
-	newest  redoubt.RuleVersion // the zero one where it never was served
-	id      int64               // of its place in the policy
-	before  redoubt.ServedRule  // the zero one where the policy did not serve it
+	newest  model.RuleVersion // the zero one where it never was served
+	id      int64             // of its place in the policy
+	before  model.ServedRule  // the zero one where the policy did not serve it
 }
 
 // ServeRule is ServeRules of one rule.
-func (tx *Tx) ServeRule(ctx context.Context, s Serving) (redoubt.ServedRule, error) {
+func (tx *Tx) ServeRule(ctx context.Context, s Serving) (model.ServedRule, error) {
 	after, err := tx.ServeRules(ctx, []Serving{s})
 	if err != nil {
-		return redoubt.ServedRule{}, err
+		return model.ServedRule{}, err
 	}
 	return after[0], nil
 }
@@ -50,9 +50,9 @@ func (tx *Tx) ServeRule(ctx context.Context, s Serving) (redoubt.ServedRule, err
 // and returns each as it stands then. Another text is another version, in all policies
 // that have the rule; only a policy that has the rule brings one. A policy or rule of
 // another product, and another text of a rule that only other policies have, are
-// redoubt.ErrConflict; an unknown policy is redoubt.ErrNotFound. The error names the first such rule.
-func (tx *Tx) ServeRules(ctx context.Context, list []Serving) ([]redoubt.ServedRule, error) {
-	after := make([]redoubt.ServedRule, 0, len(list))
+// model.ErrConflict; an unknown policy is model.ErrNotFound. The error names the first such rule.
+func (tx *Tx) ServeRules(ctx context.Context, list []Serving) ([]model.ServedRule, error) {
+	after := make([]model.ServedRule, 0, len(list))
 	for len(list) > 0 {
 		part := distinctRules(list)
 		served, err := tx.serveDistinct(ctx, part)
@@ -81,7 +81,7 @@ func distinctRules(list []Serving) []placing {
 }
 
 // serveDistinct is ServeRules of rules with a name each.
-func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]redoubt.ServedRule, error) {
+func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]model.ServedRule, error) {
 	for _, step := range []func(context.Context, []placing) error{tx.choosePolicies, tx.addToPolicies, tx.addVersions, tx.servePlaces} {
 		if err := step(ctx, list); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]redoubt.Serv
 	if err != nil {
 		return nil, err
 	}
-	after := make([]redoubt.ServedRule, len(list))
+	after := make([]model.ServedRule, len(list))
 	for i, p := range list {
 		after[i] = served[p.id]
 		var was any
@@ -109,7 +109,7 @@ func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]redoubt.Serv
 type ruleUse struct {
 	rule, slug string
 	policyID   int64
-	product    redoubt.IssueType
+	product    model.IssueType
 }
 
 // choosePolicies finds the policies and checks that the rules may enter them.
@@ -131,14 +131,14 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 	}
 	for i := range list {
 		s := &list[i].Serving
-		at := slices.IndexFunc(policies, func(p redoubt.Policy) bool {
+		at := slices.IndexFunc(policies, func(p model.Policy) bool {
 			return p.ID == s.PolicyID || s.PolicyID == 0 && p.Default && p.Product == s.Rule.IssueType
 		})
 		switch {
 		case at < 0 && s.PolicyID == 0:
-			return fmt.Errorf("the default policy of %s: %w", s.Rule.IssueType, redoubt.ErrNotFound)
+			return fmt.Errorf("the default policy of %s: %w", s.Rule.IssueType, model.ErrNotFound)
 		case at < 0:
-			return fmt.Errorf("policy %d: %w", s.PolicyID, redoubt.ErrNotFound)
+			return fmt.Errorf("policy %d: %w", s.PolicyID, model.ErrNotFound)
 		}
 		s.PolicyID = policies[at].ID
 		list[i].newest = newest[list[i].content.key.name]
@@ -149,16 +149,16 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 	return nil
 }
 
-// check returns redoubt.ErrConflict where the rule may not enter a policy. A rule is of
+// check returns model.ErrConflict where the rule may not enter a policy. A rule is of
 // one product at a time, else its findings would be of two. Another text enters only a
 // policy that serves the rule: elsewhere it is most likely another rule with the same id.
-func (s *placing) check(p redoubt.Policy, uses []ruleUse) error {
+func (s *placing) check(p model.Policy, uses []ruleUse) error {
 	name := s.content.key.name
 	if p.Product != s.Rule.IssueType {
-		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w", s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, redoubt.ErrConflict)
+		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w", s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, model.ErrConflict)
 	}
 	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name && u.product != p.Product }); other >= 0 {
-		return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w", uses[other].slug, s.Rule.Name, redoubt.ErrConflict)
+		return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w", uses[other].slug, s.Rule.Name, model.ErrConflict)
 	}
 	if s.Starter || s.newest.Version == 0 || string(s.newest.Text) == string(s.Text) {
 		return nil
@@ -168,13 +168,13 @@ func (s *placing) check(p redoubt.Policy, uses []ruleUse) error {
 	}
 	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name }); other >= 0 {
 		return fmt.Errorf("the policy %s has %.80s with another text, which this would replace: rename the rule, or add its new text to that policy first: %w",
-			uses[other].slug, s.Rule.Name, redoubt.ErrConflict)
+			uses[other].slug, s.Rule.Name, model.ErrConflict)
 	}
 	return nil
 }
 
 func namesOf(list []placing) []string {
-	return redoubt.Map(list, func(p placing) string { return p.content.key.name })
+	return model.Map(list, func(p placing) string { return p.content.key.name })
 }
 
 // addToPolicies stores the rules' contents, shows them where the rules are listed, lists
@@ -184,11 +184,11 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	if err != nil {
 		return err
 	}
-	contents := redoubt.Map(list, func(p placing) ruleContent { return p.content })
+	contents := model.Map(list, func(p placing) ruleContent { return p.content })
 	if err := tx.insertMissing(ctx, contents, known); err != nil {
 		return err
 	}
-	names := map[redoubt.IssueType][]string{}
+	names := map[model.IssueType][]string{}
 	entries := map[string]policyEntry{}
 	for _, p := range list {
 		name := p.content.key.name
@@ -245,11 +245,11 @@ func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string
 }
 
 // servedAt finds those of the rules that their policies serve, by their places.
-func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]redoubt.ServedRule, error) {
-	ids := redoubt.Map(list, func(p placing) int64 { return p.id })
+func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]model.ServedRule, error) {
+	ids := model.Map(list, func(p placing) int64 { return p.id })
 	in, arg := tx.in("pr.id", 2, ids)
 	served, err := many(ctx, tx, scanServed, servedSelect+` AND `+in, arg)
-	at := make(map[int64]redoubt.ServedRule, len(served))
+	at := make(map[int64]model.ServedRule, len(served))
 	for _, s := range served {
 		at[s.ID] = s
 	}
@@ -296,11 +296,11 @@ const newestVersion = ` AND version = (SELECT MAX(n.version) FROM rule_version n
 
 // newestVersions finds the newest texts of rules by their names, and which version each
 // is; those that were never served are not in the answer.
-func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]redoubt.RuleVersion, error) {
-	newest := map[string]redoubt.RuleVersion{}
+func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]model.RuleVersion, error) {
+	newest := map[string]model.RuleVersion{}
 	in, arg := tx.in("rule_name", 2, names)
 	return newest, each(ctx, tx, func(r row) error {
-		var v redoubt.RuleVersion
+		var v model.RuleVersion
 		var name, text string
 		err := r.Scan(&name, &v.Version, &text, &v.Checked)
 		v.Text = []byte(text)
@@ -311,11 +311,11 @@ func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]re
 
 // servePlaces has the policies serve the rules, each in its mode.
 func (tx *Tx) servePlaces(ctx context.Context, list []placing) error {
-	places := map[redoubt.PolicyMode][]int64{}
+	places := map[model.PolicyMode][]int64{}
 	for _, p := range list {
 		mode := p.Mode
 		if mode == 0 {
-			mode = max(p.before.Mode, redoubt.ModeMonitor)
+			mode = max(p.before.Mode, model.ModeMonitor)
 		}
 		if p.before.ID == 0 || p.before.Mode != mode {
 			places[mode] = append(places[mode], p.id)

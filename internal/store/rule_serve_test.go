@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -21,16 +21,16 @@ import (
 // third of them a rule for secrets.
 func servings(from, to, version int) (list []store.Serving) {
 	for i := from; i < to; i++ {
-		r := redoubt.Rule{Name: fmt.Sprint("rule-", i), IssueType: redoubt.SAST, Message: fmt.Sprint("version ", version)}
+		r := model.Rule{Name: fmt.Sprint("rule-", i), IssueType: model.SAST, Message: fmt.Sprint("version ", version)}
 		if i%3 == 0 {
-			r.IssueType = redoubt.Secrets
+			r.IssueType = model.Secrets
 		}
-		list = append(list, store.Serving{Rule: r, Text: fmt.Appendf(nil, `{"id":%q,"message":%q}`, r.Name, r.Message), Checked: version > 1, Mode: redoubt.PolicyMode(version % 4)})
+		list = append(list, store.Serving{Rule: r, Text: fmt.Appendf(nil, `{"id":%q,"message":%q}`, r.Name, r.Message), Checked: version > 1, Mode: model.PolicyMode(version % 4)})
 	}
 	return list
 }
 
-func (d tenant) serve(list []store.Serving) (served []redoubt.ServedRule) {
+func (d tenant) serve(list []store.Serving) (served []model.ServedRule) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		served, err = tx.ServeRules(ctx, list)
@@ -56,7 +56,7 @@ func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
 		}
 		put := func(from, to, version int) func() {
 			return func() {
-				var rules []*redoubt.Rule
+				var rules []*model.Rule
 				for _, s := range servings(from, to, version) {
 					s.Rule.CWE = []string{fmt.Sprint("CWE-", version)}
 					rules = append(rules, &s.Rule)
@@ -127,16 +127,16 @@ func TestRulesServedAtOnceAreAsOneAfterTheOther(t *testing.T) {
 // drawServing is one of a few rules, with one of a few texts; its policy is 0, or 1 for
 // the further one.
 func drawServing(rt *rapid.T) store.Serving {
-	r := redoubt.Rule{
+	r := model.Rule{
 		Name:      rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name"),
-		IssueType: rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SAST, redoubt.SAST, redoubt.Secrets}).Draw(rt, "product"),
+		IssueType: rapid.SampledFrom([]model.IssueType{model.SAST, model.SAST, model.SAST, model.Secrets}).Draw(rt, "product"),
 		Message:   rapid.SampledFrom([]string{"", "one", "two"}).Draw(rt, "message"),
 		CWE:       rapid.SampledFrom([][]string{nil, {"CWE-79"}}).Draw(rt, "CWE"),
 	}
 	return store.Serving{
 		Rule: r, Text: fmt.Appendf(nil, `{"message":%q}`, r.Message),
 		Checked: rapid.Bool().Draw(rt, "checked"), Starter: rapid.Bool().Draw(rt, "starter"),
-		Mode:     redoubt.PolicyMode(rapid.IntRange(0, 3).Draw(rt, "mode")),
+		Mode:     model.PolicyMode(rapid.IntRange(0, 3).Draw(rt, "mode")),
 		PolicyID: int64(rapid.IntRange(0, 1).Draw(rt, "policy")),
 	}
 }
@@ -145,19 +145,19 @@ func drawServing(rt *rapid.T) store.Serving {
 // its own or all by one, and tells what came of it.
 func (d tenant) serveBy(step string, list []store.Serving, further int64, singly bool) (told string) {
 	list = slices.Clone(list)
-	var rules []*redoubt.Rule
+	var rules []*model.Rule
 	for i := range list {
 		list[i].PolicyID *= further
 		rules = append(rules, &list[i].Rule)
 	}
 	err := d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		var served []redoubt.ServedRule
+		var served []model.ServedRule
 		switch {
 		case step == "report":
 			_, err = tx.PutRules(ctx, rules)
 		case step == "remove":
 			for _, s := range list {
-				if err := tx.RemoveRule(ctx, further, s.Rule.Name); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+				if err := tx.RemoveRule(ctx, further, s.Rule.Name); err != nil && !errors.Is(err, model.ErrNotFound) {
 					return err
 				}
 			}
@@ -214,14 +214,14 @@ func TestTheFirstRuleThatClashesIsNamed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.serve(servings(3, 4, 1)) // a rule for secrets
-		var own redoubt.Policy
+		var own model.Policy
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 			own, err = tx.CreatePolicy(ctx, further("further"))
 			return err
 		})
 		code := servings(1, 9, 1)
 		for i := range code {
-			code[i].Rule.IssueType = redoubt.SAST
+			code[i].Rule.IssueType = model.SAST
 		}
 		elsewhere := servings(1, 9, 1)
 		for i := range elsewhere {
@@ -235,9 +235,9 @@ func TestTheFirstRuleThatClashesIsNamed(t *testing.T) {
 			kind  error
 			names string
 		}{
-			{"a name of another product", code, redoubt.ErrConflict, "the policy secrets has rule-3 as a rule for another product"},
-			{"a rule of another product than its policy", elsewhere, redoubt.ErrConflict, "rule-3 is a rule for secrets, and the policy further one for sast"},
-			{"an unknown policy", unknown, redoubt.ErrNotFound, fmt.Sprint("policy ", own.ID+1000)},
+			{"a name of another product", code, model.ErrConflict, "the policy secrets has rule-3 as a rule for another product"},
+			{"a rule of another product than its policy", elsewhere, model.ErrConflict, "rule-3 is a rule for secrets, and the policy further one for sast"},
+			{"an unknown policy", unknown, model.ErrNotFound, fmt.Sprint("policy ", own.ID+1000)},
 		} {
 			err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.ServeRules(ctx, c.list)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // putRules stores rules and returns their ids.
-func (d tenant) putRules(rules ...*redoubt.Rule) (ids []int64) {
+func (d tenant) putRules(rules ...*model.Rule) (ids []int64) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		ids, err = tx.PutRules(ctx, rules)
@@ -24,9 +24,9 @@ func (d tenant) putRules(rules ...*redoubt.Rule) (ids []int64) {
 func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		a1 := &redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "one", CWE: []string{"CWE-79"}, Mode: redoubt.ModeBlock}
-		a2 := &redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "two", Mode: redoubt.ModeComment}
-		b := &redoubt.Rule{Name: "b\x00\xff", IssueType: redoubt.Secrets, Message: "text with \x00 and \xff"}
+		a1 := &model.Rule{Name: "a", IssueType: model.SAST, Message: "one", CWE: []string{"CWE-79"}, Mode: model.ModeBlock}
+		a2 := &model.Rule{Name: "a", IssueType: model.SAST, Message: "two", Mode: model.ModeComment}
+		b := &model.Rule{Name: "b\x00\xff", IssueType: model.Secrets, Message: "text with \x00 and \xff"}
 		ids := d.putRules(a1, b, a1, a2)
 		if ids[0] != ids[2] || ids[0] == ids[3] || ids[0] == ids[1] {
 			t.Fatalf("ids %v: want one per content", ids)
@@ -34,7 +34,7 @@ func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
 		seen := *a2
 		seen.ID = 99 // as one read from another place might have
 		d.silently("contents seen before", func(ctx context.Context, tx *store.Tx) error {
-			again, err := tx.PutRules(ctx, []*redoubt.Rule{&seen, b, a1})
+			again, err := tx.PutRules(ctx, []*model.Rule{&seen, b, a1})
 			same(t, "ids", again, []int64{ids[3], ids[1], ids[0]})
 			return err
 		})
@@ -43,16 +43,16 @@ func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
 		want.ID = ids[0]
 		same(t, "content", feed.Rules[ids[0]], want)
 		same(t, "hostile name", feed.Rules[ids[1]].Name, "b\uFFFD\uFFFD")
-		_, err := putRulesErr(d, &redoubt.Rule{Name: "no product"})
+		_, err := putRulesErr(d, &model.Rule{Name: "no product"})
 		if err == nil {
 			t.Error("a rule without a product was stored")
 		}
 	})
 }
 
-func putRulesErr(d tenant, r *redoubt.Rule) (ids []int64, err error) {
+func putRulesErr(d tenant, r *model.Rule) (ids []int64, err error) {
 	return ids, d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, err = tx.PutRules(ctx, []*redoubt.Rule{r})
+		ids, err = tx.PutRules(ctx, []*model.Rule{r})
 		return err
 	})
 }
@@ -61,18 +61,18 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.putRules(
-			&redoubt.Rule{Name: "asks", IssueType: redoubt.SAST, Mode: redoubt.ModeBlock},
-			&redoubt.Rule{Name: "silent", IssueType: redoubt.SCA},
+			&model.Rule{Name: "asks", IssueType: model.SAST, Mode: model.ModeBlock},
+			&model.Rule{Name: "silent", IssueType: model.SCA},
 		)
 		policies := feedOf(d, 0).Policies
-		rules := map[string]redoubt.PolicyRule{}
+		rules := map[string]model.PolicyRule{}
 		for _, r := range feedOf(d, 0).PolicyRules {
 			rules[r.Rule.Name] = r
 		}
 		for name, want := range map[string]struct {
-			product redoubt.IssueType
-			mode    redoubt.PolicyMode
-		}{"asks": {redoubt.SAST, redoubt.ModeBlock}, "silent": {redoubt.SCA, redoubt.ModeMonitor}} {
+			product model.IssueType
+			mode    model.PolicyMode
+		}{"asks": {model.SAST, model.ModeBlock}, "silent": {model.SCA, model.ModeMonitor}} {
 			r := rules[name]
 			if p := policies[r.PolicyID]; p.Product != want.product || !p.Default || r.Mode != want.mode || r.Served || r.LastChangeBy != "" {
 				t.Errorf("%s is %+v in %+v", name, r, p)
@@ -82,15 +82,15 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 		// A mode that somebody set outlives a new content, which is shown.
 		asks := rules["asks"]
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", redoubt.ModeComment)
+			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", model.ModeComment)
 			return err
 		})
 		before := d.version()
-		d.putRules(&redoubt.Rule{Name: "asks", IssueType: redoubt.SAST, Mode: redoubt.ModeBlock, Message: "newer"})
+		d.putRules(&model.Rule{Name: "asks", IssueType: model.SAST, Mode: model.ModeBlock, Message: "newer"})
 		fed := feedOf(d, before)
 		same(t, "policy rules fed", len(fed.PolicyRules), 1)
 		now := fed.PolicyRules[asks.ID]
-		same(t, "mode", now.Mode, redoubt.ModeComment)
+		same(t, "mode", now.Mode, model.ModeComment)
 		same(t, "message", now.Rule.Message, "newer")
 	})
 }
@@ -100,15 +100,15 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		rich := redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityLow, Technologies: []string{"go"}, Mode: redoubt.ModeBlock}
-		poor := redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Message: "always true"}
+		rich := model.Rule{Name: "eqeq", IssueType: model.SAST, Severity: model.SeverityLow, Technologies: []string{"go"}, Mode: model.ModeBlock}
+		poor := model.Rule{Name: "eqeq", IssueType: model.SAST, Severity: model.SeverityHigh, Message: "always true"}
 		want := rich
-		for _, put := range []redoubt.Rule{rich, poor, rich} {
+		for _, put := range []model.Rule{rich, poor, rich} {
 			if put.Message != "" {
 				want.Message, want.Severity = put.Message, put.Severity
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				if _, err := tx.PutRules(ctx, []*redoubt.Rule{&put}); err != nil {
+				if _, err := tx.PutRules(ctx, []*model.Rule{&put}); err != nil {
 					return err
 				}
 				policies, err := tx.Policies(ctx)
@@ -121,7 +121,7 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 				}
 				got := shown[0].Rule
 				got.ID = 0
-				if diff := cmp.Diff(want, got); diff != "" || shown[0].Mode != redoubt.ModeBlock {
+				if diff := cmp.Diff(want, got); diff != "" || shown[0].Mode != model.ModeBlock {
 					t.Errorf("the policy shows, in mode %s (-want +got):\n%s", shown[0].Mode, diff)
 				}
 				return nil
@@ -135,11 +135,11 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 func TestAServedRuleTellsBest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		text := redoubt.Rule{Name: "shell", IssueType: redoubt.SAST, Severity: redoubt.SeverityCritical, Message: "a shell", Mode: redoubt.ModeBlock}
-		told := redoubt.Rule{Name: "shell", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Message: "other", Technologies: []string{"go"}}
+		text := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityCritical, Message: "a shell", Mode: model.ModeBlock}
+		told := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityHigh, Message: "other", Technologies: []string{"go"}}
 		newer := text
 		newer.Message = "a shell runs it"
-		shows := func(want redoubt.Rule) {
+		shows := func(want model.Rule) {
 			t.Helper()
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				policies, err := tx.Policies(ctx)
@@ -158,7 +158,7 @@ func TestAServedRuleTellsBest(t *testing.T) {
 				return nil
 			})
 		}
-		serve := func(r redoubt.Rule) {
+		serve := func(r model.Rule) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.ServeRule(ctx, store.Serving{Rule: r, Text: []byte(`{"id":"shell","message":"` + r.Message + `"}`), Checked: true})
 				return err
@@ -178,10 +178,10 @@ func TestRuleLanguages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.putRules(
-			&redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Languages: []string{"regex"}},
-			&redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "told by a report"},
-			&redoubt.Rule{Name: "b", IssueType: redoubt.SAST},
-			&redoubt.Rule{Name: "c", IssueType: redoubt.SAST, Languages: []string{"html"}},
+			&model.Rule{Name: "a", IssueType: model.SAST, Languages: []string{"regex"}},
+			&model.Rule{Name: "a", IssueType: model.SAST, Message: "told by a report"},
+			&model.Rule{Name: "b", IssueType: model.SAST},
+			&model.Rule{Name: "c", IssueType: model.SAST, Languages: []string{"html"}},
 		)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.RuleLanguages(ctx, []string{"a", "b", "none"})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const servedSelect = `
@@ -15,7 +15,7 @@ const servedSelect = `
 	WHERE pr.deployment_id = $1 AND pr.served = 1 AND pr.removed = 0
 		AND v.version = (SELECT MAX(n.version) FROM rule_version n WHERE n.deployment_id = $1 AND n.rule_name = pr.rule_name)`
 
-func scanServed(r row) (s redoubt.ServedRule, err error) {
+func scanServed(r row) (s model.ServedRule, err error) {
 	var ruleID int64
 	var text string
 	err = r.Scan(&s.ID, &s.PolicyID, &s.Mode, &s.Served, instant(&s.LastChangeAt), &s.LastChangeBy, &ruleID, decoded(&s.Rule),
@@ -26,7 +26,7 @@ func scanServed(r row) (s redoubt.ServedRule, err error) {
 
 // ServedRules lists what policies serve to scanners, with the newest text of
 // each rule, by id. A rule of several policies is there for each of them.
-func (tx *Tx) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
+func (tx *Tx) ServedRules(ctx context.Context) ([]model.ServedRule, error) {
 	return many(ctx, tx, scanServed, servedSelect+` ORDER BY pr.id`)
 }
 
@@ -56,14 +56,14 @@ func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bo
 
 // BlockingRules lists the rules that a policy has in mode block, served or known
 // from imports, by id.
-func (tx *Tx) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
-	return many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, redoubt.ModeBlock)
+func (tx *Tx) BlockingRules(ctx context.Context) ([]model.PolicyRule, error) {
+	return many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, model.ModeBlock)
 }
 
 // RuleVersions lists the texts that a rule has had, the oldest first; none of a
 // rule that was never served.
-func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]redoubt.RuleVersion, error) {
-	return many(ctx, tx, func(r row) (v redoubt.RuleVersion, err error) {
+func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]model.RuleVersion, error) {
+	return many(ctx, tx, func(r row) (v model.RuleVersion, err error) {
 		var text string
 		err = r.Scan(&v.Version, &text, &v.Checked, &v.Starter, instant(&v.AddedAt), &v.AddedBy)
 		v.Text = []byte(text)
@@ -74,14 +74,14 @@ func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]redoubt.RuleVers
 
 // RemoveRule takes a rule out of a policy: it serves it no more, and the next
 // full scan of a project that no other policy gives it removes its findings
-// (semantics §5). An unknown one is redoubt.ErrNotFound.
+// (semantics §5). An unknown one is model.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
 	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
 	if err != nil {
 		return fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
 	}
 	err = tx.write(ctx, `UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
-		WHERE deployment_id = $1 AND id = $2`, p.ID, redoubt.ModeMonitor, tx.now, tx.actor.String())
+		WHERE deployment_id = $1 AND id = $2`, p.ID, model.ModeMonitor, tx.now, tx.actor.String())
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const runColumns = `deployment_id, id, project_id, ref, commit_id, base, kind, cause, change_number, host, state, attempt, claim, runner_id, token_id, scan_id,
@@ -14,14 +14,14 @@ const runColumns = `deployment_id, id, project_id, ref, commit_id, base, kind, c
 
 const runSelect = `SELECT ` + runColumns + ` FROM managed_run WHERE deployment_id = $1 `
 
-func scanRun(r row) (u redoubt.Run, err error) {
+func scanRun(r row) (u model.Run, err error) {
 	return u, r.Scan(&u.DeploymentID, &u.ID, &u.ProjectID, &u.Ref, &u.Commit, &u.Base, &u.Kind, &u.Cause, &u.Change, &u.Host, &u.State, &u.Attempt, &u.Claim,
 		&u.RunnerID, &u.TokenID, &u.ScanID, &u.Failure, &u.Reason, &u.LogSize, instant(&u.DueAt), instant(&u.LeaseUntil), instant(&u.CreatedAt),
 		instant(&u.BegunAt), instant(&u.EndedAt))
 }
 
 // Run finds a managed run.
-func (tx *Tx) Run(ctx context.Context, id int64) (redoubt.Run, error) {
+func (tx *Tx) Run(ctx context.Context, id int64) (model.Run, error) {
 	r, err := one(ctx, tx, scanRun, runSelect+`AND id = $2`, id)
 	if err != nil {
 		return r, fmt.Errorf("run %d: %w", id, err)
@@ -31,21 +31,21 @@ func (tx *Tx) Run(ctx context.Context, id int64) (redoubt.Run, error) {
 
 // RunQuery is which managed runs are listed.
 type RunQuery struct {
-	Globs     redoubt.ProjectGlobs
-	ProjectID int64              // 0 for all
-	States    []redoubt.RunState // none for all
-	Before    int64              // only those with lower ids; 0 for all
+	Globs     model.ProjectGlobs
+	ProjectID int64            // 0 for all
+	States    []model.RunState // none for all
+	Before    int64            // only those with lower ids; 0 for all
 	Limit     int
 }
 
 // Runs lists the newest runs, newest first.
-func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]redoubt.Run, error) {
+func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]model.Run, error) {
 	w := &where{tx: tx}
 	if q.ProjectID != 0 {
 		w.and(`project_id = ?`, q.ProjectID)
 	}
 	if len(q.States) > 0 {
-		states := redoubt.Map(q.States, func(s redoubt.RunState) int64 { return int64(s) })
+		states := model.Map(q.States, func(s model.RunState) int64 { return int64(s) })
 		w.in(`state`, states)
 	}
 	if q.Before != 0 {
@@ -64,7 +64,7 @@ func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]redoubt.Run, error) {
 
 // endRun ends a run, or has it wait for another attempt, as the outcome says: with the
 // token that its runner uploaded with.
-func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) error {
+func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error {
 	if err := tx.dropRunToken(ctx, r); err != nil {
 		return err
 	}
@@ -84,12 +84,12 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 }
 
 // dropRunToken drops the token of an attempt that is over; the audit trail keeps its word.
-func (tx *Tx) dropRunToken(ctx context.Context, r redoubt.Run) error {
+func (tx *Tx) dropRunToken(ctx context.Context, r model.Run) error {
 	if r.TokenID == 0 {
 		return nil
 	}
 	switch err := tx.RevokeToken(ctx, r.TokenID); {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
@@ -97,24 +97,24 @@ func (tx *Tx) dropRunToken(ctx context.Context, r redoubt.Run) error {
 	return tx.write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, r.TokenID)
 }
 
-// CancelRun ends a run that has not ended. One that has is redoubt.ErrConflict.
+// CancelRun ends a run that has not ended. One that has is model.ErrConflict.
 func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 	r, err := tx.Run(ctx, id)
 	if err != nil {
 		return err
 	}
 	if r.State.Ended() {
-		return fmt.Errorf("run %d has ended already: %s: %w", id, r.State, redoubt.ErrConflict)
+		return fmt.Errorf("run %d has ended already: %s: %w", id, r.State, model.ErrConflict)
 	}
 	tx.audit("run.cancel", subject("run", id), nil, imageOfRun(r))
-	return tx.endRun(ctx, r, redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: reason})
+	return tx.endRun(ctx, r, model.RunOutcome{State: model.RunCancelled, Reason: reason})
 }
 
 // EndOverdueRuns ends, or has wait again, the runs whose lease or time is over, and
 // returns how many.
 func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 	begun, err := many(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
-		redoubt.RunQueued, redoubt.RunDone, tx.now, tx.now.Add(-redoubt.RunTimeLimit))
+		model.RunQueued, model.RunDone, tx.now, tx.now.Add(-model.RunTimeLimit))
 	n := 0
 	for _, r := range begun {
 		if o, over := r.Overdue(tx.now); over && err == nil {
@@ -125,18 +125,18 @@ func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// holding finds a run that a claim still holds, or answers redoubt.ErrConflict.
-func (tx *Tx) holding(ctx context.Context, id, claim int64) (redoubt.Run, error) {
+// holding finds a run that a claim still holds, or answers model.ErrConflict.
+func (tx *Tx) holding(ctx context.Context, id, claim int64) (model.Run, error) {
 	r, err := tx.Run(ctx, id)
 	if err == nil && (!r.State.Begun() || r.Claim != claim) {
-		err = fmt.Errorf("run %d is not this runner's any more: %s: %w", id, r.State, redoubt.ErrConflict)
+		err = fmt.Errorf("run %d is not this runner's any more: %s: %w", id, r.State, model.ErrConflict)
 	}
 	return r, err
 }
 
 // FinishRun ends an attempt as its runner says. A claim that is over is
-// redoubt.ErrConflict. It returns the run as it is then.
-func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o redoubt.RunOutcome) (redoubt.Run, error) {
+// model.ErrConflict. It returns the run as it is then.
+func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o model.RunOutcome) (model.Run, error) {
 	r, err := tx.holding(ctx, id, claim)
 	if err != nil {
 		return r, err
@@ -149,7 +149,7 @@ func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o redoubt.RunOutco
 
 // RunProgress is what a runner says while it works.
 type RunProgress struct {
-	State  redoubt.RunState
+	State  model.RunState
 	Ref    string // once it is known; empty says nothing
 	Commit string // once it is known; empty says nothing
 	Offset int64  // of the log: bytes before
@@ -157,8 +157,8 @@ type RunProgress struct {
 }
 
 // ProgressRun notes how far a claimed run is, that its runner is there, and renews its
-// lease. A claim that is over is redoubt.ErrConflict, a state that cannot follow a
-// *redoubt.InvalidError. It locks no deployment: runs of one tenant tell of themselves side
+// lease. A claim that is over is model.ErrConflict, a state that cannot follow a
+// *model.InvalidError. It locks no deployment: runs of one tenant tell of themselves side
 // by side.
 func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.now()
@@ -167,17 +167,17 @@ func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, 
 			return err
 		}
 		r, err := one(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.engine.forUpdate, deploymentID, id, claim)
-		if errors.Is(err, redoubt.ErrNotFound) || err == nil && !r.State.Begun() {
-			return fmt.Errorf("run %d is not this runner's any more: %w", id, redoubt.ErrConflict)
+		if errors.Is(err, model.ErrNotFound) || err == nil && !r.State.Begun() {
+			return fmt.Errorf("run %d is not this runner's any more: %w", id, model.ErrConflict)
 		}
 		if err != nil {
 			return err
 		}
 		if _, over := r.Overdue(now); over {
-			return fmt.Errorf("the lease of run %d is over: %w", id, redoubt.ErrConflict)
+			return fmt.Errorf("the lease of run %d is over: %w", id, model.ErrConflict)
 		}
 		if !r.State.MayBecome(p.State) {
-			return redoubt.Invalid("state", "a run that is %s cannot become %s", r.State, p.State)
+			return model.Invalid("state", "a run that is %s cannot become %s", r.State, p.State)
 		}
 		size, err := q.appendRunLog(ctx, r, p)
 		if err != nil {
@@ -190,22 +190,22 @@ func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, 
 			r.Commit = p.Commit
 		}
 		return q.write(ctx, `UPDATE managed_run SET state = $3, ref = $4, commit_id = $5, log_size = $6, lease_until = $7 WHERE deployment_id = $1 AND id = $2`,
-			deploymentID, id, p.State, r.Ref, r.Commit, size, now.Add(redoubt.RunLease))
+			deploymentID, id, p.State, r.Ref, r.Commit, size, now.Add(model.RunLease))
 	})
 }
 
 // appendRunLog adds a piece of log and returns its size then. What is known already is
 // left out, so that a piece may be sent twice; beyond the bound nothing is kept.
-func (q *session) appendRunLog(ctx context.Context, r redoubt.Run, p RunProgress) (int64, error) {
+func (q *session) appendRunLog(ctx context.Context, r model.Run, p RunProgress) (int64, error) {
 	if p.Offset < 0 || p.Offset > r.LogSize {
-		return 0, redoubt.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
+		return 0, model.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
 	}
 	known := r.LogSize - p.Offset
 	if known >= int64(len(p.Log)) {
 		return r.LogSize, nil
 	}
 	piece := p.Log[known:]
-	piece = piece[:min(int64(len(piece)), max(0, redoubt.MaxRunLog-r.LogSize))]
+	piece = piece[:min(int64(len(piece)), max(0, model.MaxRunLog-r.LogSize))]
 	if len(piece) == 0 {
 		return r.LogSize, nil
 	}
@@ -222,14 +222,14 @@ func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
 		err := r.Scan(&start, &piece)
 		log = append(log, piece[min(max(0, offset-start), int64(len(piece))):]...)
 		return err
-	}, `SELECT start, content FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2 AND start > $3 ORDER BY start`, id, offset-redoubt.MaxRunLog)
+	}, `SELECT start, content FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2 AND start > $3 ORDER BY start`, id, offset-model.MaxRunLog)
 	return log, err
 }
 
 // LeaseRun gives a runner the oldest run that is due, of a project that globs allow and of
 // a host of which there are not too many under way; ok is false where there is none. Runs whose
 // lease is over are looked at first.
-func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs redoubt.ProjectGlobs) (r redoubt.Run, ok bool, err error) {
+func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs model.ProjectGlobs) (r model.Run, ok bool, err error) {
 	if _, err := tx.EndOverdueRuns(ctx); err != nil {
 		return r, false, err
 	}
@@ -238,7 +238,7 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs redoubt.Projec
 		return r, false, err
 	}
 	r = due[0]
-	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = redoubt.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.now, tx.now.Add(redoubt.RunLease), 0
+	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = model.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.now, tx.now.Add(model.RunLease), 0
 	if err := tx.write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2`, r.ID); err != nil {
 		return r, false, err
 	}
@@ -251,9 +251,9 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs redoubt.Projec
 }
 
 // dueRuns lists runs that could be leased now, the one to take first.
-func (tx *Tx) dueRuns(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Run, error) {
+func (tx *Tx) dueRuns(ctx context.Context, globs model.ProjectGlobs) ([]model.Run, error) {
 	w := &where{tx: tx}
-	w.and(`state = ? AND due_at <= ?`, redoubt.RunQueued, tx.now)
+	w.and(`state = ? AND due_at <= ?`, model.RunQueued, tx.now)
 	ids, all, err := tx.visibleProjectIDs(ctx, globs)
 	if err != nil {
 		return nil, err
@@ -262,13 +262,13 @@ func (tx *Tx) dueRuns(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoub
 		w.in(`project_id`, ids)
 	}
 	w.and(`(host = '' OR (SELECT COUNT(*) FROM managed_run b WHERE b.deployment_id = managed_run.deployment_id AND b.host = managed_run.host AND b.state > ? AND b.state < ?) < ?)`,
-		redoubt.RunQueued, redoubt.RunDone, redoubt.MaxRunsOfHost)
+		model.RunQueued, model.RunDone, model.MaxRunsOfHost)
 	return many(ctx, tx, scanRun, runSelect+w.text.String()+` ORDER BY due_at, id LIMIT 1`, w.args...)
 }
 
 // RunIsDue reports whether a runner that globs bind would be given something: a run that
 // waits, or one whose lease is over.
-func (tx *Tx) RunIsDue(ctx context.Context, globs redoubt.ProjectGlobs) (bool, error) {
+func (tx *Tx) RunIsDue(ctx context.Context, globs model.ProjectGlobs) (bool, error) {
 	due, err := tx.dueRuns(ctx, globs)
 	if err != nil || len(due) > 0 {
 		return len(due) > 0, err
@@ -279,7 +279,7 @@ func (tx *Tx) RunIsDue(ctx context.Context, globs redoubt.ProjectGlobs) (bool, e
 // RunIsOverdue reports whether EndOverdueRuns would find one.
 func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
 	n, err := one(ctx, tx, scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
-		redoubt.RunQueued, redoubt.RunDone, tx.now, tx.now.Add(-redoubt.RunTimeLimit))
+		model.RunQueued, model.RunDone, tx.now, tx.now.Add(-model.RunTimeLimit))
 	return n > 0, err
 }
 
@@ -289,12 +289,12 @@ func (tx *Tx) BindRunToken(ctx context.Context, id, tokenID int64) error {
 }
 
 // RunOfToken finds the run under way whose attempt uploads with a token, or
-// redoubt.ErrNotFound.
-func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (redoubt.Run, error) {
+// model.ErrNotFound.
+func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (model.Run, error) {
 	if tokenID == 0 {
-		return redoubt.Run{}, redoubt.ErrNotFound
+		return model.Run{}, model.ErrNotFound
 	}
-	return one(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND token_id = $4`, redoubt.RunQueued, redoubt.RunDone, tokenID)
+	return one(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND token_id = $4`, model.RunQueued, model.RunDone, tokenID)
 }
 
 // dropRunsOf drops what a project has of managed runs.

@@ -5,32 +5,32 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
-func scanPlan(r row) (p redoubt.RunPlan, err error) {
+func scanPlan(r row) (p model.RunPlan, err error) {
 	return p, r.Scan(&p.ProjectID, &p.Every, instant(&p.QueuedAt))
 }
 
 // RunPlan tells when full runs of a project are queued: weekly, where nobody said. A
 // project that was never scheduled counts as scheduled when it was made.
-func (tx *Tx) RunPlan(ctx context.Context, p redoubt.Project) (redoubt.RunPlan, error) {
+func (tx *Tx) RunPlan(ctx context.Context, p model.Project) (model.RunPlan, error) {
 	plan, err := one(ctx, tx, scanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return unplanned(p), nil
 	}
 	return plan, err
 }
 
 // unplanned is the plan of a project about which nobody said anything.
-func unplanned(p redoubt.Project) redoubt.RunPlan {
-	return redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunWeekly, QueuedAt: p.CreatedAt}
+func unplanned(p model.Project) model.RunPlan {
+	return model.RunPlan{ProjectID: p.ID, Every: model.RunWeekly, QueuedAt: p.CreatedAt}
 }
 
 // PutRunPlan says when full runs of a project are queued, and from when on it counts.
-func (tx *Tx) PutRunPlan(ctx context.Context, p redoubt.RunPlan) error {
+func (tx *Tx) PutRunPlan(ctx context.Context, p model.RunPlan) error {
 	if p.Every.String() == "" {
-		return redoubt.Invalid("schedule", "expected weekly, daily, push or off")
+		return model.Invalid("schedule", "expected weekly, daily, push or off")
 	}
 	project, err := tx.Project(ctx, p.ProjectID)
 	if err != nil {
@@ -57,12 +57,12 @@ const ScheduleJob = "schedule"
 
 // QueueSchedule adds a ScheduleJob, due at a time.
 func (tx *Tx) QueueSchedule(ctx context.Context, at time.Time) error {
-	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob, DueAt: at})
+	_, err := tx.Enqueue(ctx, model.Job{Kind: ScheduleJob, Subject: ScheduleJob, DueAt: at})
 	return err
 }
 
 // queuePlan adds a ScheduleJob for the next time of a plan, if any.
-func (tx *Tx) queuePlan(ctx context.Context, p redoubt.RunPlan) error {
+func (tx *Tx) queuePlan(ctx context.Context, p model.RunPlan) error {
 	next := p.Every.Next(p.ProjectID, p.QueuedAt)
 	if next.IsZero() {
 		return nil
@@ -71,7 +71,7 @@ func (tx *Tx) queuePlan(ctx context.Context, p redoubt.RunPlan) error {
 }
 
 // scheduleProject is queuePlan for a project with managed full scans.
-func (tx *Tx) scheduleProject(ctx context.Context, p redoubt.Project) error {
+func (tx *Tx) scheduleProject(ctx context.Context, p model.Project) error {
 	if !p.ManagedScan.Full {
 		return nil
 	}
@@ -87,14 +87,14 @@ const RunJob = "run"
 
 // queueRunning adds a RunJob, due at a time.
 func (tx *Tx) queueRunning(ctx context.Context, at time.Time) error {
-	_, err := tx.Enqueue(ctx, redoubt.Job{Kind: RunJob, Subject: RunJob, DueAt: at})
+	_, err := tx.Enqueue(ctx, model.Job{Kind: RunJob, Subject: RunJob, DueAt: at})
 	return err
 }
 
 // QueueNextRun adds a RunJob for the first queued run, if any, due no earlier than from.
 func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
 	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(due_at), -1) FROM managed_run
-		WHERE deployment_id = $1 AND state = $2`, redoubt.RunQueued)
+		WHERE deployment_id = $1 AND state = $2`, model.RunQueued)
 	if err != nil || at < 0 {
 		return err
 	}
@@ -107,7 +107,7 @@ func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
 
 // EnsureScheduled adds missing jobs for schedules and queued runs.
 func (tx *Tx) EnsureScheduled(ctx context.Context) error {
-	if err := tx.EnsureJob(ctx, redoubt.Job{Kind: ScheduleJob, Subject: ScheduleJob}); err != nil {
+	if err := tx.EnsureJob(ctx, model.Job{Kind: ScheduleJob, Subject: ScheduleJob}); err != nil {
 		return err
 	}
 	return tx.QueueNextRun(ctx, time.Time{})
@@ -117,7 +117,7 @@ func (tx *Tx) EnsureScheduled(ctx context.Context) error {
 func (tx *Tx) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 	at, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MIN(lease_until), -1) FROM managed_run
 		WHERE deployment_id = $1 AND state > $2 AND state < $3`,
-		redoubt.RunQueued, redoubt.RunDone)
+		model.RunQueued, model.RunDone)
 	if err != nil || at < 0 {
 		return time.Time{}, err
 	}
@@ -125,6 +125,6 @@ func (tx *Tx) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 }
 
 // ScheduledProjects lists the projects whose full scans the server starts.
-func (tx *Tx) ScheduledProjects(ctx context.Context) ([]redoubt.Project, error) {
+func (tx *Tx) ScheduledProjects(ctx context.Context) ([]model.Project, error) {
 	return tx.projectsWhere(ctx, `AND managed_full = 1 ORDER BY id`)
 }

@@ -3,26 +3,26 @@ package store
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // RunFacts are what is in force of a project's managed scans.
-func (tx *Tx) RunFacts(ctx context.Context, p redoubt.Project) (redoubt.RunFacts, error) {
-	all, err := tx.RunFactsOf(ctx, []redoubt.Project{p})
+func (tx *Tx) RunFacts(ctx context.Context, p model.Project) (model.RunFacts, error) {
+	all, err := tx.RunFactsOf(ctx, []model.Project{p})
 	if err != nil {
-		return redoubt.RunFacts{}, err
+		return model.RunFacts{}, err
 	}
 	return all[0], nil
 }
 
 // RunFactsOf are what is in force of the managed scans of projects, in their order, with
 // as many statements however many they are.
-func (tx *Tx) RunFactsOf(ctx context.Context, projects []redoubt.Project) ([]redoubt.RunFacts, error) {
-	all := make([]redoubt.RunFacts, len(projects))
+func (tx *Tx) RunFactsOf(ctx context.Context, projects []model.Project) ([]model.RunFacts, error) {
+	all := make([]model.RunFacts, len(projects))
 	ids := make([]int64, len(projects))
-	at := make(map[int64]*redoubt.RunFacts, len(projects))
+	at := make(map[int64]*model.RunFacts, len(projects))
 	for i, p := range projects {
-		all[i] = redoubt.RunFacts{Project: p, Plan: unplanned(p)}
+		all[i] = model.RunFacts{Project: p, Plan: unplanned(p)}
 		ids[i], at[p.ID] = p.ID, &all[i]
 	}
 	if len(projects) == 0 {
@@ -33,7 +33,7 @@ func (tx *Tx) RunFactsOf(ctx context.Context, projects []redoubt.Project) ([]red
 	for _, p := range plans {
 		at[p.ProjectID].Plan = p
 	}
-	for _, step := range []func(context.Context, []int64, map[int64]*redoubt.RunFacts) error{tx.runnersFor, tx.connectionsFor, tx.openRunsFor, tx.lastRunsFor} {
+	for _, step := range []func(context.Context, []int64, map[int64]*model.RunFacts) error{tx.runnersFor, tx.connectionsFor, tx.openRunsFor, tx.lastRunsFor} {
 		if err == nil {
 			err = step(ctx, ids, at)
 		}
@@ -42,11 +42,11 @@ func (tx *Tx) RunFactsOf(ctx context.Context, projects []redoubt.Project) ([]red
 }
 
 // runnersFor finds the runners that may take the runs of projects.
-func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*redoubt.RunFacts) error {
+func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*model.RunFacts) error {
 	runners, tokens, err := tx.runnersInForce(ctx)
 	for _, f := range at {
 		for _, r := range runners {
-			if redoubt.ProjectGlobs(tokens[r.TokenID].ProjectGlobs).Allows(f.Project.Name) {
+			if model.ProjectGlobs(tokens[r.TokenID].ProjectGlobs).Allows(f.Project.Name) {
 				f.Runners = append(f.Runners, r)
 			}
 		}
@@ -55,7 +55,7 @@ func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*redoubt.R
 }
 
 // connectionsFor finds whether connections say where the repositories of projects are.
-func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*redoubt.RunFacts) error {
+func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.in("project_id", 2, ids)
 	repositories, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, list)
 	if err != nil || len(repositories) == 0 {
@@ -81,9 +81,9 @@ func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*red
 }
 
 // openRunsFor finds the newest runs that wait or have begun; those that have begun first.
-func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*redoubt.RunFacts) error {
+func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.in("project_id", 2, ids)
-	open, err := many(ctx, tx, scanRun, runSelect+`AND `+in+` AND state < $3 ORDER BY state, id`, list, redoubt.RunDone)
+	open, err := many(ctx, tx, scanRun, runSelect+`AND `+in+` AND state < $3 ORDER BY state, id`, list, model.RunDone)
 	for i := range open {
 		at[open[i].ProjectID].Open = &open[i]
 	}
@@ -91,10 +91,10 @@ func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*redoub
 }
 
 // lastRunsFor finds the newest runs that ended by themselves.
-func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*redoubt.RunFacts) error {
+func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.in("project_id", 2, ids)
 	last, err := many(ctx, tx, scanRun, runSelect+`AND id IN (SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND `+in+` AND state IN ($3, $4, $5) GROUP BY project_id)`,
-		list, redoubt.RunDone, redoubt.RunFailed, redoubt.RunTimedOut)
+		list, model.RunDone, model.RunFailed, model.RunTimedOut)
 	for i := range last {
 		at[last[i].ProjectID].Last = &last[i]
 	}
@@ -103,6 +103,6 @@ func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*redoub
 
 // ManagedProjects lists the projects whose scans the server is to start by itself, of any
 // kind.
-func (tx *Tx) ManagedProjects(ctx context.Context) ([]redoubt.Project, error) {
+func (tx *Tx) ManagedProjects(ctx context.Context) ([]model.Project, error) {
 	return tx.projectsWhere(ctx, `AND (managed_full = 1 OR managed_diff = 1) ORDER BY name`+tx.session.engine.byBytes+`, id`)
 }

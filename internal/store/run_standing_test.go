@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,20 +17,20 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+			c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 			if err != nil {
 				return err
 			}
-			host := func(names ...string) (told []redoubt.Repository) {
+			host := func(names ...string) (told []model.Repository) {
 				for _, name := range names {
-					told = append(told, redoubt.Repository{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: "https://git.example/" + name, Archived: name == "acme/old"})
+					told = append(told, model.Repository{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: "https://git.example/" + name, Archived: name == "acme/old"})
 				}
 				return told
 			}
 			seen, err := tx.SaveRepositories(ctx, c.ID, host("acme/a", "acme/b", "acme/old"), true)
-			var projects []redoubt.Project
+			var projects []model.Project
 			for i := range seen {
-				var p redoubt.Project
+				var p model.Project
 				if err == nil {
 					p, err = tx.TakeRepository(ctx, seen[i].ID)
 				}
@@ -39,14 +39,14 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			alone, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/alone"})
+			alone, err := tx.CreateProject(ctx, model.Project{Name: "acme/alone"})
 			if err != nil {
 				return err
 			}
 			projects = append(projects, alone)
 			var first int64
 			for _, p := range projects[:2] {
-				run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+				run, err := tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: model.RunFull, Cause: model.RunByHand})
 				if err != nil {
 					return err
 				}
@@ -55,7 +55,7 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 			if err := tx.CancelRun(ctx, first, "x"); err != nil {
 				return err
 			}
-			if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: projects[1].ID, Every: redoubt.RunDaily, QueuedAt: tx.Now()}); err != nil {
+			if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: projects[1].ID, Every: model.RunDaily, QueuedAt: tx.Now()}); err != nil {
 				return err
 			}
 			if err := tx.NoteConnectionCheck(ctx, c.ID, "", "the host says 401"); err != nil {
@@ -83,12 +83,12 @@ func TestRevokeRunner(t *testing.T) {
 			var ids []int64
 			for i := range 3 {
 				name := fmt.Sprint("t", i)
-				token, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(name))
+				token, err := tx.CreateToken(ctx, model.Token{PublicID: name, Scopes: []model.Scope{model.ScopeRunner}}, storetest.TokenHash(name))
 				if i == 1 {
 					token.ID = ids[0] // calls with the first one's
 				}
 				if err == nil {
-					_, err = tx.SeeRunner(ctx, redoubt.Runner{Name: name, TokenID: token.ID})
+					_, err = tx.SeeRunner(ctx, model.Runner{Name: name, TokenID: token.ID})
 				}
 				if err != nil {
 					return err
@@ -107,7 +107,7 @@ func TestRevokeRunner(t *testing.T) {
 			if err != nil || len(left) != 1 || left[0].Name != "t2" {
 				t.Errorf("left %+v, %v", left, err)
 			}
-			if _, err := tx.RevokeRunner(ctx, all[len(all)-1].ID); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.RevokeRunner(ctx, all[len(all)-1].ID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("again: %v", err)
 			}
 			tokens, err := tx.Tokens(ctx)
@@ -128,15 +128,15 @@ func TestRetryRun(t *testing.T) {
 		p := addProjects(t, s, d, "acme/payments")[0]
 		commit := "1111111111111111111111111111111111111111"
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			for _, asked := range []redoubt.Run{
-				{ProjectID: p.ID, Ref: "refs/heads/main", Commit: commit, Kind: redoubt.RunFull, Cause: redoubt.RunByPush},
-				{ProjectID: p.ID, Ref: "refs/pull/3/head", Commit: commit, Base: "refs/heads/main", Kind: redoubt.RunDiff, Cause: redoubt.RunByChangeRequest, Change: 3},
+			for _, asked := range []model.Run{
+				{ProjectID: p.ID, Ref: "refs/heads/main", Commit: commit, Kind: model.RunFull, Cause: model.RunByPush},
+				{ProjectID: p.ID, Ref: "refs/pull/3/head", Commit: commit, Base: "refs/heads/main", Kind: model.RunDiff, Cause: model.RunByChangeRequest, Change: 3},
 			} {
 				run, err := tx.QueueRun(ctx, asked)
 				if err != nil {
 					return err
 				}
-				if _, err := tx.RetryRun(ctx, run.ID); !errors.Is(err, redoubt.ErrConflict) {
+				if _, err := tx.RetryRun(ctx, run.ID); !errors.Is(err, model.ErrConflict) {
 					t.Errorf("one that waits: %v", err)
 				}
 				if err := tx.CancelRun(ctx, run.ID, "x"); err != nil {
@@ -147,19 +147,19 @@ func TestRetryRun(t *testing.T) {
 					return err
 				}
 				want := asked.Commit
-				if asked.Kind == redoubt.RunFull {
+				if asked.Kind == model.RunFull {
 					want = ""
 				}
-				if again.ID == run.ID || again.State != redoubt.RunQueued || again.Cause != redoubt.RunByHand || again.Commit != want || again.Ref != asked.Ref || again.Change != asked.Change || again.Base != asked.Base {
+				if again.ID == run.ID || again.State != model.RunQueued || again.Cause != model.RunByHand || again.Commit != want || again.Ref != asked.Ref || again.Change != asked.Change || again.Base != asked.Base {
 					t.Errorf("again: %+v", again)
 				}
-				ended, err := tx.Runs(ctx, store.RunQuery{States: []redoubt.RunState{redoubt.RunCancelled}, Limit: 1})
+				ended, err := tx.Runs(ctx, store.RunQuery{States: []model.RunState{model.RunCancelled}, Limit: 1})
 				if err != nil || len(ended) != 1 || ended[0].ID != run.ID {
 					t.Errorf("cancelled ones: %+v, %v", ended, err)
 				}
 			}
 			_, err := tx.RetryRun(ctx, 4711)
-			if !errors.Is(err, redoubt.ErrNotFound) {
+			if !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("an unknown one: %v", err)
 			}
 			return nil
@@ -173,10 +173,10 @@ func TestRepositoryPages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
-		var told []redoubt.Repository
+		var told []model.Repository
 		for i := range 5 {
 			name := fmt.Sprint("acme/r", i)
-			told = append(told, redoubt.Repository{HostID: name, FullName: name, CloneURL: "https://git.example/" + name})
+			told = append(told, model.Repository{HostID: name, FullName: name, CloneURL: "https://git.example/" + name})
 		}
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			seen, err := tx.SaveRepositories(ctx, c.ID, told, true)
@@ -221,7 +221,7 @@ func TestAConnectionWithoutSecretsIsChanged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "public", BaseURL: "https://git.example/x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+			c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "public", BaseURL: "https://git.example/x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 			if err != nil {
 				return err
 			}

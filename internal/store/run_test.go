@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // queue queues a full run of a project's ref.
-func (w workplace) queue(projectID int64, ref string, change func(*redoubt.Run)) (r redoubt.Run) {
+func (w workplace) queue(projectID int64, ref string, change func(*model.Run)) (r model.Run) {
 	w.t.Helper()
-	r = redoubt.Run{ProjectID: projectID, Ref: ref, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}
+	r = model.Run{ProjectID: projectID, Ref: ref, Kind: model.RunFull, Cause: model.RunByHand}
 	if change != nil {
 		change(&r)
 	}
@@ -30,16 +30,16 @@ func (w workplace) queue(projectID int64, ref string, change func(*redoubt.Run))
 }
 
 // lease leases a run for a runner with a token of its own; nil where none is due.
-func (w workplace) lease(globs ...string) *redoubt.Run {
+func (w workplace) lease(globs ...string) *model.Run {
 	w.t.Helper()
 	w.clock.Advance(time.Millisecond)
-	var leased *redoubt.Run
+	var leased *model.Run
 	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 		r, ok, err := tx.LeaseRun(ctx, 1, globs)
 		if err != nil || !ok {
 			return err
 		}
-		token, err := tx.CreateToken(ctx, redoubt.Token{PublicID: fmt.Sprintf("run-%d-%d", r.ID, r.Claim), Name: "run", Scopes: []redoubt.Scope{redoubt.ScopeCI}},
+		token, err := tx.CreateToken(ctx, model.Token{PublicID: fmt.Sprintf("run-%d-%d", r.ID, r.Claim), Name: "run", Scopes: []model.Scope{model.ScopeCI}},
 			storetest.TokenHash(fmt.Sprintf("run %d %d", r.ID, r.Claim)))
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func (w workplace) lease(globs ...string) *redoubt.Run {
 	return leased
 }
 
-func (w workplace) run(id int64) (r redoubt.Run) {
+func (w workplace) run(id int64) (r model.Run) {
 	w.t.Helper()
 	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = tx.Run(ctx, id)
@@ -61,26 +61,26 @@ func (w workplace) run(id int64) (r redoubt.Run) {
 	return r
 }
 
-func (w workplace) finish(r *redoubt.Run, o redoubt.RunOutcome) error {
+func (w workplace) finish(r *model.Run, o model.RunOutcome) error {
 	return w.Update(w.t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.FinishRun(ctx, r.ID, r.Claim, o)
 		return err
 	})
 }
 
-func (w workplace) progress(r *redoubt.Run, s redoubt.RunState, offset int64, log string) error {
+func (w workplace) progress(r *model.Run, s model.RunState, offset int64, log string) error {
 	return w.ProgressRun(w.t.Context(), w.d.ID, r.ID, r.Claim, saying(s, offset, log))
 }
 
-func saying(s redoubt.RunState, offset int64, log string) store.RunProgress {
+func saying(s model.RunState, offset int64, log string) store.RunProgress {
 	return store.RunProgress{State: s, Offset: offset, Log: []byte(log)}
 }
 
 // tokenWorks reports whether the token of an attempt is there and in force.
-func (w workplace) tokenWorks(r *redoubt.Run) bool {
+func (w workplace) tokenWorks(r *model.Run) bool {
 	w.t.Helper()
 	token, err := w.TokenByHash(w.t.Context(), w.d.ID, storetest.TokenHash(fmt.Sprintf("run %d %d", r.ID, r.Claim)))
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		w.t.Fatal(err)
 	}
 	return err == nil && token.Active(w.clock.Now())
@@ -95,11 +95,11 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 		}
 		queued := w.queue(p.ID, "", nil)
 		r := w.lease()
-		if r == nil || r.ID != queued.ID || r.State != redoubt.RunLeased || r.Attempt != 1 || w.lease() != nil {
+		if r == nil || r.ID != queued.ID || r.State != model.RunLeased || r.Attempt != 1 || w.lease() != nil {
 			t.Fatalf("leased %+v of %+v", r, queued)
 		}
 		commit := strings.Repeat("c", 40)
-		err := w.ProgressRun(t.Context(), w.d.ID, r.ID, r.Claim, store.RunProgress{State: redoubt.RunFetching, Ref: "refs/heads/main", Commit: commit, Log: []byte("one\n")})
+		err := w.ProgressRun(t.Context(), w.d.ID, r.ID, r.Claim, store.RunProgress{State: model.RunFetching, Ref: "refs/heads/main", Commit: commit, Log: []byte("one\n")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,23 +107,23 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 			offset int64
 			log    string
 		}{{4, "two\n"}, {4, "two\n"}, {4, "two\nthree\n"}, {0, ""}} {
-			if err := w.progress(r, redoubt.RunScanning, piece.offset, piece.log); err != nil {
+			if err := w.progress(r, model.RunScanning, piece.offset, piece.log); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.progress(r, redoubt.RunScanning, 99, "x"); err == nil {
+		if err := w.progress(r, model.RunScanning, 99, "x"); err == nil {
 			t.Error("a piece beyond the end was taken")
 		}
-		for _, back := range []redoubt.RunState{redoubt.RunFetching, redoubt.RunQueued, redoubt.RunDone, 0, 77} {
+		for _, back := range []model.RunState{model.RunFetching, model.RunQueued, model.RunDone, 0, 77} {
 			if err := w.progress(r, back, 0, ""); err == nil {
 				t.Errorf("scanning became %q", back)
 			}
 		}
-		if err := w.finish(r, redoubt.RunOutcome{State: redoubt.RunDone, ScanID: 41}); err != nil {
+		if err := w.finish(r, model.RunOutcome{State: model.RunDone, ScanID: 41}); err != nil {
 			t.Fatal(err)
 		}
 		got := w.run(r.ID)
-		if got.State != redoubt.RunDone || got.Ref != "refs/heads/main" || got.Commit != commit || got.ScanID != 41 || got.EndedAt.IsZero() || got.TokenID != 0 || w.tokenWorks(r) {
+		if got.State != model.RunDone || got.Ref != "refs/heads/main" || got.Commit != commit || got.ScanID != 41 || got.EndedAt.IsZero() || got.TokenID != 0 || w.tokenWorks(r) {
 			t.Errorf("at the end %+v, its token works: %v", got, w.tokenWorks(r))
 		}
 		view(t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
@@ -135,8 +135,8 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 			}
 			return nil
 		})
-		for what, err := range map[string]error{"progress": w.progress(r, redoubt.RunUploading, 0, ""), "finish": w.finish(r, redoubt.RunOutcome{State: redoubt.RunDone})} {
-			if !errors.Is(err, redoubt.ErrConflict) {
+		for what, err := range map[string]error{"progress": w.progress(r, model.RunUploading, 0, ""), "finish": w.finish(r, model.RunOutcome{State: model.RunDone})} {
+			if !errors.Is(err, model.ErrConflict) {
 				t.Errorf("%s of one that ended: %v", what, err)
 			}
 		}
@@ -149,32 +149,32 @@ func TestLostRunnersAreReplaced(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.queue(p.ID, "refs/heads/main", nil)
-		var before *redoubt.Run
-		for attempt := 1; attempt <= redoubt.RunAttempts; attempt++ {
+		var before *model.Run
+		for attempt := 1; attempt <= model.RunAttempts; attempt++ {
 			r := w.lease()
 			if r == nil || r.Attempt != attempt || !w.tokenWorks(r) {
 				t.Fatalf("attempt %d: leased %+v", attempt, r)
 			}
-			if before != nil && (!errors.Is(w.progress(before, redoubt.RunScanning, 0, "late"), redoubt.ErrConflict) || w.tokenWorks(before)) {
+			if before != nil && (!errors.Is(w.progress(before, model.RunScanning, 0, "late"), model.ErrConflict) || w.tokenWorks(before)) {
 				t.Error("the runner before was not told")
 			}
 			for range 3 {
-				w.clock.Advance(redoubt.RunLease - time.Second)
-				if err := w.progress(r, redoubt.RunFetching, 0, "alive"); err != nil {
+				w.clock.Advance(model.RunLease - time.Second)
+				if err := w.progress(r, model.RunFetching, 0, "alive"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.clock.Advance(redoubt.RunLease + time.Second)
-			if !errors.Is(w.progress(r, redoubt.RunFetching, 0, ""), redoubt.ErrConflict) {
+			w.clock.Advance(model.RunLease + time.Second)
+			if !errors.Is(w.progress(r, model.RunFetching, 0, ""), model.ErrConflict) {
 				t.Error("a lease was renewed that is over")
 			}
-			if w.lease() != nil && attempt < redoubt.RunAttempts {
+			if w.lease() != nil && attempt < model.RunAttempts {
 				t.Error("tried again without a wait")
 			}
-			w.clock.Advance(redoubt.RunBackoff(attempt))
+			w.clock.Advance(model.RunBackoff(attempt))
 			before = r
 		}
-		if got := w.run(before.ID); w.lease() != nil || got.State != redoubt.RunFailed || got.Failure != redoubt.RunTransient || got.Reason == "" {
+		if got := w.run(before.ID); w.lease() != nil || got.State != model.RunFailed || got.Failure != model.RunTransient || got.Reason == "" {
 			t.Errorf("at the end %+v", got)
 		}
 	})
@@ -185,11 +185,11 @@ func TestRunTimesOutThoughItsRunnerLives(t *testing.T) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.queue(p.ID, "refs/heads/main", nil)
 		r := w.lease()
-		for range int(redoubt.RunTimeLimit/redoubt.RunLease) * 2 {
-			w.clock.Advance(redoubt.RunLease / 2)
-			_ = w.progress(r, redoubt.RunScanning, 0, "") // refused in the end
+		for range int(model.RunTimeLimit/model.RunLease) * 2 {
+			w.clock.Advance(model.RunLease / 2)
+			_ = w.progress(r, model.RunScanning, 0, "") // refused in the end
 		}
-		if got := w.run(r.ID); w.lease() != nil || w.run(r.ID).State != redoubt.RunTimedOut {
+		if got := w.run(r.ID); w.lease() != nil || w.run(r.ID).State != model.RunTimedOut {
 			t.Errorf("after its time %+v", got)
 		}
 	})
@@ -198,8 +198,8 @@ func TestRunTimesOutThoughItsRunnerLives(t *testing.T) {
 func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments", "acme/other")
-		commit := func(digit string) func(*redoubt.Run) {
-			return func(r *redoubt.Run) { r.Commit = strings.Repeat(digit, 40) }
+		commit := func(digit string) func(*model.Run) {
+			return func(r *model.Run) { r.Commit = strings.Repeat(digit, 40) }
 		}
 		first := w.queue(p[0].ID, "refs/heads/main", commit("a"))
 		if again := w.queue(p[0].ID, "refs/heads/main", commit("a")); again.ID != first.ID {
@@ -207,17 +207,17 @@ func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 		}
 		other := w.queue(p[1].ID, "refs/heads/main", commit("a"))
 		second := w.queue(p[0].ID, "refs/heads/main", commit("b"))
-		if w.run(first.ID).State != redoubt.RunSuperseded || w.run(other.ID).State != redoubt.RunQueued {
+		if w.run(first.ID).State != model.RunSuperseded || w.run(other.ID).State != model.RunQueued {
 			t.Error("the wrong one was superseded")
 		}
-		request := func(digit string) func(*redoubt.Run) {
-			return func(r *redoubt.Run) {
-				r.Kind, r.Cause, r.Change, r.Base, r.Commit = redoubt.RunDiff, redoubt.RunByChangeRequest, 7, "refs/heads/main", strings.Repeat(digit, 40)
+		request := func(digit string) func(*model.Run) {
+			return func(r *model.Run) {
+				r.Kind, r.Cause, r.Change, r.Base, r.Commit = model.RunDiff, model.RunByChangeRequest, 7, "refs/heads/main", strings.Repeat(digit, 40)
 			}
 		}
 		w.lease(p[0].Name)
 		w.queue(p[0].ID, "refs/heads/main", commit("c"))
-		if got := w.run(second.ID); got.State != redoubt.RunLeased {
+		if got := w.run(second.ID); got.State != model.RunLeased {
 			t.Errorf("one that began became %s", got.State)
 		}
 		w.clock.Advance(time.Second)
@@ -229,7 +229,7 @@ func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 			}
 			if r.ID == diff.ID {
 				w.queue(p[1].ID, "refs/pull/7/head", request("b"))
-				if got := w.run(diff.ID); got.State != redoubt.RunCancelled || w.tokenWorks(r) || !errors.Is(w.progress(r, redoubt.RunScanning, 0, ""), redoubt.ErrConflict) {
+				if got := w.run(diff.ID); got.State != model.RunCancelled || w.tokenWorks(r) || !errors.Is(w.progress(r, model.RunScanning, 0, ""), model.ErrConflict) {
 					t.Errorf("the older one of a change request: %+v", got)
 				}
 				return
@@ -249,7 +249,7 @@ func TestManyServersLeaseARunOnce(t *testing.T) {
 			w := workplace{first, t, storetest.Deployment(t, first), clock}
 			p := addProjects(t, first, w.d, "acme/payments", "secret/shop")
 			for i := range 12 {
-				w.queue(p[0].ID, fmt.Sprintf("refs/heads/b%d", i), func(r *redoubt.Run) { r.Host = fmt.Sprint("host-", i/6) })
+				w.queue(p[0].ID, fmt.Sprintf("refs/heads/b%d", i), func(r *model.Run) { r.Host = fmt.Sprint("host-", i/6) })
 			}
 			hidden := w.queue(p[1].ID, "refs/heads/main", nil)
 			clock.Advance(time.Second)
@@ -261,7 +261,7 @@ func TestManyServersLeaseARunOnce(t *testing.T) {
 				workers.Go(func() {
 					for range 6 {
 						err := s.Update(t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-							r, ok, err := tx.LeaseRun(ctx, 1, redoubt.ProjectGlobs{"acme/**"})
+							r, ok, err := tx.LeaseRun(ctx, 1, model.ProjectGlobs{"acme/**"})
 							if ok && err == nil {
 								mu.Lock()
 								got[r.ID]++
@@ -281,8 +281,8 @@ func TestManyServersLeaseARunOnce(t *testing.T) {
 					t.Errorf("run %d was leased %d times", id, n)
 				}
 			}
-			if want := 2 * redoubt.MaxRunsOfHost; len(got) != want {
-				t.Errorf("%d runs are under way, want %d of each of two hosts", len(got), redoubt.MaxRunsOfHost)
+			if want := 2 * model.MaxRunsOfHost; len(got) != want {
+				t.Errorf("%d runs are under way, want %d of each of two hosts", len(got), model.MaxRunsOfHost)
 			}
 		})
 	}
@@ -295,19 +295,19 @@ func TestRunsAndTheirLogsAreBounded(t *testing.T) {
 		r := w.lease()
 		piece := strings.Repeat("x", 200<<10)
 		for i := range 4 {
-			if err := w.progress(r, redoubt.RunScanning, min(int64(i*len(piece)), redoubt.MaxRunLog), piece); err != nil {
+			if err := w.progress(r, model.RunScanning, min(int64(i*len(piece)), model.MaxRunLog), piece); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := w.run(r.ID); got.LogSize != redoubt.MaxRunLog {
+		if got := w.run(r.ID); got.LogSize != model.MaxRunLog {
 			t.Errorf("a log of %d bytes is kept", got.LogSize)
 		}
 		update(t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 			if err := tx.CancelRun(ctx, r.ID, "enough"); err != nil {
 				return err
 			}
-			for i := range redoubt.MaxRunsKept + 20 {
-				queued, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: fmt.Sprint("refs/heads/", i), Kind: redoubt.RunFull, Cause: redoubt.RunByPush})
+			for i := range model.MaxRunsKept + 20 {
+				queued, err := tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: fmt.Sprint("refs/heads/", i), Kind: model.RunFull, Cause: model.RunByPush})
 				if err == nil {
 					err = tx.CancelRun(ctx, queued.ID, "enough")
 				}
@@ -316,7 +316,7 @@ func TestRunsAndTheirLogsAreBounded(t *testing.T) {
 				}
 			}
 			list, err := tx.Runs(ctx, store.RunQuery{ProjectID: p.ID, Limit: 1000})
-			if len(list) > redoubt.MaxRunsKept+1 || list[len(list)-1].ID == r.ID {
+			if len(list) > model.MaxRunsKept+1 || list[len(list)-1].ID == r.ID {
 				t.Errorf("%d runs are kept", len(list))
 			}
 			if log, err := tx.RunLog(ctx, r.ID, 0); len(log) > 0 || err != nil {
@@ -330,7 +330,7 @@ func TestRunsAndTheirLogsAreBounded(t *testing.T) {
 				return err
 			}
 			return tx.CancelRun(ctx, list[0].ID, "again")
-		}); !errors.Is(err, redoubt.ErrConflict) {
+		}); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("cancelling one that ended: %v", err)
 		}
 	})
@@ -343,17 +343,17 @@ func TestRunsOfADeletedProjectAreGone(t *testing.T) {
 		w.queue(p.ID, "refs/heads/main", nil)
 		r := w.lease()
 		update(t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunDaily, QueuedAt: tx.Now()}); err != nil {
+			if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: model.RunDaily, QueuedAt: tx.Now()}); err != nil {
 				return err
 			}
 			return tx.DeleteProject(ctx, p.ID)
 		})
-		if w.tokenWorks(r) || !errors.Is(w.progress(r, redoubt.RunScanning, 0, ""), redoubt.ErrConflict) {
+		if w.tokenWorks(r) || !errors.Is(w.progress(r, model.RunScanning, 0, ""), model.ErrConflict) {
 			t.Error("a run of a deleted project goes on")
 		}
 		view(t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Runs(ctx, store.RunQuery{Limit: 10})
-			same(t, "runs", list, []redoubt.Run{})
+			same(t, "runs", list, []model.Run{})
 			return err
 		})
 	})
@@ -362,7 +362,7 @@ func TestRunsOfADeletedProjectAreGone(t *testing.T) {
 func TestForeignRunsAreNotThere(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		var foreign []redoubt.Run
+		var foreign []model.Run
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) (err error) {
 			foreign, err = tx.Runs(ctx, store.RunQuery{Limit: 10})
 			return err
@@ -373,11 +373,11 @@ func TestForeignRunsAreNotThere(t *testing.T) {
 		for _, r := range foreign {
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.Run(ctx, r.ID)
-				_, err2 := tx.FinishRun(ctx, r.ID, r.Claim, redoubt.RunOutcome{State: redoubt.RunDone})
-				_, err3 := tx.QueueRun(ctx, redoubt.Run{ProjectID: r.ProjectID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
-				err4 := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: r.ProjectID, Every: redoubt.RunDaily})
+				_, err2 := tx.FinishRun(ctx, r.ID, r.Claim, model.RunOutcome{State: model.RunDone})
+				_, err3 := tx.QueueRun(ctx, model.Run{ProjectID: r.ProjectID, Kind: model.RunFull, Cause: model.RunByHand})
+				err4 := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: r.ProjectID, Every: model.RunDaily})
 				for i, err := range []error{err, err2, err3, err4, tx.CancelRun(ctx, r.ID, "x")} {
-					if !errors.Is(err, redoubt.ErrNotFound) {
+					if !errors.Is(err, model.ErrNotFound) {
 						t.Errorf("call %d: %v", i, err)
 					}
 				}
@@ -386,10 +386,10 @@ func TestForeignRunsAreNotThere(t *testing.T) {
 					t.Errorf("a log of %d bytes", len(log))
 				}
 				runners, _ := tx.Runners(ctx)
-				same(t, "runners", runners, []redoubt.Runner{})
+				same(t, "runners", runners, []model.Runner{})
 				return err
 			})
-			if err := s.ProgressRun(t.Context(), d.ID, r.ID, r.Claim, store.RunProgress{State: redoubt.RunScanning}); !errors.Is(err, redoubt.ErrConflict) {
+			if err := s.ProgressRun(t.Context(), d.ID, r.ID, r.Claim, store.RunProgress{State: model.RunScanning}); !errors.Is(err, model.ErrConflict) {
 				t.Errorf("progress: %v", err)
 			}
 		}
@@ -400,24 +400,24 @@ func TestRunnersAreKnownAgainAndBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			first, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "a", TokenID: 1, Labels: []string{"linux"}, Version: "1"})
+			first, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 1, Labels: []string{"linux"}, Version: "1"})
 			if err != nil {
 				return err
 			}
-			again, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
+			again, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
 			if again.ID != first.ID || err != nil {
 				t.Errorf("%d is %d now, %v", first.ID, again.ID, err)
 			}
-			if other, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "a", TokenID: 2}); other.ID == first.ID || err != nil {
+			if other, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 2}); other.ID == first.ID || err != nil {
 				t.Errorf("another token's runner is %d too, %v", other.ID, err)
 			}
-			for i := range redoubt.MaxRunners + 5 {
-				if _, err := tx.SeeRunner(ctx, redoubt.Runner{Name: fmt.Sprint("many-", i), TokenID: 3}); err != nil {
+			for i := range model.MaxRunners + 5 {
+				if _, err := tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("many-", i), TokenID: 3}); err != nil {
 					return err
 				}
 			}
 			list, err := tx.Runners(ctx)
-			if len(list) != redoubt.MaxRunners {
+			if len(list) != model.MaxRunners {
 				t.Errorf("%d runners are known", len(list))
 			}
 			return err
@@ -431,16 +431,16 @@ func TestRunFactsTellOfRunnersThatMay(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/payments")[0]
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			for i, token := range []redoubt.Token{
-				{Scopes: []redoubt.Scope{redoubt.ScopeRunner}},
-				{Scopes: []redoubt.Scope{redoubt.ScopeRunner}, ProjectGlobs: []string{"secret/**"}},
-				{Scopes: []redoubt.Scope{redoubt.ScopeCI}},
-				{Scopes: []redoubt.Scope{redoubt.ScopeRunner}, ExpiresAt: tx.Now().Add(-time.Hour)},
+			for i, token := range []model.Token{
+				{Scopes: []model.Scope{model.ScopeRunner}},
+				{Scopes: []model.Scope{model.ScopeRunner}, ProjectGlobs: []string{"secret/**"}},
+				{Scopes: []model.Scope{model.ScopeCI}},
+				{Scopes: []model.Scope{model.ScopeRunner}, ExpiresAt: tx.Now().Add(-time.Hour)},
 			} {
 				token.PublicID = fmt.Sprint("runner-", i)
 				made, err := tx.CreateToken(ctx, token, storetest.TokenHash(token.PublicID))
 				if err == nil {
-					_, err = tx.SeeRunner(ctx, redoubt.Runner{Name: fmt.Sprint("r", i), TokenID: made.ID})
+					_, err = tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("r", i), TokenID: made.ID})
 				}
 				if err != nil {
 					return err
@@ -450,7 +450,7 @@ func TestRunFactsTellOfRunnersThatMay(t *testing.T) {
 			if len(facts.Runners) != 1 || facts.Runners[0].Name != "r0" {
 				t.Errorf("runners that may: %+v", facts.Runners)
 			}
-			if facts.Plan.Every != redoubt.RunWeekly || facts.Open != nil || facts.Last != nil {
+			if facts.Plan.Every != model.RunWeekly || facts.Open != nil || facts.Last != nil {
 				t.Errorf("facts %+v", facts)
 			}
 			return err

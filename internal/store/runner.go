@@ -7,18 +7,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const runnerColumns = `id, token_id, name, labels_json, version, isolation, first_at, seen_at`
 
-func scanRunner(r row) (u redoubt.Runner, err error) {
+func scanRunner(r row) (u model.Runner, err error) {
 	return u, r.Scan(&u.ID, &u.TokenID, &u.Name, decoded(&u.Labels), &u.Version, &u.Isolation, instant(&u.FirstAt), instant(&u.SeenAt))
 }
 
 // SeeRunner notes that a runner asked for work, and returns it with its id. It is known by
 // its token and name; the one that was silent longest and works on nothing makes room.
-func (tx *Tx) SeeRunner(ctx context.Context, r redoubt.Runner) (redoubt.Runner, error) {
+func (tx *Tx) SeeRunner(ctx context.Context, r model.Runner) (model.Runner, error) {
 	r = r.Normal()
 	known, err := many(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND token_id = $2 AND name = $3`, r.TokenID, r.Name)
 	if err != nil {
@@ -39,8 +39,8 @@ func (tx *Tx) SeeRunner(ctx context.Context, r redoubt.Runner) (redoubt.Runner, 
 	}
 	return r, tx.write(ctx, fmt.Sprintf(`DELETE FROM runner WHERE deployment_id = $1 AND id IN
 		(SELECT id FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC LIMIT 1000 OFFSET %d)
-		AND id NOT IN (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3)`, redoubt.MaxRunners),
-		redoubt.RunQueued, redoubt.RunDone)
+		AND id NOT IN (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3)`, model.MaxRunners),
+		model.RunQueued, model.RunDone)
 }
 
 // TouchRunner updates the last-seen time of a token's runners in one statement. there is false if
@@ -64,12 +64,12 @@ func (q *session) hearOfRunner(ctx context.Context, deploymentID, run, claim int
 }
 
 // Runners lists the deployment's runners, the one heard of last first.
-func (tx *Tx) Runners(ctx context.Context) ([]redoubt.Runner, error) {
+func (tx *Tx) Runners(ctx context.Context) ([]model.Runner, error) {
 	return many(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC`)
 }
 
 // Runner finds a runner by its id.
-func (tx *Tx) Runner(ctx context.Context, id int64) (redoubt.Runner, error) {
+func (tx *Tx) Runner(ctx context.Context, id int64) (model.Runner, error) {
 	r, err := one(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return r, fmt.Errorf("runner %d: %w", id, err)
@@ -80,7 +80,7 @@ func (tx *Tx) Runner(ctx context.Context, id int64) (redoubt.Runner, error) {
 // RevokeRunner puts the token of a runner out of force, with which it takes no run any
 // more, and forgets all runners that called with it. What they work on is lost to them
 // within a minute, and waits for another. It returns who they were.
-func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]redoubt.Runner, error) {
+func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]model.Runner, error) {
 	r, err := tx.Runner(ctx, id)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]redoubt.Runner, err
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.RevokeToken(ctx, r.TokenID); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err := tx.RevokeToken(ctx, r.TokenID); err != nil && !errors.Is(err, model.ErrNotFound) {
 		return nil, err
 	}
 	return gone, tx.write(ctx, `DELETE FROM runner WHERE deployment_id = $1 AND token_id = $2`, r.TokenID)
@@ -97,19 +97,19 @@ func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]redoubt.Runner, err
 
 // runnersInForce lists the runners whose tokens let them take runs, with these tokens by
 // their id.
-func (tx *Tx) runnersInForce(ctx context.Context) ([]redoubt.Runner, map[int64]redoubt.Token, error) {
+func (tx *Tx) runnersInForce(ctx context.Context) ([]model.Runner, map[int64]model.Token, error) {
 	all, err := tx.Runners(ctx)
 	if err != nil || len(all) == 0 {
 		return all, nil, err
 	}
-	ids := redoubt.Map(all, func(r redoubt.Runner) int64 { return r.TokenID })
+	ids := model.Map(all, func(r model.Runner) int64 { return r.TokenID })
 	in, list := tx.in("id", 2, ids)
 	tokens, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND `+in, list)
-	may := map[int64]redoubt.Token{}
+	may := map[int64]model.Token{}
 	for _, t := range tokens {
-		if t.Active(tx.now) && t.Has(redoubt.ScopeRunner) {
+		if t.Active(tx.now) && t.Has(model.ScopeRunner) {
 			may[t.ID] = t
 		}
 	}
-	return slices.DeleteFunc(all, func(r redoubt.Runner) bool { return may[r.TokenID].ID == 0 }), may, err
+	return slices.DeleteFunc(all, func(r model.Runner) bool { return may[r.TokenID].ID == 0 }), may, err
 }

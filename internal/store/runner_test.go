@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,10 +16,10 @@ import (
 func TestARunnerThatWorksIsThere(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.queue(addProjects(w.t, w.Store, w.d, "acme/payments")[0].ID, "refs/heads/main", nil)
-		var worker redoubt.Runner
-		var run redoubt.Run
+		var worker model.Runner
+		var run model.Run
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
-			if worker, err = tx.SeeRunner(ctx, redoubt.Runner{Name: "worker", TokenID: 1}); err != nil {
+			if worker, err = tx.SeeRunner(ctx, model.Runner{Name: "worker", TokenID: 1}); err != nil {
 				return err
 			}
 			run, _, err = tx.LeaseRun(ctx, worker.ID, nil)
@@ -34,8 +34,8 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 			return at
 		}
 		for range 9 {
-			w.clock.Advance(redoubt.RunLease / 2)
-			if err := w.progress(&run, redoubt.RunScanning, 0, ""); err != nil {
+			w.clock.Advance(model.RunLease / 2)
+			if err := w.progress(&run, model.RunScanning, 0, ""); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -43,13 +43,13 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 			w.t.Errorf("a runner that works was seen %s ago", ago)
 		}
 		before := seen()
-		w.clock.Advance(redoubt.RunLease / 2)
-		if err := w.ProgressRun(w.t.Context(), w.d.ID, run.ID, run.Claim+1, saying(redoubt.RunScanning, 0, "")); !errors.Is(err, redoubt.ErrConflict) || !seen().Equal(before) {
+		w.clock.Advance(model.RunLease / 2)
+		if err := w.ProgressRun(w.t.Context(), w.d.ID, run.ID, run.Claim+1, saying(model.RunScanning, 0, "")); !errors.Is(err, model.ErrConflict) || !seen().Equal(before) {
 			w.t.Errorf("another's claim: %v, seen at %s, was %s", err, seen(), before)
 		}
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
-			for i := range redoubt.MaxRunners + 5 {
-				if _, err := tx.SeeRunner(ctx, redoubt.Runner{Name: fmt.Sprint("idle-", i), TokenID: 3}); err != nil {
+			for i := range model.MaxRunners + 5 {
+				if _, err := tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("idle-", i), TokenID: 3}); err != nil {
 					return err
 				}
 			}
@@ -58,14 +58,14 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 		if seen().IsZero() {
 			w.t.Error("a runner that works was forgotten")
 		}
-		if err := w.finish(&run, redoubt.RunOutcome{State: redoubt.RunDone}); err != nil {
+		if err := w.finish(&run, model.RunOutcome{State: model.RunDone}); err != nil {
 			w.t.Fatal(err)
 		}
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "one more", TokenID: 3}); err != nil {
+			if _, err := tx.SeeRunner(ctx, model.Runner{Name: "one more", TokenID: 3}); err != nil {
 				return err
 			}
-			if _, err := tx.Runner(ctx, worker.ID); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.Runner(ctx, worker.ID); !errors.Is(err, model.ErrNotFound) {
 				w.t.Errorf("a runner that is silent longest and works on nothing is kept: %v", err)
 			}
 			return nil

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // savedViewColumns ends with whether the user $2 opens pages with the view.
 const savedViewColumns = `v.id, v.owner_id, v.issue_type, v.name, v.query, v.created_at, v.created_by_json,
 	(SELECT COUNT(*) FROM saved_view_default d WHERE d.deployment_id = v.deployment_id AND d.view_id = v.id AND d.user_id = $2)`
 
-func scanSavedView(r row) (v redoubt.SavedView, err error) {
+func scanSavedView(r row) (v model.SavedView, err error) {
 	var chosen int
 	err = r.Scan(&v.ID, &v.OwnerID, &v.IssueType, &v.Name, &v.Query, instant(&v.CreatedAt), decoded(&v.CreatedBy), &chosen)
 	v.Default = chosen > 0
@@ -28,7 +28,7 @@ type savedViewImage struct {
 
 // imageOfSavedView is nil of a view that is one person's: the trail is about what others
 // see.
-func imageOfSavedView(v redoubt.SavedView) any {
+func imageOfSavedView(v model.SavedView) any {
 	if !v.Shared() {
 		return nil
 	}
@@ -37,12 +37,12 @@ func imageOfSavedView(v redoubt.SavedView) any {
 
 // SavedViews lists the views that a user has and those that are shared, by name. The user
 // 0 has none.
-func (tx *Tx) SavedViews(ctx context.Context, userID int64) ([]redoubt.SavedView, error) {
+func (tx *Tx) SavedViews(ctx context.Context, userID int64) ([]model.SavedView, error) {
 	return many(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) ORDER BY v.name, v.id`, userID)
 }
 
-// SavedView finds one that a user may see. Any other is redoubt.ErrNotFound.
-func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (redoubt.SavedView, error) {
+// SavedView finds one that a user may see. Any other is model.ErrNotFound.
+func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (model.SavedView, error) {
 	v, err := one(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) AND v.id = $3`, userID, id)
 	if err != nil {
 		return v, fmt.Errorf("saved view %d: %w", id, err)
@@ -51,7 +51,7 @@ func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (redoubt.SavedVie
 }
 
 // DefaultView is the id of the view that the page of an issue type opens with; 0 for none.
-func (tx *Tx) DefaultView(ctx context.Context, userID int64, t redoubt.IssueType) (int64, error) {
+func (tx *Tx) DefaultView(ctx context.Context, userID int64, t model.IssueType) (int64, error) {
 	list, err := many(ctx, tx, scalar[int64], `SELECT view_id FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND issue_type = $3`, userID, t)
 	if len(list) == 0 {
 		return 0, err
@@ -60,8 +60,8 @@ func (tx *Tx) DefaultView(ctx context.Context, userID int64, t redoubt.IssueType
 }
 
 // roomForView refuses a name that another view of the owner has, in any case, and one view
-// too many, by redoubt.ErrConflict.
-func (tx *Tx) roomForView(ctx context.Context, v redoubt.SavedView) error {
+// too many, by model.ErrConflict.
+func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 	type named struct {
 		id   int64
 		name string
@@ -78,22 +78,22 @@ func (tx *Tx) roomForView(ctx context.Context, v redoubt.SavedView) error {
 		}
 		others++
 		if strings.EqualFold(n.name, v.Name) {
-			return fmt.Errorf("there is a saved view called %s already: %w", n.name, redoubt.ErrConflict)
+			return fmt.Errorf("there is a saved view called %s already: %w", n.name, model.ErrConflict)
 		}
 	}
-	most, whose := redoubt.MaxSavedViews, "you have"
+	most, whose := model.MaxSavedViews, "you have"
 	if v.Shared() {
-		most, whose = redoubt.MaxSharedViews, "the deployment has"
+		most, whose = model.MaxSharedViews, "the deployment has"
 	}
 	if others >= most {
-		return fmt.Errorf("%s %d saved views, remove one first: %w", whose, others, redoubt.ErrConflict)
+		return fmt.Errorf("%s %d saved views, remove one first: %w", whose, others, model.ErrConflict)
 	}
 	return nil
 }
 
 // AddSavedView makes a view. A name that another of its owner has, or one too many, is
-// redoubt.ErrConflict.
-func (tx *Tx) AddSavedView(ctx context.Context, v redoubt.SavedView) (redoubt.SavedView, error) {
+// model.ErrConflict.
+func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedView, error) {
 	if err := tx.roomForView(ctx, v); err != nil {
 		return v, err
 	}
@@ -113,7 +113,7 @@ func (tx *Tx) AddSavedView(ctx context.Context, v redoubt.SavedView) (redoubt.Sa
 // UpdateSavedView changes the name, the query and the owner of a view, which is as before.
 // A view that becomes one person's is nobody else's default any more. The same conflicts
 // as of AddSavedView come back.
-func (tx *Tx) UpdateSavedView(ctx context.Context, before, v redoubt.SavedView) error {
+func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) error {
 	if err := tx.roomForView(ctx, v); err != nil {
 		return err
 	}
@@ -133,16 +133,16 @@ func (tx *Tx) UpdateSavedView(ctx context.Context, before, v redoubt.SavedView) 
 
 // SavedViewChangedBy is who changed a shared view last; the zero actor where nobody did. Of a
 // view that is one person's, the trail tells nothing.
-func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (redoubt.Actor, error) {
+func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (model.Actor, error) {
 	list, err := tx.AuditPage(ctx, AuditFilter{Action: "saved_view.update", Subject: subject("saved_view", id)}, 1)
 	if len(list) == 0 {
-		return redoubt.Actor{}, err
+		return model.Actor{}, err
 	}
 	return list[0].By, err
 }
 
 // DeleteSavedView forgets a view, and that pages open with it.
-func (tx *Tx) DeleteSavedView(ctx context.Context, v redoubt.SavedView) error {
+func (tx *Tx) DeleteSavedView(ctx context.Context, v model.SavedView) error {
 	for _, rows := range []string{`saved_view_default WHERE deployment_id = $1 AND view_id = $2`, `saved_view WHERE deployment_id = $1 AND id = $2`} {
 		if err := tx.write(ctx, `DELETE FROM `+rows, v.ID); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (tx *Tx) DeleteSavedView(ctx context.Context, v redoubt.SavedView) error {
 
 // SetDefaultView has the page of the view's issue type open with it, for a user, or with
 // none any more.
-func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v redoubt.SavedView, chosen bool) error {
+func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v model.SavedView, chosen bool) error {
 	if !chosen {
 		return tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND view_id = $3`, userID, v.ID)
 	}

@@ -8,28 +8,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // savedViews makes two people and a way to make views.
-func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add func(owner int64, name string) redoubt.SavedView) {
+func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add func(owner int64, name string) model.SavedView) {
 	d = newTenant(t, s)
 	for name, id := range map[string]*int64{"ada": &ada, "ben": &ben} {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			u, err := tx.CreateUser(ctx, redoubt.User{Name: name}, redoubt.RoleTriager)
+			u, err := tx.CreateUser(ctx, model.User{Name: name}, model.RoleTriager)
 			*id = u.ID
 			return err
 		})
 	}
 	d.update(func(ctx context.Context, tx *store.Tx) error { // somebody has to stay
-		_, err := tx.CreateUser(ctx, redoubt.User{Name: "root"}, redoubt.RoleAdmin)
+		_, err := tx.CreateUser(ctx, model.User{Name: "root"}, model.RoleAdmin)
 		return err
 	})
-	return d, ada, ben, func(owner int64, name string) (v redoubt.SavedView) {
+	return d, ada, ben, func(owner int64, name string) (v model.SavedView) {
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			v, err = tx.AddSavedView(ctx, redoubt.SavedView{Name: name, IssueType: redoubt.SAST, OwnerID: owner, Query: "severities=high"})
+			v, err = tx.AddSavedView(ctx, model.SavedView{Name: name, IssueType: model.SAST, OwnerID: owner, Query: "severities=high"})
 			return err
 		})
 		return v
@@ -67,20 +67,20 @@ func TestSavedViews(t *testing.T) {
 		}
 		want(ada, "Mine", "Shared")
 		want(0, "Shared")
-		for user, v := range map[int64]redoubt.SavedView{ada: mine, ben: shared} {
+		for user, v := range map[int64]model.SavedView{ada: mine, ben: shared} {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, user, v, true) })
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, shared, true) })
 		want(ada, "Mine", "Shared*")
 		want(ben, "Mine", "Shared*")
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.SavedView(ctx, ben, mine.ID); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.SavedView(ctx, ben, mine.ID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("the view of somebody else: %v", err)
 			}
-			if id, err := tx.DefaultView(ctx, ada, redoubt.SAST); id != shared.ID || err != nil {
+			if id, err := tx.DefaultView(ctx, ada, model.SAST); id != shared.ID || err != nil {
 				t.Errorf("the default is %d, not %d: %v", id, shared.ID, err)
 			}
-			id, err := tx.DefaultView(ctx, ada, redoubt.SCA)
+			id, err := tx.DefaultView(ctx, ada, model.SCA)
 			if id != 0 {
 				t.Errorf("another page opens with %d", id)
 			}
@@ -111,7 +111,7 @@ func TestSavedViewsOfWhoLeft(t *testing.T) {
 		add(ben, "His")
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, true) })
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ben, shared, true) })
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada, redoubt.RoleNone) })
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada, model.RoleNone) })
 		if diff := cmp.Diff([]string{"Shared"}, d.namesOfViews(ada)); diff != "" {
 			t.Errorf("who left (-want +got):\n%s", diff)
 		}
@@ -125,8 +125,8 @@ func TestSavedViewsOfWhoLeft(t *testing.T) {
 func TestSavedViewBounds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, ada, ben, add := savedViews(t, s)
-		try := func(v redoubt.SavedView) error {
-			v.IssueType = redoubt.SAST
+		try := func(v model.SavedView) error {
+			v.IssueType = model.SAST
 			return s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				if v.ID != 0 {
 					return tx.UpdateSavedView(ctx, v, v)
@@ -136,18 +136,18 @@ func TestSavedViewBounds(t *testing.T) {
 			})
 		}
 		first := add(ada, "First")
-		fails(t, "a name that is taken", try(redoubt.SavedView{Name: "FIRST", OwnerID: ada}), redoubt.ErrConflict)
+		fails(t, "a name that is taken", try(model.SavedView{Name: "FIRST", OwnerID: ada}), model.ErrConflict)
 		first.Name = "first"
 		if err := try(first); err != nil {
 			t.Errorf("to spell its own name otherwise: %v", err)
 		}
-		for i := range redoubt.MaxSavedViews - 1 {
+		for i := range model.MaxSavedViews - 1 {
 			add(ada, fmt.Sprint("view ", i))
 		}
-		fails(t, "one view too many", try(redoubt.SavedView{Name: "one more", OwnerID: ada}), redoubt.ErrConflict)
+		fails(t, "one view too many", try(model.SavedView{Name: "one more", OwnerID: ada}), model.ErrConflict)
 		his := add(ben, "his")
 		his.OwnerID = ada
-		fails(t, "one too many by giving", try(his), redoubt.ErrConflict)
+		fails(t, "one too many by giving", try(his), model.ErrConflict)
 		his.OwnerID, his.Name = 0, "shared"
 		if err := try(his); err != nil {
 			t.Errorf("to share another's: %v", err)

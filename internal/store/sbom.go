@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // VisibleProjects lists all projects that the globs allow, by name.
-func (tx *Tx) VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error) {
+func (tx *Tx) VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error) {
 	return tx.Projects(ctx, ProjectQuery{Globs: globs})
 }
 
@@ -36,12 +36,12 @@ var supplyChainSelect = `SELECT ` + qualified("f", findingColumns) + `, ` + qual
 // by id, ignored ones too, each with its rule and its lineage. take must not
 // use the transaction.
 func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref string,
-	take func(redoubt.IndexedFinding, redoubt.Rule, redoubt.Lineage) error,
+	take func(model.IndexedFinding, model.Rule, model.Lineage) error,
 ) error {
 	return each(ctx, tx, func(r row) error {
-		var f redoubt.IndexedFinding
-		var l redoubt.Lineage
-		var rule redoubt.Rule
+		var f model.IndexedFinding
+		var l model.Lineage
+		var rule model.Rule
 		fields := append(findingFields(&f.Finding), lineageFields(&l)...)
 		if err := r.Scan(append(fields, &f.Body, decoded(&rule))...); err != nil {
 			return err
@@ -49,5 +49,5 @@ func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref stri
 		rule.ID = f.RuleID // the content does not tell
 		return take(f, rule, l)
 	}, supplyChainSelect+` AND f.project_id = $2 AND f.ref = $3 AND f.issue_type = $4 AND f.state = $5 ORDER BY f.id`,
-		projectID, ref, int64(redoubt.SCA), int64(redoubt.Unresolved))
+		projectID, ref, int64(model.SCA), int64(model.Unresolved))
 }

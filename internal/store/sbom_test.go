@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -39,9 +39,9 @@ func (e exported) vulnerabilities() (list []string) {
 	return list
 }
 
-func (d tenant) export(r redoubt.SBOMRequest) (e exported) {
+func (d tenant) export(r model.SBOMRequest) (e exported) {
 	d.t.Helper()
-	r.Format, r.Version, r.ComponentType = redoubt.CycloneDX, "1.5", "application"
+	r.Format, r.Version, r.ComponentType = model.CycloneDX, "1.5", "application"
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		doc, _, err := sbom.Export(ctx, tx, r, sbom.Options{Created: tx.Now()})
 		d.check(err)
@@ -52,33 +52,33 @@ func (d tenant) export(r redoubt.SBOMRequest) (e exported) {
 
 // bill gives a project two inventories and findings of all kinds, of which one
 // is for the bill of materials.
-func (d tenant) bill(name string) redoubt.Project {
+func (d tenant) bill(name string) model.Project {
 	d.t.Helper()
 	p := d.project(name)
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i, file := range []string{"go.mod", "package-lock.json"} {
-			_, _, err := tx.PutInventory(ctx, redoubt.InventoryStatement{
+			_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
 				ProjectID: p.ID, Ref: p.Primary(), Source: "semgrep", ScanID: 1, Commit: "c" + file, At: tx.Now().Add(time.Duration(i) * time.Hour),
-				Digest: redoubt.Digest{1}, Inventory: redoubt.Inventory{Lockfile: file, Dependencies: []redoubt.Dependency{
-					{Lockfile: file, Ecosystem: "npm", Name: strings.TrimSuffix(file, ".mod"), Version: "1", Transitivity: redoubt.Direct, Licenses: []string{}},
+				Digest: model.Digest{1}, Inventory: model.Inventory{Lockfile: file, Dependencies: []model.Dependency{
+					{Lockfile: file, Ecosystem: "npm", Name: strings.TrimSuffix(file, ".mod"), Version: "1", Transitivity: model.Direct, Licenses: []string{}},
 				}},
 			})
 			d.check(err)
 		}
 		return nil
 	})
-	d.findings(p, 5, func(i int, w *redoubt.FindingWrite) {
-		w.IssueType = redoubt.SCA
+	d.findings(p, 5, func(i int, w *model.FindingWrite) {
+		w.IssueType = model.SCA
 		w.Body = []byte(`"found_dependency":{"ecosystem":"npm","package":"go","version":"1"},"vulnerability_identifier":"CVE-2024-` + "1234"[:i] + `"`)
 		switch i {
 		case 0:
-			w.IssueType = redoubt.SAST
+			w.IssueType = model.SAST
 		case 1:
-			w.State = redoubt.Fixed
+			w.State = model.Fixed
 		case 2:
 			w.Ref = "refs/heads/other"
 		case 3:
-			w.State = redoubt.Muted
+			w.State = model.Muted
 		}
 	})
 	return p
@@ -88,7 +88,7 @@ func TestExportReadsWhatIsInForce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		payments, tools := d.bill("acme/payments"), d.bill("acme/tools")
-		e := d.export(redoubt.SBOMRequest{ProjectID: payments.ID})
+		e := d.export(model.SBOMRequest{ProjectID: payments.ID})
 		if e.Metadata.Component.Name != "acme/payments" || e.Metadata.Component.Version != "cpackage-lock.json" {
 			t.Errorf("root = %+v, want the project at the commit of its newest inventory", e.Metadata.Component)
 		}
@@ -98,14 +98,14 @@ func TestExportReadsWhatIsInForce(t *testing.T) {
 		if got := e.vulnerabilities(); !slices.Equal(got, []string{"CVE-2024-1234"}) {
 			t.Errorf("vulnerabilities = %v, want the unresolved one of the primary branch", got)
 		}
-		e = d.export(redoubt.SBOMRequest{ProjectID: tools.ID, Ref: "other"})
+		e = d.export(model.SBOMRequest{ProjectID: tools.ID, Ref: "other"})
 		if got := e.vulnerabilities(); !slices.Equal(got, []string{"CVE-2024-12"}) || e.Metadata.Component.Version != "other" {
 			t.Errorf("another branch: vulnerabilities = %v, version %q", got, e.Metadata.Component.Version)
 		}
-		if e := d.export(redoubt.SBOMRequest{}); len(e.Components) != 4 {
+		if e := d.export(model.SBOMRequest{}); len(e.Components) != 4 {
 			t.Errorf("the deployment has %d components, want two projects and two packages", len(e.Components))
 		}
-		if e := d.export(redoubt.SBOMRequest{Visible: redoubt.ProjectGlobs{"acme/t*"}}); len(e.Components) != 3 {
+		if e := d.export(model.SBOMRequest{Visible: model.ProjectGlobs{"acme/t*"}}); len(e.Components) != 3 {
 			t.Errorf("who sees one project gets %d components, want it and two packages", len(e.Components))
 		}
 	})

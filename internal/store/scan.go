@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const scanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
 	code, secrets, supply_chain, total_micros, digest, error, unread_json, muted, run_id`
 
-func scanScan(r row) (s redoubt.Scan, err error) {
+func scanScan(r row) (s model.Scan, err error) {
 	var exit, total sql.NullInt64
 	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, instant(&s.StartedAt), instant(&s.CompletedAt), &exit, &s.Full,
 		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread), &s.Muted, &s.RunID)
@@ -26,7 +26,7 @@ func scanScan(r row) (s redoubt.Scan, err error) {
 }
 
 // scanRow is what AddScan writes, in the order of scanColumns.
-func scanRow(s redoubt.Scan) []any {
+func scanRow(s model.Scan) []any {
 	var exit, total any
 	if !s.CompletedAt.IsZero() {
 		exit = s.ExitCode
@@ -42,23 +42,23 @@ func scanRow(s redoubt.Scan) []any {
 
 // scanImage is what the audit trail tells of a scan.
 type scanImage struct {
-	ProjectID int64                 `json:"project_id"`
-	Ref       string                `json:"ref"`
-	Commit    string                `json:"commit"`
-	Source    string                `json:"source"`
-	Full      bool                  `json:"full"`
-	Status    string                `json:"status"`
-	Outcome   redoubt.ScanOutcome   `json:"outcome"`
-	Counts    redoubt.FindingCounts `json:"counts"`
-	Error     string                `json:"error,omitempty"`
+	ProjectID int64               `json:"project_id"`
+	Ref       string              `json:"ref"`
+	Commit    string              `json:"commit"`
+	Source    string              `json:"source"`
+	Full      bool                `json:"full"`
+	Status    string              `json:"status"`
+	Outcome   model.ScanOutcome   `json:"outcome"`
+	Counts    model.FindingCounts `json:"counts"`
+	Error     string              `json:"error,omitempty"`
 }
 
-func imageOfScan(s redoubt.Scan) scanImage {
+func imageOfScan(s model.Scan) scanImage {
 	return scanImage{s.ProjectID, s.Ref, s.Commit, s.Source, s.Full, s.Status.String(), s.Outcome, s.Counts, s.Error}
 }
 
 // AddScan stores a scan of a project and returns its id.
-func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
+func (tx *Tx) AddScan(ctx context.Context, s model.Scan) (int64, error) {
 	if _, err := tx.Project(ctx, s.ProjectID); err != nil {
 		return 0, err
 	}
@@ -76,7 +76,7 @@ func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
 }
 
 // Scan finds a scan by id.
-func (tx *Tx) Scan(ctx context.Context, id int64) (redoubt.Scan, error) {
+func (tx *Tx) Scan(ctx context.Context, id int64) (model.Scan, error) {
 	s, err := one(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return s, fmt.Errorf("scan %d: %w", id, err)
@@ -88,7 +88,7 @@ func (tx *Tx) Scan(ctx context.Context, id int64) (redoubt.Scan, error) {
 // status, outcome, products, counts, digest and error. Which project, ref,
 // commit and source it is of, when it started, whether it is full and which
 // managed run it is of were said when it was added, and stay.
-func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
+func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 	before, err := tx.Scan(ctx, s.ID)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 		return err
 	}
 	tx.audit("scan.finish", subject("scan", s.ID), imageOfScan(before), imageOfScan(s))
-	if s.Status != redoubt.ScanError { // PutScanGate follows
+	if s.Status != model.ScanError { // PutScanGate follows
 		return nil
 	}
 	tx.tellFailed(s)
@@ -114,31 +114,31 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 
 // SetScanCounts corrects what a scan of this transaction counts, which was not
 // known when it was stored.
-func (tx *Tx) SetScanCounts(ctx context.Context, scanID int64, c redoubt.FindingCounts) error {
+func (tx *Tx) SetScanCounts(ctx context.Context, scanID int64, c model.FindingCounts) error {
 	_, err := tx.exec(ctx, `UPDATE scan SET code = $3, secrets = $4, supply_chain = $5 WHERE deployment_id = $1 AND id = $2`, scanID, c.Code, c.Secrets, c.SupplyChain)
 	return err
 }
 
 // appliedAt places a scan among those that were applied, in the order of their
 // commits.
-func (tx *Tx) appliedAt(s redoubt.Scan) int64 {
-	if s.Outcome != redoubt.ScanApplied {
+func (tx *Tx) appliedAt(s model.Scan) int64 {
+	if s.Outcome != model.ScanApplied {
 		return 0
 	}
 	return tx.now.UnixMicro()
 }
 
 // ScanOfUpload returns the newest applied scan of a project's ref whose upload had the
-// digest, or redoubt.ErrNotFound.
-func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upload redoubt.Digest) (redoubt.Scan, error) {
+// digest, or model.ErrNotFound.
+func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upload model.Digest) (model.Scan, error) {
 	return one(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
-		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, redoubt.ScanApplied)
+		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, model.ScanApplied)
 }
 
 // HasUpload reports whether a digest is that of an applied scan of the ref, outside of any
 // transaction.
-func (s *Store) HasUpload(ctx context.Context, deploymentID, projectID int64, ref string, upload redoubt.Digest) (known bool, err error) {
-	args := bind([]any{deploymentID, projectID, ref, upload, redoubt.ScanApplied})
+func (s *Store) HasUpload(ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest) (known bool, err error) {
+	args := bind([]any{deploymentID, projectID, ref, upload, model.ScanApplied})
 	err = s.engine.ask(ctx, func(ctx context.Context) error {
 		return s.engine.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM scan
 			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5)`, args...).Scan(&known)
@@ -151,7 +151,7 @@ func (s *Store) HasUpload(ctx context.Context, deploymentID, projectID int64, re
 // that was applied here before another one was. An upload that tells no commit
 // neither is superseded nor supersedes, nor does one that the deletion of its
 // ref made forgotten: what is scanned again returns.
-func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s redoubt.ScanStream, err error) {
+func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s model.ScanStream, err error) {
 	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND outcome = $5 `
 	err = each(ctx, tx, func(r row) error {
 		return r.Scan(&s.LastScanID, digest(&s.LastDigest), instant(&s.LastFullStart), instant(&s.LastDiffStart), &s.Complete, &s.Superseded)
@@ -161,6 +161,6 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 		FROM (SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1) AS last
 		CROSS JOIN (SELECT MAX(CASE WHEN is_full = 1 THEN started_at END) AS full_start, MAX(CASE WHEN is_full = 0 THEN started_at END) AS diff_start,
 			COUNT(CASE WHEN is_full = 1 AND status <> $6 THEN 1 END) > 0 AS complete`+applied+`) AS every`,
-		projectID, ref, source, redoubt.ScanApplied, redoubt.ScanError, commit, redoubt.Digest{})
+		projectID, ref, source, model.ScanApplied, model.ScanError, commit, model.Digest{})
 	return s, err
 }

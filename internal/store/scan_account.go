@@ -8,21 +8,21 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // PutScanAccount keeps what a scan reported and what it did not look at. Of the
 // gate it says nothing: see PutScanGate.
-func (tx *Tx) PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error {
-	kept := a.Gaps[:min(len(a.Gaps), redoubt.MaxScanGaps)]
+func (tx *Tx) PutScanAccount(ctx context.Context, a model.ScanAccount) error {
+	kept := a.Gaps[:min(len(a.Gaps), model.MaxScanGaps)]
 	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
-		[][]any{{a.ScanID, packRuns(a.Reported), encoded(append([]redoubt.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""}},
+		[][]any{{a.ScanID, packRuns(a.Reported), encoded(append([]model.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""}},
 		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, all_gaps = excluded.all_gaps`)
 }
 
 // PutScanGate keeps why a scan failed its build; nil says that it did not. It is written
 // when the transaction ends. A code host that the project is a repository of is told.
-func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanGate) error {
+func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGate) error {
 	text := ""
 	if gate != nil {
 		text = encoded(gate)
@@ -40,9 +40,9 @@ func (tx *Tx) writeGates(ctx context.Context) error {
 }
 
 // ScanAccount returns what a scan says of itself. A scan that has not ended, or
-// ended before accounts were kept, is redoubt.ErrNotFound.
-func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccount, error) {
-	a := redoubt.ScanAccount{ScanID: scanID}
+// ended before accounts were kept, is model.ErrNotFound.
+func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (model.ScanAccount, error) {
+	a := model.ScanAccount{ScanID: scanID}
 	var runs []byte
 	var gate string
 	_, err := one(ctx, tx, func(r row) (struct{}, error) {
@@ -78,9 +78,9 @@ func (tx *Tx) ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool
 	out := map[int64]bool{}
 	return out, each(ctx, tx, func(r row) error {
 		var id int64
-		var gaps []redoubt.ScanGap
+		var gaps []model.ScanGap
 		err := r.Scan(&id, decoded(&gaps))
-		if slices.ContainsFunc(gaps, func(g redoubt.ScanGap) bool { return g.Kind == redoubt.GapParse }) {
+		if slices.ContainsFunc(gaps, func(g model.ScanGap) bool { return g.Kind == model.GapParse }) {
 			out[id] = true
 		}
 		return err
@@ -114,7 +114,7 @@ func (tx *Tx) rewriteAccount(ctx context.Context, a packedAccount, is func(id in
 	ids = slices.Compact(ids)
 	gate := a.gate
 	if gate != "" {
-		var told redoubt.ScanGate
+		var told model.ScanGate
 		if err := decodeStored([]byte(gate), &told); err != nil {
 			return fmt.Errorf("the gate of scan %d: %w", a.scanID, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,17 +18,17 @@ func TestScanAccount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		project := addProjects(t, s, d, "acme/app")[0]
-		want := redoubt.ScanAccount{
+		want := model.ScanAccount{
 			Reported: []int64{3, 4, 5, 9, 4_000_000_000},
-			Gaps:     []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "vendor/x.js", Why: "too big"}, {Kind: redoubt.GapParse, What: "js"}}, AllGaps: 2,
+			Gaps:     []model.ScanGap{{Kind: model.GapPath, What: "vendor/x.js", Why: "too big"}, {Kind: model.GapParse, What: "js"}}, AllGaps: 2,
 		}
-		gate := &redoubt.ScanGate{Reason: "because", Blocking: []redoubt.Blocked{{FindingID: 3, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Rule: "r", Path: "p", Line: 1, PolicyID: 2}}}
+		gate := &model.ScanGate{Reason: "because", Blocking: []model.Blocked{{FindingID: 3, IssueType: model.SAST, Severity: model.SeverityHigh, Rule: "r", Path: "p", Line: 1, PolicyID: 2}}}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
-			want.ScanID, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: project.ID, Ref: main, Source: "semgrep", StartedAt: tx.Now(), TotalTime: -1})
+			want.ScanID, err = tx.AddScan(ctx, model.Scan{ProjectID: project.ID, Ref: main, Source: "semgrep", StartedAt: tx.Now(), TotalTime: -1})
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("the account of a scan without one: %v", err)
 			}
 			if err := tx.PutScanAccount(ctx, want); err != nil {
@@ -62,14 +62,14 @@ func TestScanAccount(t *testing.T) {
 		// Another tenant has nothing under the same number, and deleting the
 		// project takes the account along.
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
-			if a, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+			if a, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("a stranger's account: %+v, %v", a, err)
 			}
 			return nil
 		})
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, project.ID) })
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("the account of a deleted project: %v", err)
 			}
 			return nil
@@ -82,11 +82,11 @@ func TestScanAccountIsBounded(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))
 	d := storetest.Deployment(t, s)
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: 1, Gaps: make([]redoubt.ScanGap, redoubt.MaxScanGaps+5)}); err != nil {
+		if err := tx.PutScanAccount(ctx, model.ScanAccount{ScanID: 1, Gaps: make([]model.ScanGap, model.MaxScanGaps+5)}); err != nil {
 			return err
 		}
 		got, err := tx.ScanAccount(ctx, 1)
-		if len(got.Gaps) != redoubt.MaxScanGaps || got.AllGaps != redoubt.MaxScanGaps+5 {
+		if len(got.Gaps) != model.MaxScanGaps || got.AllGaps != model.MaxScanGaps+5 {
 			t.Errorf("%d of %d gaps", len(got.Gaps), got.AllGaps)
 		}
 		return err

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // EventNew is what ScanChanges calls the findings that a scan saw first. The
 // history does not have it: their scan is in their row.
-const EventNew redoubt.FindingEventKind = "new"
+const EventNew model.FindingEventKind = "new"
 
 // ScanChange is what a scan did to one finding.
 type ScanChange struct {
-	Kind      redoubt.FindingEventKind
+	Kind      model.FindingEventKind
 	Detail    string // JSON, or empty
 	FindingID int64
-	IssueType redoubt.IssueType
-	Severity  redoubt.Severity
-	State     redoubt.State // now
+	IssueType model.IssueType
+	Severity  model.Severity
+	State     model.State // now
 	RuleName  string
 	Path      string // now
 	Line      int
@@ -44,13 +44,13 @@ func scanScanChange(r row) (c ScanChange, err error) {
 // ScanChanges accounts for a scan: how many findings of its ref it did what to,
 // and a stretch of them, by what was done, worst first: of one kind, or with an
 // empty kind of all.
-func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, kind redoubt.FindingEventKind, skip, limit int) (changes []ScanChange, counts map[redoubt.FindingEventKind]int, err error) {
-	counts = map[redoubt.FindingEventKind]int{}
+func (tx *Tx) ScanChanges(ctx context.Context, s model.Scan, kind model.FindingEventKind, skip, limit int) (changes []ScanChange, counts map[model.FindingEventKind]int, err error) {
+	counts = map[model.FindingEventKind]int{}
 	err = each(ctx, tx, func(r row) error {
 		var kind string
 		var n int
 		err := r.Scan(&kind, &n)
-		counts[redoubt.FindingEventKind(kind)] = n
+		counts[model.FindingEventKind(kind)] = n
 		return err
 	}, `SELECT kind, count(*) FROM (`+scanChanges+`) c GROUP BY kind`, s.ProjectID, s.Ref, s.ID)
 	if err != nil {
@@ -72,13 +72,13 @@ type SourceCount struct {
 func (tx *Tx) UnresolvedBySource(ctx context.Context, projectID int64, ref string) ([]SourceCount, error) {
 	return many(ctx, tx, func(r row) (c SourceCount, err error) { return c, r.Scan(&c.Source, &c.Count) }, `
 		SELECT source, count(*) FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND state = $4
-		GROUP BY source ORDER BY source`, projectID, ref, int64(redoubt.Unresolved))
+		GROUP BY source ORDER BY source`, projectID, ref, int64(model.Unresolved))
 }
 
 // ScansWithUnread lists the scans since a time that could not read some of the
 // lockfiles that they found and that no later scan of their ref and source
 // followed, newest first, limit at most (semantics §15).
-func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]redoubt.Scan, error) {
+func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND unread_json <> '[]' AND NOT EXISTS (
 			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id AND n.ref = s.ref AND n.source = s.source

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -14,11 +14,11 @@ func TestScanChanges(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		var first, second redoubt.Scan
+		var first, second model.Scan
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			for i, scan := range []*redoubt.Scan{&first, &second} {
-				*scan = redoubt.Scan{
-					ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", Full: true, Status: redoubt.ScanCompleted,
+			for i, scan := range []*model.Scan{&first, &second} {
+				*scan = model.Scan{
+					ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", Full: true, Status: model.ScanCompleted,
 					StartedAt: storetest.Epoch.Add(time.Duration(i) * time.Hour), CompletedAt: storetest.Epoch, Unread: [][]string{{"old.lock"}, {"pom.xml"}}[i],
 				}
 				if scan.ID, err = tx.AddScan(ctx, *scan); err != nil {
@@ -27,29 +27,29 @@ func TestScanChanges(t *testing.T) {
 			}
 			return nil
 		})
-		writes := d.findings(p, 4, func(i int, w *redoubt.FindingWrite) {
-			w.Ref, w.FirstScanID, w.State = "refs/heads/main", first.ID, redoubt.Unresolved
+		writes := d.findings(p, 4, func(i int, w *model.FindingWrite) {
+			w.Ref, w.FirstScanID, w.State = "refs/heads/main", first.ID, model.Unresolved
 			if i == 3 {
 				w.FirstScanID = second.ID
 			}
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddEvents(ctx, []redoubt.FindingEvent{
-				{FindingID: writes[0].ID, ScanID: second.ID, Kind: redoubt.EventFixed},
-				{FindingID: writes[1].ID, ScanID: second.ID, Kind: redoubt.EventMoved, Detail: `{"from":"a"}`},
-				{FindingID: writes[3].ID, ScanID: second.ID, Kind: redoubt.EventPrecedent, Detail: `{"finding_id":1}`}, // which is no change
+			return tx.AddEvents(ctx, []model.FindingEvent{
+				{FindingID: writes[0].ID, ScanID: second.ID, Kind: model.EventFixed},
+				{FindingID: writes[1].ID, ScanID: second.ID, Kind: model.EventMoved, Detail: `{"from":"a"}`},
+				{FindingID: writes[3].ID, ScanID: second.ID, Kind: model.EventPrecedent, Detail: `{"finding_id":1}`}, // which is no change
 			})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			changes, counts, err := tx.ScanChanges(ctx, second, "", 0, 10)
 			d.check(err)
-			same(t, "counts", counts, map[redoubt.FindingEventKind]int{redoubt.EventFixed: 1, redoubt.EventMoved: 1, store.EventNew: 1})
+			same(t, "counts", counts, map[model.FindingEventKind]int{model.EventFixed: 1, model.EventMoved: 1, store.EventNew: 1})
 			same(t, "changes", []any{len(changes), changes[0].Kind, changes[0].FindingID, changes[1].Detail, changes[2].FindingID},
-				[]any{3, redoubt.EventFixed, writes[0].ID, `{"from":"a"}`, writes[3].ID})
+				[]any{3, model.EventFixed, writes[0].ID, `{"from":"a"}`, writes[3].ID})
 			changes, _, err = tx.ScanChanges(ctx, second, "", 1, 1)
 			d.check(err)
-			same(t, "the second", []any{len(changes), changes[0].Kind}, []any{1, redoubt.EventMoved})
-			changes, counts, err = tx.ScanChanges(ctx, second, redoubt.EventFixed, 0, 10)
+			same(t, "the second", []any{len(changes), changes[0].Kind}, []any{1, model.EventMoved})
+			changes, counts, err = tx.ScanChanges(ctx, second, model.EventFixed, 0, 10)
 			d.check(err)
 			same(t, "those of one kind", []any{len(changes), changes[0].FindingID, len(counts)}, []any{1, writes[0].ID, 3})
 			sources, err := tx.UnresolvedBySource(ctx, p.ID, "refs/heads/main")
@@ -70,7 +70,7 @@ func TestJobsEcosystemsAndRuleCounts(t *testing.T) {
 		w := d.findings(d.project("acme/payments"), 1, nil)[0]
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			for _, token := range []string{"a", "b", "c"} {
-				if _, err := tx.AddJob(ctx, redoubt.Job{Kind: map[string]string{"a": "other"}[token] + "sbom", Token: token, Input: []byte("{}")}); err != nil {
+				if _, err := tx.AddJob(ctx, model.Job{Kind: map[string]string{"a": "other"}[token] + "sbom", Token: token, Input: []byte("{}")}); err != nil {
 					return err
 				}
 			}
@@ -85,13 +85,13 @@ func TestJobsEcosystemsAndRuleCounts(t *testing.T) {
 			same(t, "ecosystems of nothing", ecosystems, []string{})
 			counts, err := tx.PolicyRuleCounts(ctx)
 			d.check(err)
-			same(t, "rules", []any{len(counts), counts[0].Rules, counts[0].Mode}, []any{1, 1, redoubt.ModeMonitor})
+			same(t, "rules", []any{len(counts), counts[0].Rules, counts[0].Mode}, []any{1, 1, model.ModeMonitor})
 			for text, want := range map[string]int{"": 1, w.RuleName[1:4]: 1, "%": 0, "no such": 0} {
 				rules, more, err := tx.FindPolicyRules(ctx, counts[0].PolicyID, text, 0, 0, 10)
 				d.check(err)
 				same(t, "rules called "+text, []any{len(rules), more}, []any{want, false})
 			}
-			rules, _, err := tx.FindPolicyRules(ctx, counts[0].PolicyID, "", redoubt.ModeBlock, 0, 10)
+			rules, _, err := tx.FindPolicyRules(ctx, counts[0].PolicyID, "", model.ModeBlock, 0, 10)
 			same(t, "blocking rules", len(rules), 0)
 			return err
 		})

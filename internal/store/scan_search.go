@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ScanCursor is the last scan of a page; the zero cursor is before the first
@@ -20,8 +20,8 @@ type ScanCursor struct {
 // Scans lists the scans that a filter selects after the cursor, latest start
 // first, then highest id (semantics §9), limit at most, and tells whether there
 // are more. Statuses are judged at Now; those of the scans returned are as
-// stored, see redoubt.Scan.StatusAt.
-func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor, limit int) (scans []redoubt.Scan, more bool, err error) {
+// stored, see model.Scan.StatusAt.
+func (tx *Tx) Scans(ctx context.Context, f model.ScanFilter, after ScanCursor, limit int) (scans []model.Scan, more bool, err error) {
 	w := where{tx: tx}
 	ids, all, err := tx.visibleProjectIDs(ctx, f.Projects)
 	if err != nil {
@@ -42,7 +42,7 @@ func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor,
 
 // LatestScans lists the scan of each ref of a project that came last, whatever became of it,
 // newest first, limit at most.
-func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]redoubt.Scan, error) {
+func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]model.Scan, error) {
 	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1
 		AND id IN (SELECT max(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 GROUP BY ref)
 		ORDER BY started_at DESC, id DESC LIMIT $3`, projectID, limit)
@@ -51,8 +51,8 @@ func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]re
 // StandingScans lists the scans that stand: of each project, ref and source the one that was
 // applied last, where it started since then, newest first, and whether there are more than
 // limit. Nil projects are all.
-func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (scans []redoubt.Scan, more bool, err error) {
-	w := where{tx: tx, args: []any{since, redoubt.ScanApplied}}
+func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (scans []model.Scan, more bool, err error) {
+	w := where{tx: tx, args: []any{since, model.ScanApplied}}
 	if projects != nil {
 		w.in("project_id", projects)
 	}
@@ -67,7 +67,7 @@ func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int
 // ScannedRefs lists the refs that scans of some projects were applied to, each once, in full,
 // the one that was scanned last first. Nil projects are all.
 func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, error) {
-	w := where{tx: tx, args: []any{redoubt.ScanApplied}}
+	w := where{tx: tx, args: []any{model.ScanApplied}}
 	if projects != nil {
 		w.in("project_id", projects)
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, erro
 		GROUP BY ref ORDER BY MAX(id) DESC`, w.args...)
 }
 
-func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
+func (w *where) scanFilter(f model.ScanFilter, now time.Time) {
 	if f.Ref != "" {
 		w.and(`ref = ?`, f.Ref)
 	}
@@ -89,14 +89,14 @@ func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 		w.and(`is_full = ?`, *f.Full)
 	}
 	if len(f.Products) > 0 {
-		var wanted redoubt.Products
+		var wanted model.Products
 		for _, product := range f.Products {
 			wanted = wanted.With(product)
 		}
 		w.and(`products & ? <> 0`, wanted)
 	}
 	if len(f.Statuses) > 0 {
-		w.anyStatus(f.Statuses, now.Add(-redoubt.ScanTimeout))
+		w.anyStatus(f.Statuses, now.Add(-model.ScanTimeout))
 	}
 	if !f.Since.IsZero() {
 		w.and(`started_at > ?`, f.Since)
@@ -111,18 +111,18 @@ func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 
 // anyStatus keeps scans of any of the statuses. A scan that runs and started
 // before the deadline never finished.
-func (w *where) anyStatus(statuses []redoubt.ScanStatus, deadline time.Time) {
+func (w *where) anyStatus(statuses []model.ScanStatus, deadline time.Time) {
 	alternatives := make([]string, len(statuses))
 	var args []any
 	for i, status := range statuses {
 		alternatives[i] = `status = ?`
 		switch status {
-		case redoubt.ScanRunning:
+		case model.ScanRunning:
 			alternatives[i] = `status = ? AND started_at >= ?`
 			args = append(args, status, deadline)
-		case redoubt.ScanNeverFinished:
+		case model.ScanNeverFinished:
 			alternatives[i] = `status = ? AND started_at < ?`
-			args = append(args, redoubt.ScanRunning, deadline)
+			args = append(args, model.ScanRunning, deadline)
 		default:
 			args = append(args, status)
 		}

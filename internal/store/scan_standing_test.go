@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,11 +18,11 @@ func TestStandingScans(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		names := map[int64]string{}
-		add := func(p redoubt.Project, source, ref string, started int, outcome redoubt.ScanOutcome) {
+		add := func(p model.Project, source, ref string, started int, outcome model.ScanOutcome) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				id, err := tx.AddScan(ctx, redoubt.Scan{
+				id, err := tx.AddScan(ctx, model.Scan{
 					ProjectID: p.ID, Ref: ref, Source: source, StartedAt: storetest.Epoch.Add(time.Duration(started) * time.Hour), CompletedAt: tx.Now(),
-					Status: redoubt.ScanCompleted, Outcome: outcome, TotalTime: -1,
+					Status: model.ScanCompleted, Outcome: outcome, TotalTime: -1,
 				})
 				names[id] = fmt.Sprint(p.Name, " ", source, " ", ref, " ", started)
 				return err
@@ -30,13 +30,13 @@ func TestStandingScans(t *testing.T) {
 		}
 		one, two := d.project("acme/one"), d.project("acme/two")
 		for hour := range 5 {
-			add(one, "gosec", "main", hour, redoubt.ScanApplied)
+			add(one, "gosec", "main", hour, model.ScanApplied)
 		}
-		add(one, "gosec", "main", 6, redoubt.ScanLate)
-		add(one, "trivy", "main", 3, redoubt.ScanApplied) // started later, applied before
-		add(one, "trivy", "main", 2, redoubt.ScanApplied)
-		add(one, "gosec", "old", -1, redoubt.ScanApplied)
-		add(two, "gosec", "main", 5, redoubt.ScanApplied)
+		add(one, "gosec", "main", 6, model.ScanLate)
+		add(one, "trivy", "main", 3, model.ScanApplied) // started later, applied before
+		add(one, "trivy", "main", 2, model.ScanApplied)
+		add(one, "gosec", "old", -1, model.ScanApplied)
+		add(two, "gosec", "main", 5, model.ScanApplied)
 		for name, c := range map[string]struct {
 			projects []int64
 			limit    int
@@ -69,11 +69,11 @@ func TestLatestScans(t *testing.T) {
 		d := newTenant(t, s)
 		one, two := d.project("acme/one"), d.project("acme/two")
 		var ids []int64
-		for _, scan := range []redoubt.Scan{
-			{ProjectID: one.ID, Ref: "main", Status: redoubt.ScanCompleted},
-			{ProjectID: one.ID, Ref: "old", Status: redoubt.ScanCompleted},
-			{ProjectID: two.ID, Ref: "main", Status: redoubt.ScanCompleted},
-			{ProjectID: one.ID, Ref: "main", Status: redoubt.ScanError},
+		for _, scan := range []model.Scan{
+			{ProjectID: one.ID, Ref: "main", Status: model.ScanCompleted},
+			{ProjectID: one.ID, Ref: "old", Status: model.ScanCompleted},
+			{ProjectID: two.ID, Ref: "main", Status: model.ScanCompleted},
+			{ProjectID: one.ID, Ref: "main", Status: model.ScanError},
 		} {
 			scan.Source, scan.TotalTime, scan.StartedAt = "gosec", -1, storetest.Epoch.Add(time.Duration(len(ids))*time.Hour)
 			d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -103,17 +103,17 @@ func TestScannedRefs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		one, two := d.project("acme/one"), d.project("acme/two")
-		for i, scan := range []redoubt.Scan{
-			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: redoubt.ScanApplied},
-			{ProjectID: one.ID, Ref: "refs/heads/old", Outcome: redoubt.ScanApplied},
-			{ProjectID: two.ID, Ref: "refs/heads/other", Outcome: redoubt.ScanApplied},
-			{ProjectID: two.ID, Ref: "refs/heads/failed", Status: redoubt.ScanError},
-			{ProjectID: two.ID, Ref: "", Outcome: redoubt.ScanApplied},
-			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: redoubt.ScanApplied},
+		for i, scan := range []model.Scan{
+			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: model.ScanApplied},
+			{ProjectID: one.ID, Ref: "refs/heads/old", Outcome: model.ScanApplied},
+			{ProjectID: two.ID, Ref: "refs/heads/other", Outcome: model.ScanApplied},
+			{ProjectID: two.ID, Ref: "refs/heads/failed", Status: model.ScanError},
+			{ProjectID: two.ID, Ref: "", Outcome: model.ScanApplied},
+			{ProjectID: one.ID, Ref: "refs/heads/main", Outcome: model.ScanApplied},
 		} {
 			scan.Source, scan.TotalTime, scan.StartedAt = "gosec", -1, storetest.Epoch.Add(time.Duration(i)*time.Hour)
-			if scan.Outcome == redoubt.ScanApplied {
-				scan.Status = redoubt.ScanCompleted
+			if scan.Outcome == model.ScanApplied {
+				scan.Status = model.ScanCompleted
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.AddScan(ctx, scan)

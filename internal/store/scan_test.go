@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,16 +18,16 @@ func TestScanIsKeptAsGiven(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/a")[0]
-		running := redoubt.Scan{
+		running := model.Scan{
 			ProjectID: p.ID, Ref: "refs/heads/main", Commit: "c0ffee", Source: "semgrep", StartedAt: storetest.Epoch, Full: true,
-			Status: redoubt.ScanRunning, TotalTime: -1,
+			Status: model.ScanRunning, TotalTime: -1,
 		}
 		ended := running
-		ended.CompletedAt, ended.ExitCode, ended.Status, ended.Outcome = storetest.Epoch.Add(time.Minute), 2, redoubt.ScanError, redoubt.ScanSuperseded
-		ended.Products, ended.Counts = redoubt.Products(0).With(redoubt.SCA), redoubt.FindingCounts{Code: 1, Secrets: 2, SupplyChain: 3}
-		ended.TotalTime, ended.Digest, ended.Error = 1500*time.Microsecond, redoubt.Digest{1, 2, 3}, "the disk is full"
+		ended.CompletedAt, ended.ExitCode, ended.Status, ended.Outcome = storetest.Epoch.Add(time.Minute), 2, model.ScanError, model.ScanSuperseded
+		ended.Products, ended.Counts = model.Products(0).With(model.SCA), model.FindingCounts{Code: 1, Secrets: 2, SupplyChain: 3}
+		ended.TotalTime, ended.Digest, ended.Error = 1500*time.Microsecond, model.Digest{1, 2, 3}, "the disk is full"
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			for _, scan := range []*redoubt.Scan{&running, &ended} {
+			for _, scan := range []*model.Scan{&running, &ended} {
 				id, err := tx.AddScan(ctx, *scan)
 				if err != nil {
 					return err
@@ -39,8 +39,8 @@ func TestScanIsKeptAsGiven(t *testing.T) {
 					return err
 				}
 			}
-			_, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID + 1000})
-			fails(t, "a scan of no project", err, redoubt.ErrNotFound)
+			_, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID + 1000})
+			fails(t, "a scan of no project", err, model.ErrNotFound)
 			return nil
 		})
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -53,48 +53,48 @@ func TestScanIsKeptAsGiven(t *testing.T) {
 			want.ID = running.ID
 			got, err := tx.Scan(ctx, running.ID)
 			same(t, "the finished one", got, want)
-			fails(t, "finishing an unknown one", tx.FinishScan(ctx, redoubt.Scan{ID: ended.ID + 1000}), redoubt.ErrNotFound)
+			fails(t, "finishing an unknown one", tx.FinishScan(ctx, model.Scan{ID: ended.ID + 1000}), model.ErrNotFound)
 			return err
 		})
 	})
 }
 
 // drawScan draws a scan from so few values that filters meet.
-func drawScan(r *rapid.T, projects []redoubt.Project) redoubt.Scan {
-	s := redoubt.Scan{
+func drawScan(r *rapid.T, projects []model.Project) model.Scan {
+	s := model.Scan{
 		ProjectID: rapid.SampledFrom(projects).Draw(r, "project").ID,
 		Ref:       rapid.SampledFrom([]string{"refs/heads/main", "refs/heads/x"}).Draw(r, "ref"),
 		Source:    "semgrep",
 		StartedAt: storetest.Epoch.Add(time.Duration(rapid.IntRange(-4, 1).Draw(r, "started")) * 30 * time.Minute),
 		Full:      rapid.Bool().Draw(r, "full"),
-		Products:  redoubt.Products(rapid.IntRange(0, 7).Draw(r, "products") << 1),
-		Status:    rapid.SampledFrom([]redoubt.ScanStatus{redoubt.ScanRunning, redoubt.ScanCompleted, redoubt.ScanError}).Draw(r, "status"),
+		Products:  model.Products(rapid.IntRange(0, 7).Draw(r, "products") << 1),
+		Status:    rapid.SampledFrom([]model.ScanStatus{model.ScanRunning, model.ScanCompleted, model.ScanError}).Draw(r, "status"),
 		TotalTime: time.Duration(rapid.IntRange(-1, 3).Draw(r, "tenths")) * 100 * time.Millisecond,
 	}
 	s.TotalTime = max(s.TotalTime, -1)
 	return s
 }
 
-func drawScanFilter(r *rapid.T, projects []redoubt.Project) redoubt.ScanFilter {
+func drawScanFilter(r *rapid.T, projects []model.Project) model.ScanFilter {
 	seconds := rapid.Ptr(rapid.SampledFrom([]float64{0, 0.1, 0.15, 0.3, 7, -1}), true)
-	return redoubt.ScanFilter{
+	return model.ScanFilter{
 		Ref:       rapid.SampledFrom([]string{"", "refs/heads/main", "refs/heads/none"}).Draw(r, "ref"),
 		ProjectID: rapid.SampledFrom([]int64{0, 0, projects[0].ID, projects[1].ID, 1}).Draw(r, "project"),
 		AnyOf:     rapid.SampledFrom([][]int64{nil, nil, {projects[1].ID}, {projects[0].ID, projects[2].ID, 1}}).Draw(r, "any of"),
 		Full:      rapid.Ptr(rapid.Bool(), true).Draw(r, "full"),
-		Products:  rapid.SliceOfN(rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets}), 0, 2).Draw(r, "products"),
-		Statuses: rapid.SliceOfN(rapid.SampledFrom([]redoubt.ScanStatus{
-			redoubt.ScanRunning, redoubt.ScanCompleted, redoubt.ScanError, redoubt.ScanNeverFinished,
+		Products:  rapid.SliceOfN(rapid.SampledFrom([]model.IssueType{model.SAST, model.SCA, model.Secrets}), 0, 2).Draw(r, "products"),
+		Statuses: rapid.SliceOfN(rapid.SampledFrom([]model.ScanStatus{
+			model.ScanRunning, model.ScanCompleted, model.ScanError, model.ScanNeverFinished,
 		}), 0, 2).Draw(r, "statuses"),
 		Since:    rapid.SampledFrom([]time.Time{{}, {}, storetest.Epoch.Add(-time.Hour), storetest.Epoch}).Draw(r, "since"),
 		MinTime:  seconds.Draw(r, "min"),
 		MaxTime:  seconds.Draw(r, "max"),
-		Projects: rapid.SampledFrom([]redoubt.ProjectGlobs{nil, nil, {"acme/*"}, {"globex/*", "acme/b"}, {"nobody/*"}}).Draw(r, "globs"),
+		Projects: rapid.SampledFrom([]model.ProjectGlobs{nil, nil, {"acme/*"}, {"globex/*", "acme/b"}, {"nobody/*"}}).Draw(r, "globs"),
 	}
 }
 
 // scanKept is the filter as the decisions word it.
-func scanKept(f redoubt.ScanFilter, s redoubt.Scan, names map[int64]string, now time.Time) bool {
+func scanKept(f model.ScanFilter, s model.Scan, names map[int64]string, now time.Time) bool {
 	total := s.TotalTime.Seconds()
 	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (len(f.AnyOf) == 0 || slices.Contains(f.AnyOf, s.ProjectID)) && (f.Full == nil || *f.Full == s.Full) &&
 		(len(f.Products) == 0 || slices.ContainsFunc(f.Products, s.Products.Has)) &&
@@ -113,7 +113,7 @@ func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
 			names[p.ID] = p.Name
 		}
 		rounds(t, s, d, func(ctx context.Context, r *rapid.T, tx *store.Tx) error {
-			scans := make([]redoubt.Scan, rapid.IntRange(0, 12).Draw(r, "n"))
+			scans := make([]model.Scan, rapid.IntRange(0, 12).Draw(r, "n"))
 			for i := range scans {
 				scans[i] = drawScan(r, projects)
 				id, err := tx.AddScan(ctx, scans[i])
@@ -124,8 +124,8 @@ func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
 			}
 			f := drawScanFilter(r, projects)
 			now := tx.Now()
-			want := slices.DeleteFunc(scans, func(s redoubt.Scan) bool { return !scanKept(f, s, names, now) })
-			slices.SortFunc(want, func(a, b redoubt.Scan) int {
+			want := slices.DeleteFunc(scans, func(s model.Scan) bool { return !scanKept(f, s, names, now) })
+			slices.SortFunc(want, func(a, b model.Scan) int {
 				if c := b.StartedAt.Compare(a.StartedAt); c != 0 {
 					return c
 				}
@@ -139,7 +139,7 @@ func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
 }
 
 // walkScans reads all pages.
-func walkScans(ctx context.Context, tx *store.Tx, f redoubt.ScanFilter, limit int) (all []redoubt.Scan, err error) {
+func walkScans(ctx context.Context, tx *store.Tx, f model.ScanFilter, limit int) (all []model.Scan, err error) {
 	var after store.ScanCursor
 	for {
 		page, more, err := tx.Scans(ctx, f, after, limit)
@@ -161,21 +161,21 @@ func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
 		p := addProjects(t, s, d, "acme/a")[0]
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			for _, total := range []time.Duration{-1, 0, time.Second} { // the first is unknown, and never found
-				if _, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, StartedAt: storetest.Epoch, TotalTime: total}); err != nil {
+				if _, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, StartedAt: storetest.Epoch, TotalTime: total}); err != nil {
 					return err
 				}
 			}
 			for _, c := range []struct {
-				filter redoubt.ScanFilter
+				filter model.ScanFilter
 				want   int
 			}{
-				{redoubt.ScanFilter{MinTime: new(1e300)}, 0},
-				{redoubt.ScanFilter{MaxTime: new(1e300)}, 2},
-				{redoubt.ScanFilter{MinTime: new(-1e300)}, 2},
-				{redoubt.ScanFilter{MaxTime: new(-0.5)}, 0},
-				{redoubt.ScanFilter{MaxTime: new(0.0)}, 1},
-				{redoubt.ScanFilter{MinTime: new(1.0), MaxTime: new(1.0)}, 1},
-				{redoubt.ScanFilter{MinTime: new(1.000001)}, 0},
+				{model.ScanFilter{MinTime: new(1e300)}, 0},
+				{model.ScanFilter{MaxTime: new(1e300)}, 2},
+				{model.ScanFilter{MinTime: new(-1e300)}, 2},
+				{model.ScanFilter{MaxTime: new(-0.5)}, 0},
+				{model.ScanFilter{MaxTime: new(0.0)}, 1},
+				{model.ScanFilter{MinTime: new(1.0), MaxTime: new(1.0)}, 1},
+				{model.ScanFilter{MinTime: new(1.000001)}, 0},
 			} {
 				got, _, err := tx.Scans(ctx, c.filter, store.ScanCursor{}, 10)
 				if err != nil || len(got) != c.want {
@@ -191,7 +191,7 @@ func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
 type applied struct {
 	ref, source, commit string
 	full                bool
-	outcome             redoubt.ScanOutcome
+	outcome             model.ScanOutcome
 }
 
 // streamed is what a stream tells after some scans.
@@ -209,15 +209,15 @@ const main = "refs/heads/main"
 
 var streams = []streamed{
 	{"nothing yet", nil, "a", 0, 0, false, 0},
-	{"other refs and sources", []applied{{"refs/heads/x", "semgrep", "a", true, redoubt.ScanApplied}, {main, "bandit", "a", true, redoubt.ScanApplied}}, "a", 0, 0, false, 0},
-	{"scans that were not applied", []applied{{main, "semgrep", "a", true, redoubt.ScanLate}, {main, "semgrep", "b", true, redoubt.ScanPending}}, "a", 0, 0, false, 0},
-	{"the same commit again", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}}, "a", 1, 1, false, 0},
-	{"a commit that another followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "a", 2, 1, true, 2},
-	{"the one that followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "b", 2, 1, false, 2},
-	{"a new one", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "c", 2, 1, false, 0},
-	{"no commit", []applied{{main, "semgrep", "", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "", 2, 1, false, 0},
-	{"one that no commit followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "", true, redoubt.ScanApplied}}, "a", 2, 1, false, 0},
-	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanSuperseded}}, "a", 1, 1, false, 0},
+	{"other refs and sources", []applied{{"refs/heads/x", "semgrep", "a", true, model.ScanApplied}, {main, "bandit", "a", true, model.ScanApplied}}, "a", 0, 0, false, 0},
+	{"scans that were not applied", []applied{{main, "semgrep", "a", true, model.ScanLate}, {main, "semgrep", "b", true, model.ScanPending}}, "a", 0, 0, false, 0},
+	{"the same commit again", []applied{{main, "semgrep", "a", true, model.ScanApplied}}, "a", 1, 1, false, 0},
+	{"a commit that another followed", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "b", false, model.ScanApplied}}, "a", 2, 1, true, 2},
+	{"the one that followed", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "b", false, model.ScanApplied}}, "b", 2, 1, false, 2},
+	{"a new one", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "b", true, model.ScanApplied}}, "c", 2, 1, false, 0},
+	{"no commit", []applied{{main, "semgrep", "", true, model.ScanApplied}, {main, "semgrep", "b", true, model.ScanApplied}}, "", 2, 1, false, 0},
+	{"one that no commit followed", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "", true, model.ScanApplied}}, "a", 2, 1, false, 0},
+	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "b", true, model.ScanSuperseded}}, "a", 1, 1, false, 0},
 }
 
 func TestStreamTellsWhatStands(t *testing.T) {
@@ -241,12 +241,12 @@ func TestStreamTellsWhatStands(t *testing.T) {
 }
 
 // land adds the scans and returns what the stream then tells.
-func land(ctx context.Context, tx *store.Tx, p redoubt.Project, c streamed) (want redoubt.ScanStream, err error) {
+func land(ctx context.Context, tx *store.Tx, p model.Project, c streamed) (want model.ScanStream, err error) {
 	for i, a := range c.before {
 		// The later one lands, the earlier it started.
 		started := storetest.Epoch.Add(time.Duration(-i) * time.Hour)
-		digest := redoubt.Digest{byte(i + 1)}
-		id, err := tx.AddScan(ctx, redoubt.Scan{
+		digest := model.Digest{byte(i + 1)}
+		id, err := tx.AddScan(ctx, model.Scan{
 			ProjectID: p.ID, Ref: a.ref, Source: a.source, Commit: a.commit, Full: a.full, Outcome: a.outcome, StartedAt: started, Digest: digest,
 		})
 		if err != nil {
@@ -276,7 +276,7 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 		for _, commit := range []string{"c1", "c2"} {
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 				newest = tx.Now()
-				id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1, RunID: 9})
+				id, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: model.ScanRunning, TotalTime: -1, RunID: 9})
 				ids = append(ids, id)
 				return err
 			})
@@ -287,7 +287,7 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				scan.Status, scan.Outcome, scan.Digest, scan.CompletedAt = redoubt.ScanCompleted, redoubt.ScanApplied, redoubt.Digest{byte(i + 1)}, tx.Now()
+				scan.Status, scan.Outcome, scan.Digest, scan.CompletedAt = model.ScanCompleted, model.ScanApplied, model.Digest{byte(i + 1)}, tx.Now()
 				return tx.FinishScan(ctx, scan)
 			})
 		}
@@ -301,7 +301,7 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				same(t, "the stream of "+commit, got, redoubt.ScanStream{LastScanID: ids[0], LastDigest: redoubt.Digest{2}, LastDiffStart: newest, Superseded: superseded})
+				same(t, "the stream of "+commit, got, model.ScanStream{LastScanID: ids[0], LastDigest: model.Digest{2}, LastDiffStart: newest, Superseded: superseded})
 			}
 			return nil
 		})

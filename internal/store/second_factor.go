@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // beginHalf keeps that a user has shown what comes first. It stands in no trail:
 // nobody has signed in.
-func (s *Store) beginHalf(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
-	n.UserID, n.ExpiresAt = u.ID, s.now().Add(redoubt.HalfSessionFor)
+func (s *Store) beginHalf(ctx context.Context, q *session, u model.User, n *model.Session, hash []byte) error {
+	n.UserID, n.ExpiresAt = u.ID, s.now().Add(model.HalfSessionFor)
 	return q.write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, $2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
 }
 
@@ -21,8 +21,8 @@ const halfQuery = `SELECT h.user_id, h.method, ` + userColumns + ` FROM user_hal
 	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
 
 // HalfSession finds a sign-in that waits for the second factor, by the hash of its
-// secret. One that is over is redoubt.ErrNotFound.
-func (s *Store) HalfSession(ctx context.Context, hash []byte) (h redoubt.HalfSession, u redoubt.User, err error) {
+// secret. One that is over is model.ErrNotFound.
+func (s *Store) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession, u model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append([]any{&h.UserID, &h.Method}, userFields(&u)...)...)
@@ -33,22 +33,22 @@ func (s *Store) HalfSession(ctx context.Context, hash []byte) (h redoubt.HalfSes
 }
 
 // TryHalfSession counts a try to show the second factor, before it is looked at:
-// those that come at once count as those one by one. After redoubt.MaxHalfTries of
-// them the sign-in is over, which is redoubt.ErrNotFound.
+// those that come at once count as those one by one. After model.MaxHalfTries of
+// them the sign-in is over, which is model.ErrNotFound.
 func (s *Store) TryHalfSession(ctx context.Context, hash []byte) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		n, err := q.exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 AND tries < $3`, hash, s.now(), redoubt.MaxHalfTries)
+		n, err := q.exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 AND tries < $3`, hash, s.now(), model.MaxHalfTries)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("the sign-in is over: %w", redoubt.ErrNotFound)
+			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
 		}
 		return err
 	})
 }
 
 // FinishSignIn makes a session of a sign-in that waited for the second factor. The
-// proof is used up with it: one that was used before is redoubt.ErrConflict. A
-// sign-in that is over, or whose user is disabled by then, is redoubt.ErrNotFound.
-func (s *Store) FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorProof, n redoubt.Session, hash []byte) (redoubt.Session, error) {
+// proof is used up with it: one that was used before is model.ErrConflict. A
+// sign-in that is over, or whose user is disabled by then, is model.ErrNotFound.
+func (s *Store) FinishSignIn(ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte) (model.Session, error) {
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		id, err := one(ctx, q, scalar[int64], `SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.now())
 		if err != nil {
@@ -56,14 +56,14 @@ func (s *Store) FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorP
 		}
 		u, err := q.lockUser(ctx, id)
 		if err == nil && !u.Enabled() {
-			err = redoubt.ErrNotFound
+			err = model.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
 		gone, err := q.exec(ctx, `DELETE FROM user_half_session WHERE hash = $1`, half)
 		if err == nil && gone == 0 {
-			err = fmt.Errorf("the sign-in is over: %w", redoubt.ErrNotFound)
+			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
 		}
 		if err == nil {
 			err = s.takeProof(ctx, q, u, p)
@@ -77,8 +77,8 @@ func (s *Store) FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorP
 }
 
 // takeProof uses up what a second factor was shown by. What was used before is
-// redoubt.ErrConflict. The user is locked.
-func (s *Store) takeProof(ctx context.Context, q *session, u redoubt.User, p redoubt.FactorProof) error {
+// model.ErrConflict. The user is locked.
+func (s *Store) takeProof(ctx context.Context, q *session, u model.User, p model.FactorProof) error {
 	if p.Passkey != nil {
 		return q.takePasskey(ctx, u, *p.Passkey, s.now())
 	}
@@ -88,7 +88,7 @@ func (s *Store) takeProof(ctx context.Context, q *session, u redoubt.User, p red
 	}
 	n, err := q.exec(ctx, query, u.ID, arg)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the code was used before: %w", redoubt.ErrConflict)
+		err = fmt.Errorf("the code was used before: %w", model.ErrConflict)
 	}
 	if err != nil || p.Recovery == nil {
 		return err
@@ -110,10 +110,10 @@ type (
 	}
 )
 
-// TOTP finds the authenticator app of a user. None is redoubt.ErrNotFound.
-func (s *Store) TOTP(ctx context.Context, userID int64) (t redoubt.TOTP, err error) {
+// TOTP finds the authenticator app of a user. None is model.ErrNotFound.
+func (s *Store) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		t, err = one(ctx, q, func(r row) (t redoubt.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
+		t, err = one(ctx, q, func(r row) (t model.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
 			`SELECT secret, used_step FROM user_totp WHERE user_id = $1`, userID)
 		return err
 	})
@@ -131,12 +131,12 @@ func (s *Store) RecoveryCodes(ctx context.Context, userID int64) (n int, err err
 
 // SetUpTOTP gives a user an authenticator app and the hashes of recovery codes, which
 // replace those that are there. All sessions end, which were begun without it, but
-// for the new one. Who has an app already is redoubt.ErrConflict.
-func (s *Store) SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte, n redoubt.Session, hash []byte) error {
-	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// for the new one. Who has an app already is model.ErrConflict.
+func (s *Store) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n model.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		_, err := q.exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`, u.ID, t.Secret, t.Step)
-		if errors.Is(err, redoubt.ErrConflict) {
-			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", redoubt.ErrConflict)
+		if errors.Is(err, model.ErrConflict) {
+			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (s *Store) SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte
 }
 
 // firstFactor has sign-ins of a user ask for a second factor from now on.
-func (s *Store) firstFactor(ctx context.Context, q *session, u redoubt.User, recovery [][]byte, now time.Time, n *redoubt.Session, hash []byte) error {
+func (s *Store) firstFactor(ctx context.Context, q *session, u model.User, recovery [][]byte, now time.Time, n *model.Session, hash []byte) error {
 	if err := q.write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`, u.ID, now); err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (s *Store) firstFactor(ctx context.Context, q *session, u redoubt.User, rec
 
 // RemoveSecondFactor takes the second factor of a user away, who has just shown it.
 // All sessions end but for the new one. A proof that was used before is
-// redoubt.ErrConflict.
-func (s *Store) RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
-	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// model.ErrConflict.
+func (s *Store) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n model.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if err := s.takeProof(ctx, q, u, p); err != nil {
 			return err
 		}
@@ -176,15 +176,15 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, n
 
 // ResetSecondFactor takes the second factor of somebody else away, and ends their
 // sessions. For a user with a role beyond the deployments of within it is
-// redoubt.ErrConflict, as it is for one who has none; a within of nil is whoever
+// model.ErrConflict, as it is for one who has none; a within of nil is whoever
 // runs the server.
-func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []int64, by redoubt.Actor) error {
-	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []int64, by model.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if err := withinReach(u, within, txs, "reset-2fa"); err != nil {
 			return err
 		}
 		if !u.HasSecondFactor() {
-			return fmt.Errorf("%s has no second factor: %w", u.Name, redoubt.ErrConflict)
+			return fmt.Errorf("%s has no second factor: %w", u.Name, model.ErrConflict)
 		}
 		if err := q.dropFactors(ctx, u, txs); err != nil {
 			return err
@@ -195,10 +195,10 @@ func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []in
 
 // PutRecoveryCodes replaces the recovery codes of the user of the session that asks:
 // their hashes are kept. That session goes on under another secret; all others end.
-func (s *Store) PutRecoveryCodes(ctx context.Context, asking redoubt.Session, hashes [][]byte, hash []byte) error {
-	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error {
+	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if !u.HasSecondFactor() {
-			return fmt.Errorf("there is no second factor that they could stand for: %w", redoubt.ErrConflict)
+			return fmt.Errorf("there is no second factor that they could stand for: %w", model.ErrConflict)
 		}
 		for _, tx := range txs {
 			tx.audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
@@ -211,8 +211,8 @@ func (s *Store) PutRecoveryCodes(ctx context.Context, asking redoubt.Session, ha
 }
 
 // updateSelf is updateUser by the user themself.
-func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Context, *session, redoubt.User, []*Tx) error) error {
-	return s.updateUser(ctx, userID, redoubt.Actor{}, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Context, *session, model.User, []*Tx) error) error {
+	return s.updateUser(ctx, userID, model.Actor{}, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		for _, tx := range txs {
 			tx.actor = u.Actor()
 		}
@@ -221,7 +221,7 @@ func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Co
 }
 
 // onlySession ends all sessions of a user but for one that begins.
-func (s *Store) onlySession(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
+func (s *Store) onlySession(ctx context.Context, q *session, u model.User, n *model.Session, hash []byte) error {
 	if err := q.endSessions(ctx, u.ID); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (q *session) putRecoveryCodes(ctx context.Context, userID int64, hashes [][
 }
 
 // dropFactors takes all second factors of a user away.
-func (q *session) dropFactors(ctx context.Context, u redoubt.User, txs []*Tx) error {
+func (q *session) dropFactors(ctx context.Context, u model.User, txs []*Tx) error {
 	for _, query := range []string{
 		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
 	} {
@@ -257,10 +257,10 @@ func (q *session) dropFactors(ctx context.Context, u redoubt.User, txs []*Tx) er
 
 // withinReach refuses what an admin may not do to an account, since the user has a
 // role in a deployment that is not theirs, and names the command that may.
-func withinReach(u redoubt.User, within []int64, txs []*Tx, command string) error {
+func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
 	for _, tx := range txs {
 		if within != nil && !slices.Contains(within, tx.deployment.ID) {
-			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: redoubt user %s %s: %w", u.Name, command, u.Name, redoubt.ErrConflict)
+			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
 		}
 	}
 	return nil

@@ -8,28 +8,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // fresh is a session that a proof shall begin.
-func fresh(u redoubt.User) redoubt.Session {
-	return redoubt.Session{UserID: u.ID, Method: "password and code", ExpiresAt: storetest.Epoch.Add(time.Hour)}
+func fresh(u model.User) model.Session {
+	return model.Session{UserID: u.ID, Method: "password and code", ExpiresAt: storetest.Epoch.Add(time.Hour)}
 }
 
 // withApp gives a user an authenticator app whose newest code is of a step, and the
 // recovery codes one and two.
-func withApp(t testing.TB, s *store.Store, u redoubt.User, step int64) {
+func withApp(t testing.TB, s *store.Store, u model.User, step int64) {
 	t.Helper()
-	err := s.SetUpTOTP(t.Context(), redoubt.TOTP{Secret: []byte("sealed"), Step: step}, [][]byte{storetest.TokenHash("one"), storetest.TokenHash("two")}, fresh(u), storetest.TokenHash("set up"))
+	err := s.SetUpTOTP(t.Context(), model.TOTP{Secret: []byte("sealed"), Step: step}, [][]byte{storetest.TokenHash("one"), storetest.TokenHash("two")}, fresh(u), storetest.TokenHash("set up"))
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 // halfSignIn begins half a session with the given cookie.
-func halfSignIn(t testing.TB, s *store.Store, u redoubt.User, cookie string) {
+func halfSignIn(t testing.TB, s *store.Store, u model.User, cookie string) {
 	t.Helper()
 	if n := signIn(t, s, u, cookie); !n.Half {
 		t.Fatalf("a password alone begins a whole session: %+v", n)
@@ -39,7 +39,7 @@ func halfSignIn(t testing.TB, s *store.Store, u redoubt.User, cookie string) {
 	}
 }
 
-func finish(t testing.TB, s *store.Store, u redoubt.User, cookie string, p redoubt.FactorProof) error {
+func finish(t testing.TB, s *store.Store, u model.User, cookie string, p model.FactorProof) error {
 	t.Helper()
 	_, err := s.FinishSignIn(t.Context(), storetest.TokenHash(cookie), p, fresh(u), storetest.TokenHash("whole "+cookie))
 	return err
@@ -47,18 +47,18 @@ func finish(t testing.TB, s *store.Store, u redoubt.User, cookie string, p redou
 
 func TestASecondFactorMakesHalfSessions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "before")
 		withApp(t, s, ada, 100)
 		if hasSession(t, s, "before") || !hasSession(t, s, "set up") {
 			t.Error("a session from before goes on, or the new one does not")
 		}
-		l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID}, "code")
+		l := link(t, s, model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID}, "code")
 		if n, err := s.UseSignInLink(t.Context(), l, fresh(ada), storetest.TokenHash("by link")); err != nil || !n.Half || hasSession(t, s, "by link") {
 			t.Errorf("a link steps over it: %+v, %v", n, err)
 		}
-		elsewhere := redoubt.Session{UserID: ada.ID, Method: "oidc", ExpiresAt: storetest.Epoch.Add(time.Hour)}
-		if n, err := s.SignIn(t.Context(), elsewhere, storetest.TokenHash("oidc"), redoubt.CheckedPassword{}); err != nil || n.Half || !hasSession(t, s, "oidc") {
+		elsewhere := model.Session{UserID: ada.ID, Method: "oidc", ExpiresAt: storetest.Epoch.Add(time.Hour)}
+		if n, err := s.SignIn(t.Context(), elsewhere, storetest.TokenHash("oidc"), model.CheckedPassword{}); err != nil || n.Half || !hasSession(t, s, "oidc") {
 			t.Errorf("a provider's word is not taken: %+v, %v", n, err)
 		}
 		halfSignIn(t, s, ada, "a")
@@ -66,21 +66,21 @@ func TestASecondFactorMakesHalfSessions(t *testing.T) {
 		if err != nil || h.UserID != ada.ID || h.Method != "password" || u.Name != "ada" || !u.HasSecondFactor() {
 			t.Errorf("the half one is %+v of %+v, %v", h, u, err)
 		}
-		fails(t, "an old code", finish(t, s, ada, "a", redoubt.FactorProof{Step: 100}), redoubt.ErrConflict)
-		fails(t, "no code at all", finish(t, s, ada, "a", redoubt.FactorProof{}), redoubt.ErrConflict)
-		fails(t, "no half session", finish(t, s, ada, "b", redoubt.FactorProof{Step: 101}), redoubt.ErrNotFound)
-		if err := finish(t, s, ada, "a", redoubt.FactorProof{Step: 101}); err != nil || !hasSession(t, s, "whole a") {
+		fails(t, "an old code", finish(t, s, ada, "a", model.FactorProof{Step: 100}), model.ErrConflict)
+		fails(t, "no code at all", finish(t, s, ada, "a", model.FactorProof{}), model.ErrConflict)
+		fails(t, "no half session", finish(t, s, ada, "b", model.FactorProof{Step: 101}), model.ErrNotFound)
+		if err := finish(t, s, ada, "a", model.FactorProof{Step: 101}); err != nil || !hasSession(t, s, "whole a") {
 			t.Errorf("the right code: %v", err)
 		}
-		fails(t, "the same half session again", finish(t, s, ada, "a", redoubt.FactorProof{Step: 102}), redoubt.ErrNotFound)
+		fails(t, "the same half session again", finish(t, s, ada, "a", model.FactorProof{Step: 102}), model.ErrNotFound)
 		halfSignIn(t, s, ada, "c")
-		fails(t, "the same code again", finish(t, s, ada, "c", redoubt.FactorProof{Step: 101}), redoubt.ErrConflict)
-		one := redoubt.FactorProof{Recovery: storetest.TokenHash("one")}
+		fails(t, "the same code again", finish(t, s, ada, "c", model.FactorProof{Step: 101}), model.ErrConflict)
+		one := model.FactorProof{Recovery: storetest.TokenHash("one")}
 		if err := finish(t, s, ada, "c", one); err != nil {
 			t.Errorf("a recovery code: %v", err)
 		}
 		halfSignIn(t, s, ada, "d")
-		fails(t, "the same recovery code again", finish(t, s, ada, "d", one), redoubt.ErrConflict)
+		fails(t, "the same recovery code again", finish(t, s, ada, "d", one), model.ErrConflict)
 		if n, err := s.RecoveryCodes(t.Context(), ada.ID); err != nil || n != 1 {
 			t.Errorf("%d recovery codes are left, %v", n, err)
 		}
@@ -90,9 +90,9 @@ func TestASecondFactorMakesHalfSessions(t *testing.T) {
 // Of several who show the same code at once, in sessions of their own, one comes in.
 func TestACodeIsTakenOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		withApp(t, s, ada, 100)
-		for _, p := range []redoubt.FactorProof{{Step: 101}, {Recovery: storetest.TokenHash("one")}} {
+		for _, p := range []model.FactorProof{{Step: 101}, {Recovery: storetest.TokenHash("one")}} {
 			cookies := []string{"a", "b", "c", "d"}
 			for _, cookie := range cookies {
 				halfSignIn(t, s, ada, cookie+p.String())
@@ -107,7 +107,7 @@ func TestACodeIsTakenOnce(t *testing.T) {
 			for _, err := range errs {
 				if err == nil {
 					in++
-				} else if !errors.Is(err, redoubt.ErrConflict) {
+				} else if !errors.Is(err, model.ErrConflict) {
 					t.Error(err)
 				}
 			}
@@ -124,29 +124,29 @@ func TestHalfSessionsEnd(t *testing.T) {
 			clock := storetest.NewClock()
 			s := storetest.Open(t, storetest.Database(t, engine, clock))
 			d := storetest.Deployment(t, s)
-			ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
-			addUser(t, s, d, "ben", redoubt.RoleAdmin)
+			ada := addUser(t, s, d, "ada", model.RoleAdmin)
+			addUser(t, s, d, "ben", model.RoleAdmin)
 			withApp(t, s, ada, 100)
 			halfSignIn(t, s, ada, "tried")
-			for range redoubt.MaxHalfTries {
+			for range model.MaxHalfTries {
 				if err := s.TryHalfSession(t.Context(), storetest.TokenHash("tried")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			fails(t, "one try more", s.TryHalfSession(t.Context(), storetest.TokenHash("tried")), redoubt.ErrNotFound)
+			fails(t, "one try more", s.TryHalfSession(t.Context(), storetest.TokenHash("tried")), model.ErrNotFound)
 			for what, end := range map[string]func() error{
 				"a new password": func() error { return s.SetPassword(t.Context(), ada.ID, "h", false, ada.Actor()) },
 				"signing out":    func() error { return s.EndSessions(t.Context(), ada.ID, ada.Actor()) },
 				"new recovery": func() error {
 					whole := fresh(ada)
 					whole.Method = "oidc"
-					whole, err := s.SignIn(t.Context(), whole, storetest.TokenHash("asks"), redoubt.CheckedPassword{})
+					whole, err := s.SignIn(t.Context(), whole, storetest.TokenHash("asks"), model.CheckedPassword{})
 					if err != nil {
 						return err
 					}
 					return s.PutRecoveryCodes(t.Context(), whole, [][]byte{[]byte("x")}, storetest.TokenHash("goes on"))
 				},
-				"time":             func() error { clock.Advance(redoubt.HalfSessionFor); return nil },
+				"time":             func() error { clock.Advance(model.HalfSessionFor); return nil },
 				"being disabled":   func() error { return s.DisableUser(t.Context(), ada.ID, storetest.Actor) },
 				"a lost device":    func() error { return s.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor) },
 				"signing in twice": func() error { halfSignIn(t, s, ada, "another"); return nil },
@@ -161,7 +161,7 @@ func TestHalfSessionsEnd(t *testing.T) {
 				}
 				switch what {
 				case "being disabled":
-					fails(t, what, finish(t, s, ada, what, redoubt.FactorProof{Step: 1000}), redoubt.ErrNotFound)
+					fails(t, what, finish(t, s, ada, what, model.FactorProof{Step: 1000}), model.ErrNotFound)
 					if err := s.EnableUser(t.Context(), ada.ID, storetest.Actor); err != nil {
 						t.Fatal(err)
 					}
@@ -169,7 +169,7 @@ func TestHalfSessionsEnd(t *testing.T) {
 					if hasSession(t, s, "set up") {
 						t.Error("a session outlives the lost device")
 					}
-					fails(t, "a second time", s.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor), redoubt.ErrConflict)
+					fails(t, "a second time", s.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor), model.ErrConflict)
 					withApp(t, s, ada, 100)
 				}
 			}
@@ -190,14 +190,14 @@ func TestHalfSessionsEnd(t *testing.T) {
 func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		withApp(t, s, ada, 100)
-		fails(t, "a second app", s.SetUpTOTP(t.Context(), redoubt.TOTP{Secret: []byte("x"), Step: 1}, nil, fresh(ada), []byte("x")), redoubt.ErrConflict)
-		fails(t, "an old code", s.RemoveSecondFactor(t.Context(), redoubt.FactorProof{Step: 100}, fresh(ada), []byte("x")), redoubt.ErrConflict)
+		fails(t, "a second app", s.SetUpTOTP(t.Context(), model.TOTP{Secret: []byte("x"), Step: 1}, nil, fresh(ada), []byte("x")), model.ErrConflict)
+		fails(t, "an old code", s.RemoveSecondFactor(t.Context(), model.FactorProof{Step: 100}, fresh(ada), []byte("x")), model.ErrConflict)
 		if !hasSession(t, s, "set up") {
 			t.Error("what failed ended a session")
 		}
-		if err := s.RemoveSecondFactor(t.Context(), redoubt.FactorProof{Step: 101}, fresh(ada), storetest.TokenHash("removed")); err != nil {
+		if err := s.RemoveSecondFactor(t.Context(), model.FactorProof{Step: 101}, fresh(ada), storetest.TokenHash("removed")); err != nil {
 			t.Fatal(err)
 		}
 		if hasSession(t, s, "set up") || !hasSession(t, s, "removed") {
@@ -206,9 +206,9 @@ func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
 		if n := signIn(t, s, ada, "plain"); n.Half {
 			t.Error("it is asked for all the same")
 		}
-		fails(t, "codes of nothing", s.PutRecoveryCodes(t.Context(), sessionOf(t, s, "removed"), nil, []byte("x")), redoubt.ErrConflict)
+		fails(t, "codes of nothing", s.PutRecoveryCodes(t.Context(), sessionOf(t, s, "removed"), nil, []byte("x")), model.ErrConflict)
 		withApp(t, s, ada, 100)
-		fails(t, "reset by an admin of another deployment", s.ResetSecondFactor(t.Context(), ada.ID, []int64{d.ID + 1000}, storetest.Actor), redoubt.ErrConflict)
+		fails(t, "reset by an admin of another deployment", s.ResetSecondFactor(t.Context(), ada.ID, []int64{d.ID + 1000}, storetest.Actor), model.ErrConflict)
 		if err := s.ResetSecondFactor(t.Context(), ada.ID, []int64{d.ID}, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
 func TestADeploymentAsksForASecondFactor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		for _, require := range []bool{true, false} {
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.RequireSecondFactor(ctx, require) })
 			list, err := s.Memberships(t.Context(), ada.ID)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // secretStep is the most occurrences that a page of secrets looks at in one go.
@@ -15,7 +15,7 @@ const secretStep = 5000
 // SecretsPage lists secrets with all that is kept of them, by id, after the one
 // with the given id, limit at most, and tells whether there are more. Removed
 // ones are not listed (semantics §4).
-func (tx *Tx) SecretsPage(ctx context.Context, f redoubt.SecretFilter, afterID int64, limit int) ([]Occurrence, bool, error) {
+func (tx *Tx) SecretsPage(ctx context.Context, f model.SecretFilter, afterID int64, limit int) ([]Occurrence, bool, error) {
 	seen, all, err := tx.visibleProjectIDs(ctx, f.Visible)
 	if err != nil {
 		return nil, false, err
@@ -44,8 +44,8 @@ func (tx *Tx) SecretsPage(ctx context.Context, f redoubt.SecretFilter, afterID i
 
 // keepsSecret reports whether an occurrence passes the filter, but for who may
 // see it.
-func keepsSecret(f redoubt.SecretFilter, o Occurrence) bool {
-	status := redoubt.StatusOf(o.State, o.Lineage.Triage.State)
+func keepsSecret(f model.SecretFilter, o Occurrence) bool {
+	status := model.StatusOf(o.State, o.Lineage.Triage.State)
 	return status != 0 && oneOf(f.Statuses, status) &&
 		(f.Ref == "" || f.Ref == o.Ref) && !o.RelevantSince.Before(f.Since) &&
 		oneOf(f.ProjectIDs, o.ProjectID) && oneOf(f.Severities, o.Severity) &&
@@ -54,23 +54,23 @@ func keepsSecret(f redoubt.SecretFilter, o Occurrence) bool {
 
 // SecretRules tells which rules look for secrets: those that PutSecretRules was
 // told of are true, those that only a policy serves to Semgrep are false.
-func (tx *Tx) SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error) {
-	rules := map[redoubt.SecretRule]bool{}
+func (tx *Tx) SecretRules(ctx context.Context) (map[model.SecretRule]bool, error) {
+	rules := map[model.SecretRule]bool{}
 	return rules, each(ctx, tx, func(r row) error {
-		var rule redoubt.SecretRule
+		var rule model.SecretRule
 		var settled bool
 		err := r.Scan(&rule.Tool, &rule.Name, &settled)
 		rules[rule] = rules[rule] || settled
 		return err
 	}, `SELECT tool, name, settled FROM secret_rule WHERE deployment_id = $1
 		UNION ALL SELECT 'semgrep', p.rule_name, 0 FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
-		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(redoubt.Secrets))
+		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(model.Secrets))
 }
 
 // PutSecretRules remembers rules that look for secrets, of which there are no
 // findings of code any more.
-func (tx *Tx) PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error {
-	rows := redoubt.Map(rules, func(r redoubt.SecretRule) []any { return []any{r.Tool, r.Name, true} })
+func (tx *Tx) PutSecretRules(ctx context.Context, rules []model.SecretRule) error {
+	rows := model.Map(rules, func(r model.SecretRule) []any { return []any{r.Tool, r.Name, true} })
 	return tx.insert(ctx, `secret_rule (deployment_id, tool, name, settled)`, rows,
 		`ON CONFLICT (deployment_id, tool, name) DO UPDATE SET settled = excluded.settled`)
 }
@@ -78,30 +78,30 @@ func (tx *Tx) PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) er
 // CodeFindings reads all findings of code of the rules, with their bodies, by
 // id. It looks at every finding of the deployment, so it is for the seldom case
 // that a rule becomes known.
-func (tx *Tx) CodeFindings(ctx context.Context, rules []redoubt.SecretRule) ([]redoubt.FindingWrite, error) {
+func (tx *Tx) CodeFindings(ctx context.Context, rules []model.SecretRule) ([]model.FindingWrite, error) {
 	names := make([]string, len(rules))
-	wanted := make(map[redoubt.SecretRule]bool, len(rules))
+	wanted := make(map[model.SecretRule]bool, len(rules))
 	for i, r := range rules {
 		names[i], wanted[r] = r.Name, true
 	}
 	in, arg := tx.in("f.rule_name", 3, names)
-	list := []redoubt.FindingWrite{}
+	list := []model.FindingWrite{}
 	return list, each(ctx, tx, func(r row) error {
-		var w redoubt.FindingWrite
+		var w model.FindingWrite
 		err := r.Scan(append(findingFields(&w.Finding), &w.Body, &w.Evidence)...)
-		if tool, _, _ := strings.Cut(w.Source, ":"); err == nil && wanted[redoubt.SecretRule{Tool: tool, Name: w.RuleName}] {
+		if tool, _, _ := strings.Cut(w.Source, ":"); err == nil && wanted[model.SecretRule{Tool: tool, Name: w.RuleName}] {
 			list = append(list, w)
 		}
 		return err
 	}, `SELECT `+qualified("f", findingColumns)+`, b.body, b.evidence_json
 		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
-		WHERE f.deployment_id = $1 AND f.issue_type = $2 AND `+in+` ORDER BY f.id`, int64(redoubt.SAST), arg)
+		WHERE f.deployment_id = $1 AND f.issue_type = $2 AND `+in+` ORDER BY f.id`, int64(model.SAST), arg)
 }
 
 // ConcealFindings writes findings of code anew that are secrets now, and drops
 // all other identities of their lineages, which could be guessed from. What
 // SQLite frees is overwritten; PostgreSQL keeps it until its vacuum.
-func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite) error {
 	if err := tx.session.shred(ctx); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 	// A finding of another rule may be in the lineage: what that is known by stays.
 	if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3 AND NOT EXISTS (
 		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id AND f.lineage_id = lineage_identity.lineage_id
-			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg, int64(redoubt.IdentitySecret)); err != nil {
+			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg, int64(model.IdentitySecret)); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // secretIDs walks the pages of a filter, two by two.
-func (d tenant) secretIDs(f redoubt.SecretFilter) (ids []int64) {
+func (d tenant) secretIDs(f model.SecretFilter) (ids []int64) {
 	d.t.Helper()
 	after := int64(0)
 	for more := true; more; {
@@ -35,11 +35,11 @@ func TestSecretsPage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("other/repo")
-		secret := func(i int, w *redoubt.FindingWrite) {
-			w.IssueType, w.SecretType = redoubt.Secrets, []string{"AWS", "GitHub"}[i%2]
-			w.Severity = redoubt.Severity(i%4 + 1)
-			w.ValidationState = redoubt.ValidationState(i%3 + 1)
-			w.State = redoubt.State(i%4 + 1)
+		secret := func(i int, w *model.FindingWrite) {
+			w.IssueType, w.SecretType = model.Secrets, []string{"AWS", "GitHub"}[i%2]
+			w.Severity = model.Severity(i%4 + 1)
+			w.ValidationState = model.ValidationState(i%3 + 1)
+			w.State = model.State(i%4 + 1)
 			w.RelevantSince = w.RelevantSince.Add(time.Duration(i) * time.Hour)
 			if i == 5 {
 				w.Ref = "refs/heads/topic"
@@ -48,32 +48,32 @@ func TestSecretsPage(t *testing.T) {
 		d.findings(p, 3, nil) // code
 		writes := append(d.findings(p, 9, secret), d.findings(other, 2, secret)...)
 		d.update(func(ctx context.Context, tx *store.Tx) error { // the first is ignored
-			return tx.UpdateTriage(ctx, []redoubt.TriageEvent{
-				{LineageID: writes[0].LineageID, At: tx.Now(), After: redoubt.Triage{State: redoubt.TriageIgnored}},
+			return tx.UpdateTriage(ctx, []model.TriageEvent{
+				{LineageID: writes[0].LineageID, At: tx.Now(), After: model.Triage{State: model.TriageIgnored}},
 			})
 		})
 		tests := []struct {
 			name   string
-			filter redoubt.SecretFilter
-			keep   func(i int, w redoubt.FindingWrite) bool
+			filter model.SecretFilter
+			keep   func(i int, w model.FindingWrite) bool
 		}{
-			{"all", redoubt.SecretFilter{}, func(int, redoubt.FindingWrite) bool { return true }},
-			{"project", redoubt.SecretFilter{ProjectIDs: []int64{other.ID}}, func(_ int, w redoubt.FindingWrite) bool { return w.ProjectID == other.ID }},
-			{"visible", redoubt.SecretFilter{Visible: redoubt.ProjectGlobs{"acme/*"}}, func(_ int, w redoubt.FindingWrite) bool { return w.ProjectID == p.ID }},
-			{"ref", redoubt.SecretFilter{Ref: "refs/heads/topic"}, func(_ int, w redoubt.FindingWrite) bool { return w.Ref == "refs/heads/topic" }},
-			{"since", redoubt.SecretFilter{Since: writes[4].RelevantSince}, func(_ int, w redoubt.FindingWrite) bool { return !w.RelevantSince.Before(writes[4].RelevantSince) }},
-			{"type", redoubt.SecretFilter{SecretTypes: []string{"GitHub"}}, func(_ int, w redoubt.FindingWrite) bool { return w.SecretType == "GitHub" }},
-			{"severity", redoubt.SecretFilter{Severities: []redoubt.Severity{redoubt.SeverityLow}}, func(_ int, w redoubt.FindingWrite) bool { return w.Severity == redoubt.SeverityLow }},
-			{"validation", redoubt.SecretFilter{ValidationStates: []redoubt.ValidationState{redoubt.ConfirmedValid}}, func(_ int, w redoubt.FindingWrite) bool { return w.ValidationState == redoubt.ConfirmedValid }},
-			{"open", redoubt.SecretFilter{Statuses: []redoubt.Status{redoubt.StatusOpen}}, func(i int, w redoubt.FindingWrite) bool { return w.State == redoubt.Unresolved && i != 0 }},
-			{"ignored or fixed", redoubt.SecretFilter{Statuses: []redoubt.Status{redoubt.StatusIgnored, redoubt.StatusFixed}}, func(i int, w redoubt.FindingWrite) bool {
-				return w.State != redoubt.Unresolved || i == 0
+			{"all", model.SecretFilter{}, func(int, model.FindingWrite) bool { return true }},
+			{"project", model.SecretFilter{ProjectIDs: []int64{other.ID}}, func(_ int, w model.FindingWrite) bool { return w.ProjectID == other.ID }},
+			{"visible", model.SecretFilter{Visible: model.ProjectGlobs{"acme/*"}}, func(_ int, w model.FindingWrite) bool { return w.ProjectID == p.ID }},
+			{"ref", model.SecretFilter{Ref: "refs/heads/topic"}, func(_ int, w model.FindingWrite) bool { return w.Ref == "refs/heads/topic" }},
+			{"since", model.SecretFilter{Since: writes[4].RelevantSince}, func(_ int, w model.FindingWrite) bool { return !w.RelevantSince.Before(writes[4].RelevantSince) }},
+			{"type", model.SecretFilter{SecretTypes: []string{"GitHub"}}, func(_ int, w model.FindingWrite) bool { return w.SecretType == "GitHub" }},
+			{"severity", model.SecretFilter{Severities: []model.Severity{model.SeverityLow}}, func(_ int, w model.FindingWrite) bool { return w.Severity == model.SeverityLow }},
+			{"validation", model.SecretFilter{ValidationStates: []model.ValidationState{model.ConfirmedValid}}, func(_ int, w model.FindingWrite) bool { return w.ValidationState == model.ConfirmedValid }},
+			{"open", model.SecretFilter{Statuses: []model.Status{model.StatusOpen}}, func(i int, w model.FindingWrite) bool { return w.State == model.Unresolved && i != 0 }},
+			{"ignored or fixed", model.SecretFilter{Statuses: []model.Status{model.StatusIgnored, model.StatusFixed}}, func(i int, w model.FindingWrite) bool {
+				return w.State != model.Unresolved || i == 0
 			}},
 		}
 		for _, test := range tests {
 			var want []int64
 			for i, w := range writes {
-				if w.State != redoubt.StateRemoved && test.keep(i, w) {
+				if w.State != model.StateRemoved && test.keep(i, w) {
 					want = append(want, w.ID)
 				}
 			}
@@ -82,7 +82,7 @@ func TestSecretsPage(t *testing.T) {
 			}
 			same(t, test.name, d.secretIDs(test.filter), want)
 		}
-		same(t, "visible to nobody", d.secretIDs(redoubt.SecretFilter{Visible: redoubt.ProjectGlobs{"none/*"}}), []int64{})
+		same(t, "visible to nobody", d.secretIDs(model.SecretFilter{Visible: model.ProjectGlobs{"none/*"}}), []int64{})
 	})
 }
 
@@ -91,15 +91,15 @@ func TestSecretRules(t *testing.T) {
 		d := newTenant(t, s)
 		d2, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
 		d.check(err)
-		settled, served := redoubt.SecretRule{Tool: "gitleaks", Name: "jwt"}, redoubt.SecretRule{Tool: "semgrep", Name: "served"}
-		put := func(d tenant, rules ...redoubt.SecretRule) {
+		settled, served := model.SecretRule{Tool: "gitleaks", Name: "jwt"}, model.SecretRule{Tool: "semgrep", Name: "served"}
+		put := func(d tenant, rules ...model.SecretRule) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutSecretRules(ctx, rules) })
 		}
-		put(tenant{t, s, d2.ID}, redoubt.SecretRule{Tool: "gitleaks", Name: "theirs"})
-		d.putRules(&redoubt.Rule{Name: "imported", IssueType: redoubt.Secrets})
+		put(tenant{t, s, d2.ID}, model.SecretRule{Tool: "gitleaks", Name: "theirs"})
+		d.putRules(&model.Rule{Name: "imported", IssueType: model.Secrets})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for name, product := range map[string]redoubt.IssueType{"served": redoubt.Secrets, "code": redoubt.SAST} {
-				if _, err := tx.ServeRule(ctx, store.Serving{Rule: redoubt.Rule{Name: name, IssueType: product}, Text: []byte(`{}`)}); err != nil {
+			for name, product := range map[string]model.IssueType{"served": model.Secrets, "code": model.SAST} {
+				if _, err := tx.ServeRule(ctx, store.Serving{Rule: model.Rule{Name: name, IssueType: product}, Text: []byte(`{}`)}); err != nil {
 					return err
 				}
 			}
@@ -107,16 +107,16 @@ func TestSecretRules(t *testing.T) {
 		})
 		put(d, settled)
 		put(d, settled)
-		rules := func() (rules map[redoubt.SecretRule]bool) {
+		rules := func() (rules map[model.SecretRule]bool) {
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				rules, err = tx.SecretRules(ctx)
 				return err
 			})
 			return rules
 		}
-		same(t, "rules", rules(), map[redoubt.SecretRule]bool{settled: true, served: false})
+		same(t, "rules", rules(), map[model.SecretRule]bool{settled: true, served: false})
 		put(d, served)
-		same(t, "once the served one is settled", rules(), map[redoubt.SecretRule]bool{settled: true, served: true})
+		same(t, "once the served one is settled", rules(), map[model.SecretRule]bool{settled: true, served: true})
 	})
 }
 
@@ -125,14 +125,14 @@ func TestConcealFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		writes := d.findings(p, 4, func(i int, w *redoubt.FindingWrite) {
+		writes := d.findings(p, 4, func(i int, w *model.FindingWrite) {
 			w.RuleName, w.Source = []string{"r", "r", "r", "other"}[i], []string{"semgrep", "semgrep:nightly", "bandit", "semgrep"}[i]
 			w.Body, w.Evidence = []byte(`"rule_message":"raw"`), []byte(`{"code":"raw"}`)
 		})
-		var got []redoubt.FindingWrite
+		var got []model.FindingWrite
 		read := func() {
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-				got, err = tx.CodeFindings(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "r"}})
+				got, err = tx.CodeFindings(ctx, []model.SecretRule{{Tool: "semgrep", Name: "r"}})
 				return err
 			})
 		}
@@ -142,22 +142,22 @@ func TestConcealFindings(t *testing.T) {
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			for i := range got {
-				got[i].IssueType, got[i].Body, got[i].Evidence = redoubt.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
-				got[i].Identity = redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: redoubt.Digest{byte(i + 1)}}
-				link := redoubt.IdentityLink{Identity: got[i].Identity, LineageID: got[i].LineageID}
-				if err := tx.AddIdentities(ctx, p.ID, []redoubt.IdentityLink{link}); err != nil {
+				got[i].IssueType, got[i].Body, got[i].Evidence = model.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
+				got[i].Identity = model.Identity{Kind: model.IdentitySecret, Hash: model.Digest{byte(i + 1)}}
+				link := model.IdentityLink{Identity: got[i].Identity, LineageID: got[i].LineageID}
+				if err := tx.AddIdentities(ctx, p.ID, []model.IdentityLink{link}); err != nil {
 					return err
 				}
 			}
 			return tx.ConcealFindings(ctx, got)
 		})
-		old := []redoubt.Identity{writes[0].Identity, writes[1].Identity, writes[2].Identity}
-		secrets := []redoubt.Identity{got[0].Identity, got[1].Identity}
+		old := []model.Identity{writes[0].Identity, writes[1].Identity, writes[2].Identity}
+		secrets := []model.Identity{got[0].Identity, got[1].Identity}
 		read()
 		same(t, "findings of code that are left", len(got), 0)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			first, err := tx.Finding(ctx, writes[0].ID)
-			if err != nil || first.IssueType != redoubt.Secrets || string(first.Body) != `"rule_message":"r"` || string(first.Evidence) != `{}` {
+			if err != nil || first.IssueType != model.Secrets || string(first.Body) != `"rule_message":"r"` || string(first.Evidence) != `{}` {
 				t.Errorf("the finding is %+v, %v", first, err)
 			}
 			before, err := tx.LineagesOf(ctx, p.ID, old)
@@ -190,10 +190,10 @@ func TestConcealingTakesAsLongAsThereAreFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		took := func(name string, n int) time.Duration {
-			writes := d.findings(d.project(name), n, func(int, *redoubt.FindingWrite) {})
+			writes := d.findings(d.project(name), n, func(int, *model.FindingWrite) {})
 			for i := range writes {
-				writes[i].IssueType, writes[i].Body, writes[i].Evidence = redoubt.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
-				writes[i].Identity = redoubt.NumberedIdentity(redoubt.IdentitySecret, redoubt.Digest{1}, int64(i))
+				writes[i].IssueType, writes[i].Body, writes[i].Evidence = model.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
+				writes[i].Identity = model.NumberedIdentity(model.IdentitySecret, model.Digest{1}, int64(i))
 			}
 			begun := time.Now()
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.ConcealFindings(ctx, writes) })

@@ -114,7 +114,7 @@ func many[T any](ctx context.Context, q querier, scan func(row) (T, error), quer
 	return list, err
 }
 
-// one reads the only row of a query, or answers redoubt.ErrNotFound.
+// one reads the only row of a query, or answers model.ErrNotFound.
 func one[T any](ctx context.Context, q querier, scan func(row) (T, error), query string, args ...any) (T, error) {
 	list, err := many(ctx, q, scan, query, args...)
 	if err == nil && len(list) == 0 {
@@ -148,7 +148,7 @@ func scalar[T any](r row) (v T, err error) { return v, r.Scan(&v) }
 func (q *session) explain(ctx context.Context, err error) error { return q.engine.explain(ctx, err) }
 
 // in returns the condition that a column is one of a list ([]int64, []string,
-// [][]byte or []redoubt.Digest), and the list as the argument $n.
+// [][]byte or []model.Digest), and the list as the argument $n.
 func (q *session) in(column string, n int, values any) (condition string, arg any) {
 	return q.engine.list(column, n, cleanList(values))
 }

@@ -34,7 +34,7 @@ func (q *session) putSetting(ctx context.Context, name string, value []byte) err
 	return q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
 }
 
-// StoredSetting reads a setting, or fails with redoubt.ErrNotFound.
+// StoredSetting reads a setting, or fails with model.ErrNotFound.
 func (s *Store) StoredSetting(ctx context.Context, name string) (value []byte, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		value, err = one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // SnippetPlace is where a finding is, with what its rule's kind is judged by.
 type SnippetPlace struct {
-	redoubt.SnippetPlace
+	model.SnippetPlace
 	RuleID  int64
 	Message string // of the finding; empty where the rule's says it all
 }
@@ -23,7 +23,7 @@ type SnippetPlace struct {
 // stream followed knows of none. Secrets of the history are left out, and of a
 // change what full scans saw: the checkout does not have them there, or the scan
 // does not say that it does.
-func (tx *Tx) SnippetPlaces(ctx context.Context, s redoubt.Scan, ids []int64, limit int) (list []SnippetPlace, more bool, err error) {
+func (tx *Tx) SnippetPlaces(ctx context.Context, s model.Scan, ids []int64, limit int) (list []SnippetPlace, more bool, err error) {
 	stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
 	if err != nil || stream.LastScanID != s.ID {
 		return nil, false, err
@@ -33,7 +33,7 @@ func (tx *Tx) SnippetPlaces(ctx context.Context, s redoubt.Scan, ids []int64, li
 	if !s.Full {
 		where += fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, flagSeenByFull)
 	}
-	args := []any{s.Source, redoubt.SourceAdvisories, s.ID, limit + 1}
+	args := []any{s.Source, model.SourceAdvisories, s.ID, limit + 1}
 	if len(ids) > 0 {
 		in, arg := tx.in("f.id", 10, ids)
 		where, args = where+` AND `+in, append(args, arg)
@@ -53,23 +53,23 @@ func (tx *Tx) snippetPlaces(ctx context.Context, projectID int64, ref, where str
 	return many(ctx, tx, scanSnippetPlace, `SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.state IN ($4, $5)`+where,
-		append([]any{projectID, ref, int64(redoubt.Unresolved), int64(redoubt.Muted)}, args...)...)
+		append([]any{projectID, ref, int64(model.Unresolved), int64(model.Muted)}, args...)...)
 }
 
 func scanSnippetPlace(r row) (p SnippetPlace, err error) {
 	var body []byte
-	var product redoubt.IssueType
+	var product model.IssueType
 	if err := r.Scan(&p.FindingID, &product, &p.RuleID, &p.Path, &p.Line, &body); err != nil {
 		return p, err
 	}
 	var said struct {
-		Location redoubt.WireLocation `json:"location"`
-		Message  *string              `json:"rule_message"`
+		Location model.WireLocation `json:"location"`
+		Message  *string            `json:"rule_message"`
 	}
 	if err := decodeStored(append(append([]byte("{"), body...), '}'), &said); err != nil {
 		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
 	}
-	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == redoubt.Secrets
+	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == model.Secrets
 	if said.Message != nil {
 		p.Message = *said.Message
 	}
@@ -78,15 +78,15 @@ func scanSnippetPlace(r row) (p SnippetPlace, err error) {
 
 const snippetColumns = `finding_id, scan_id, commit_hash, path, line, end_line, first_line, code`
 
-func scanSnippet(r row) (s redoubt.Snippet, err error) {
+func scanSnippet(r row) (s model.Snippet, err error) {
 	var code string
 	err = r.Scan(&s.FindingID, &s.ScanID, &s.Commit, &s.Path, &s.Line, &s.EndLine, &s.First, &code)
 	s.Lines = strings.Split(code, "\n")
 	return s, err
 }
 
-// Snippet reads the code around a finding. None is redoubt.ErrNotFound.
-func (tx *Tx) Snippet(ctx context.Context, findingID int64) (redoubt.Snippet, error) {
+// Snippet reads the code around a finding. None is model.ErrNotFound.
+func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, error) {
 	s, err := one(ctx, tx, scanSnippet, `SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
 	if err != nil {
 		return s, fmt.Errorf("code of finding %d: %w", findingID, err)
@@ -96,7 +96,7 @@ func (tx *Tx) Snippet(ctx context.Context, findingID int64) (redoubt.Snippet, er
 
 // PutSnippets keeps code around findings of one scan in the place of what was
 // kept of them. Each is named once.
-func (tx *Tx) PutSnippets(ctx context.Context, list []redoubt.Snippet) error {
+func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 	if !tx.deployment.KeepsCode {
 		return errors.New("store code: the deployment keeps none")
 	}
@@ -141,16 +141,16 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 // outdateSnippets drops the code of findings that are no longer there and, with
 // every secret that comes to a place, the code of its file: nobody knew then
 // what to take out of it.
-func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWrite, stored map[int64]redoubt.Finding) error {
+func (tx *Tx) outdateSnippets(ctx context.Context, findings []model.FindingWrite, stored map[int64]model.Finding) error {
 	var gone []int64
 	secrets := map[int64][]string{} // paths by project
 	for i := range findings {
 		f := &findings[i].Finding
 		before := stored[f.ID]
-		switch known := before.IssueType == redoubt.Secrets && isPresent(before.State) && before.Path == f.Path && before.Line == f.Line; {
+		switch known := before.IssueType == model.Secrets && isPresent(before.State) && before.Path == f.Path && before.Line == f.Line; {
 		case !isPresent(f.State):
 			gone = append(gone, f.ID)
-		case f.IssueType == redoubt.Secrets && !known:
+		case f.IssueType == model.Secrets && !known:
 			secrets[f.ProjectID] = append(secrets[f.ProjectID], f.Path)
 		}
 	}
@@ -171,7 +171,7 @@ func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWri
 	return nil
 }
 
-func isPresent(s redoubt.State) bool { return s == redoubt.Unresolved || s == redoubt.Muted }
+func isPresent(s model.State) bool { return s == model.Unresolved || s == model.Muted }
 
 func (tx *Tx) dropSnippets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {
@@ -187,8 +187,8 @@ const staleSnippets = ` FROM finding_snippet WHERE deployment_id = $1 AND NOT EX
 
 // DropStaleSnippets drops the code of findings that went with their ref or
 // otherwise without a scan. It holds the deployment only where there is some.
-func (s *Store) DropStaleSnippets(ctx context.Context, deploymentID int64, by redoubt.Actor) (dropped int64, err error) {
-	live := []any{int64(redoubt.Unresolved), int64(redoubt.Muted)}
+func (s *Store) DropStaleSnippets(ctx context.Context, deploymentID int64, by model.Actor) (dropped int64, err error) {
+	live := []any{int64(model.Unresolved), int64(model.Muted)}
 	some := false
 	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
 		some, err = one(ctx, tx, scalar[bool], `SELECT EXISTS (SELECT 1`+staleSnippets+`)`, live...)

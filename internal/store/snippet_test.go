@@ -6,36 +6,36 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // scanned adds an applied scan of a branch.
-func (d tenant) scanned(p redoubt.Project, ref string, full bool) (s redoubt.Scan) {
+func (d tenant) scanned(p model.Project, ref string, full bool) (s model.Scan) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		s = redoubt.Scan{
+		s = model.Scan{
 			ProjectID: p.ID, Ref: "refs/heads/" + ref, Commit: "c1", Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Full: full,
-			Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied, TotalTime: -1,
+			Status: model.ScanCompleted, Outcome: model.ScanApplied, TotalTime: -1,
 		}
 		if s.ID, err = tx.AddScan(ctx, s); err != nil {
 			return err
 		}
-		return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: s.ID})
+		return tx.PutScanAccount(ctx, model.ScanAccount{ScanID: s.ID})
 	})
 	return s
 }
 
 // snippeted lists which findings have code.
-func (d tenant) snippeted(of []redoubt.FindingWrite) (ids []int64) {
+func (d tenant) snippeted(of []model.FindingWrite) (ids []int64) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		for _, w := range of {
 			_, err := tx.Snippet(ctx, w.ID)
 			if err == nil {
 				ids = append(ids, w.ID)
-			} else if !errors.Is(err, redoubt.ErrNotFound) {
+			} else if !errors.Is(err, model.ErrNotFound) {
 				return err
 			}
 		}
@@ -45,11 +45,11 @@ func (d tenant) snippeted(of []redoubt.FindingWrite) (ids []int64) {
 }
 
 // withCode keeps a line of code of each finding.
-func (d tenant) withCode(s redoubt.Scan, of []redoubt.FindingWrite) {
+func (d tenant) withCode(s model.Scan, of []model.FindingWrite) {
 	d.t.Helper()
-	var list []redoubt.Snippet
+	var list []model.Snippet
 	for _, w := range of {
-		list = append(list, redoubt.Snippet{FindingID: w.ID, ScanID: s.ID, Commit: s.Commit, Path: w.Path, Line: w.Line, EndLine: w.Line, First: w.Line, Lines: []string{"x", "", "y"}})
+		list = append(list, model.Snippet{FindingID: w.ID, ScanID: s.ID, Commit: s.Commit, Path: w.Path, Line: w.Line, EndLine: w.Line, First: w.Line, Lines: []string{"x", "", "y"}})
 	}
 	d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutSnippets(ctx, list) })
 }
@@ -59,13 +59,13 @@ func TestSnippetPlaces(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		full := d.scanned(p, "main", true)
-		writes := d.findings(p, 8, func(i int, w *redoubt.FindingWrite) {
+		writes := d.findings(p, 8, func(i int, w *model.FindingWrite) {
 			w.Body = []byte(`"location":{"line":1,"endLine":9,"column":4},"rule_message":"m"`)
 			switch i {
 			case 1:
-				w.State = redoubt.Muted
+				w.State = model.Muted
 			case 2:
-				w.State = redoubt.Fixed
+				w.State = model.Fixed
 			case 3:
 				w.Source = "gitleaks"
 			case 4:
@@ -73,7 +73,7 @@ func TestSnippetPlaces(t *testing.T) {
 			case 5:
 				w.Historical = true
 			case 6:
-				w.SeenByFull, w.Severity = true, redoubt.SeverityCritical
+				w.SeenByFull, w.Severity = true, model.SeverityCritical
 			case 7:
 				w.Ref = "refs/heads/topic"
 			}
@@ -81,9 +81,9 @@ func TestSnippetPlaces(t *testing.T) {
 		want := []store.SnippetPlace{}
 		for _, i := range []int{6, 1, 0} { // the worst first, then the newest
 			w := writes[i]
-			want = append(want, store.SnippetPlace{SnippetPlace: redoubt.SnippetPlace{FindingID: w.ID, Path: w.Path, Line: w.Line, EndLine: 9, Column: 4}, RuleID: w.RuleID, Message: "m"})
+			want = append(want, store.SnippetPlace{SnippetPlace: model.SnippetPlace{FindingID: w.ID, Path: w.Path, Line: w.Line, EndLine: 9, Column: 4}, RuleID: w.RuleID, Message: "m"})
 		}
-		check := func(what string, scan redoubt.Scan, ids []int64, limit int, want []store.SnippetPlace, wantMore bool) {
+		check := func(what string, scan model.Scan, ids []int64, limit int, want []store.SnippetPlace, wantMore bool) {
 			t.Helper()
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				got, more, err := tx.SnippetPlaces(ctx, scan, ids, limit)
@@ -110,7 +110,7 @@ func TestSnippetsGoWithTheirFindings(t *testing.T) {
 		p := d.project("acme/payments")
 		scan := d.scanned(p, "main", true)
 		d.scanned(p, "topic", true)
-		writes := d.findings(p, 6, func(i int, w *redoubt.FindingWrite) {
+		writes := d.findings(p, 6, func(i int, w *model.FindingWrite) {
 			if i == 5 {
 				w.Ref = "refs/heads/topic"
 			}
@@ -119,7 +119,7 @@ func TestSnippetsGoWithTheirFindings(t *testing.T) {
 		d.withCode(scan, writes) // in the place of what there is
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.Snippet(ctx, writes[1].ID)
-			same(t, "the code", got, redoubt.Snippet{FindingID: writes[1].ID, ScanID: scan.ID, Commit: "c1", Path: "src/1.go", Line: 2, EndLine: 2, First: 2, Lines: []string{"x", "", "y"}})
+			same(t, "the code", got, model.Snippet{FindingID: writes[1].ID, ScanID: scan.ID, Commit: "c1", Path: "src/1.go", Line: 2, EndLine: 2, First: 2, Lines: []string{"x", "", "y"}})
 			return err
 		})
 		left := func(what string, want ...int) {
@@ -134,22 +134,22 @@ func TestSnippetsGoWithTheirFindings(t *testing.T) {
 		}
 		left("all", 0, 1, 2, 3, 4, 5)
 		fixed := writes[0]
-		fixed.State, fixed.Body = redoubt.Fixed, nil
+		fixed.State, fixed.Body = model.Fixed, nil
 		moved := writes[1]
 		moved.Path, moved.Body = "elsewhere.go", nil
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{fixed, moved})
+			return tx.UpdateFindings(ctx, []model.FindingWrite{fixed, moved})
 		})
 		left("one is fixed, one has moved", 1, 2, 3, 4, 5)
-		came := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.IssueType, w.Path, w.Line = redoubt.Secrets, "src/2.go", 40 })
+		came := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.IssueType, w.Path, w.Line = model.Secrets, "src/2.go", 40 })
 		left("a secret came to a file", 1, 3, 4, 5)
 		came[0].Path, came[0].Body = "src/1.go", nil
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, came) })
 		left("a secret that was known moved to a file", 3, 4, 5)
 		secret := writes[3]
-		secret.IssueType = redoubt.Secrets
+		secret.IssueType = model.Secrets
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.ConcealFindings(ctx, []redoubt.FindingWrite{secret})
+			return tx.ConcealFindings(ctx, []model.FindingWrite{secret})
 		})
 		left("one is a secret after all", 4, 5)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, p.ID, "refs/heads/topic") })
@@ -164,7 +164,7 @@ func TestStaleSnippetsAreDropped(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		scan := d.scanned(p, "main", true)
-		writes := d.findings(p, 2, func(i int, w *redoubt.FindingWrite) { w.State = []redoubt.State{redoubt.Unresolved, redoubt.Fixed}[i] })
+		writes := d.findings(p, 2, func(i int, w *model.FindingWrite) { w.State = []model.State{model.Unresolved, model.Fixed}[i] })
 		d.withCode(scan, writes)
 		for _, want := range []int64{1, 0} {
 			if n, err := s.DropStaleSnippets(t.Context(), d.id, storetest.Actor); err != nil || n != want {
@@ -181,10 +181,10 @@ func TestNoCodeIsKept(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		n := d.noise()
-		var writes [2][]redoubt.FindingWrite
+		var writes [2][]model.FindingWrite
 		for i, tenant := range []tenant{d, n} {
 			p := tenant.project("acme/code")
-			writes[i] = tenant.findings(p, 2, func(i int, w *redoubt.FindingWrite) { w.Identity.Hash[9] = 9 })
+			writes[i] = tenant.findings(p, 2, func(i int, w *model.FindingWrite) { w.Identity.Hash[9] = 9 })
 			tenant.withCode(tenant.scanned(p, "main", true), writes[i])
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -197,7 +197,7 @@ func TestNoCodeIsKept(t *testing.T) {
 		}
 		same(t, "of the other tenant", len(n.snippeted(writes[1])), 2)
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutSnippets(ctx, []redoubt.Snippet{{FindingID: writes[0][0].ID, Lines: []string{"x"}}})
+			return tx.PutSnippets(ctx, []model.Snippet{{FindingID: writes[0][0].ID, Lines: []string{"x"}}})
 		})
 		if err == nil {
 			t.Error("code is taken that is not to be kept")

@@ -10,7 +10,7 @@
 // All work on a tenant happens inside View or Update, which carry the
 // deployment: every statement of a Tx gets its id as $1, so one that forgets
 // the tenant does not run. What belongs to another tenant answers
-// redoubt.ErrNotFound, as if it did not exist (semantics §1).
+// model.ErrNotFound, as if it did not exist (semantics §1).
 package store
 
 import (
@@ -131,7 +131,7 @@ func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed =
 func (s *Store) OnQueued(wake func()) { s.engine.queued = wake }
 
 // Close lets go of the database. What is still under way fails with
-// redoubt.ErrUnavailable; what was committed is on disk.
+// model.ErrUnavailable; what was committed is on disk.
 func (s *Store) Close() error {
 	if s.version == nil {
 		return s.engine.close()

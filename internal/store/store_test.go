@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // update runs fn in a transaction that must succeed.
-func update(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.Context, *store.Tx) error) {
+func update(t testing.TB, s *store.Store, d model.Deployment, fn func(context.Context, *store.Tx) error) {
 	t.Helper()
 	if err := s.Update(t.Context(), d.ID, storetest.Actor, fn); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func update(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.
 }
 
 // view runs fn on a snapshot that must be readable.
-func view(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.Context, *store.Tx) error) {
+func view(t testing.TB, s *store.Store, d model.Deployment, fn func(context.Context, *store.Tx) error) {
 	t.Helper()
 	if err := s.View(t.Context(), d.ID, fn); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func view(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.Co
 }
 
 // deployment reads a tenant's row as it is now.
-func deployment(t testing.TB, s *store.Store, id string) redoubt.Deployment {
+func deployment(t testing.TB, s *store.Store, id string) model.Deployment {
 	t.Helper()
 	d, err := s.Deployment(t.Context(), id)
 	if err != nil {
@@ -49,7 +49,7 @@ func deployment(t testing.TB, s *store.Store, id string) redoubt.Deployment {
 }
 
 // events reads a tenant's audit trail.
-func events(t testing.TB, s *store.Store, d redoubt.Deployment) (list []redoubt.AuditEvent) {
+func events(t testing.TB, s *store.Store, d model.Deployment) (list []model.AuditEvent) {
 	t.Helper()
 	view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AuditEvents(ctx, 0, 10_000)
@@ -77,7 +77,7 @@ func fails(t testing.TB, what string, err, kind error) {
 // invalid fails the test unless the error names a bad member.
 func invalid(t testing.TB, what string, err error, location string) {
 	t.Helper()
-	var bad *redoubt.InvalidError
+	var bad *model.InvalidError
 	if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Location != location {
 		t.Errorf("%s: got error %v, want an invalid %s", what, err, location)
 	}

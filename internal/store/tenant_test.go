@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -17,18 +17,18 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		own := addProjects(t, s, d, "acme/own")[0]
 		var (
-			project redoubt.Project
-			scan    redoubt.Scan
-			token   redoubt.Token
-			policy  redoubt.Policy
+			project model.Project
+			scan    model.Scan
+			token   model.Token
+			policy  model.Policy
 
-			exception  redoubt.Exception
-			connection redoubt.Connection
-			repository redoubt.Repository
+			exception  model.Exception
+			connection model.Connection
+			repository model.Repository
 		)
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
 			projects, err := tx.Projects(ctx, store.ProjectQuery{})
-			scans, _, err2 := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1)
+			scans, _, err2 := tx.Scans(ctx, model.ScanFilter{}, store.ScanCursor{}, 1)
 			tokens, err3 := tx.Tokens(ctx)
 			policies, err4 := tx.Policies(ctx)
 			exceptions, err5 := tx.Exceptions(ctx)
@@ -73,14 +73,14 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			"DeleteProject": func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, project.ID) },
 			"DeleteRef":     func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, "refs/heads/x") },
 			"UpdateProjectByScan": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.UpdateProjectByScan(ctx, nil, project.ID, redoubt.Project{Name: project.Name, Tags: []string{"x"}})
+				_, err := tx.UpdateProjectByScan(ctx, nil, project.ID, model.Project{Name: project.Name, Tags: []string{"x"}})
 				return err
 			},
 			"ScanApplied": func(ctx context.Context, tx *store.Tx) error {
 				return tx.ScanApplied(ctx, project.ID, main, true, tx.Now())
 			},
 			"AddScan": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: project.ID})
+				_, err := tx.AddScan(ctx, model.Scan{ProjectID: project.ID})
 				return err
 			},
 			"Scan":       func(ctx context.Context, tx *store.Tx) error { _, err := tx.Scan(ctx, scan.ID); return err },
@@ -95,7 +95,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"SetRuleMode": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.SetRuleMode(ctx, policy.ID, "rule-0", redoubt.ModeBlock)
+				_, err := tx.SetRuleMode(ctx, policy.ID, "rule-0", model.ModeBlock)
 				return err
 			},
 			"RemoveException": func(ctx context.Context, tx *store.Tx) error {
@@ -113,10 +113,10 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"ApproveLogin": func(ctx context.Context, tx *store.Tx) error {
-				return tx.ApproveLogin(ctx, redoubt.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")}, redoubt.Token{})
+				return tx.ApproveLogin(ctx, model.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")}, model.Token{})
 			},
 			"DenyLogin": func(ctx context.Context, tx *store.Tx) error {
-				return tx.DenyLogin(ctx, redoubt.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")})
+				return tx.DenyLogin(ctx, model.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")})
 			},
 			"TakeLogin": func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
@@ -163,7 +163,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"SaveChangeRequest": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.SaveChangeRequest(ctx, redoubt.ChangeRequest{RepositoryID: repository.ID, Number: 1, HeadCommit: "stolen"})
+				_, err := tx.SaveChangeRequest(ctx, model.ChangeRequest{RepositoryID: repository.ID, Number: 1, HeadCommit: "stolen"})
 				return err
 			},
 			"ChangeRequest": func(ctx context.Context, tx *store.Tx) error {
@@ -186,10 +186,10 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			"AgentAnswer": func(ctx context.Context, tx *store.Tx) error { _, err := tx.AgentAnswer(ctx, "agent-scan"); return err },
 			"Job":         func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
 		} {
-			fails(t, what, s.Update(t.Context(), d.ID, storetest.Actor, call), redoubt.ErrNotFound)
+			fails(t, what, s.Update(t.Context(), d.ID, storetest.Actor, call), model.ErrNotFound)
 		}
 		_, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
-		fails(t, "TokenByHash", err, redoubt.ErrNotFound)
+		fails(t, "TokenByHash", err, model.ErrNotFound)
 		same(t, "rows of the noisy tenant", counts(t, s, deployment(t, s, storetest.Noise)), noise)
 	})
 }
@@ -200,23 +200,23 @@ func TestListsShowNothingForeign(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			projects, err := tx.Projects(ctx, store.ProjectQuery{})
-			same(t, "projects", projects, []redoubt.Project{})
-			scans, _, err2 := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 10)
-			same(t, "scans", scans, []redoubt.Scan{})
+			same(t, "projects", projects, []model.Project{})
+			scans, _, err2 := tx.Scans(ctx, model.ScanFilter{}, store.ScanCursor{}, 10)
+			same(t, "scans", scans, []model.Scan{})
 			tokens, err3 := tx.Tokens(ctx)
-			same(t, "tokens", tokens, []redoubt.Token{})
+			same(t, "tokens", tokens, []model.Token{})
 			policies, err4 := tx.Policies(ctx)
 			same(t, "how many policies", len(policies), 3)
 			stream, err5 := tx.Stream(ctx, 1, main, "semgrep", "commit-0")
-			same(t, "a stream", stream, redoubt.ScanStream{})
+			same(t, "a stream", stream, model.ScanStream{})
 			trail, err6 := tx.AuditEvents(ctx, 0, 100)
 			same(t, "how many events", len(trail), 4)
 			served, err7 := tx.ServedRules(ctx)
-			same(t, "served rules", served, []redoubt.ServedRule{})
+			same(t, "served rules", served, []model.ServedRule{})
 			failed, err8 := tx.FailedAttempts(ctx, 10)
-			same(t, "failed attempts", failed, []redoubt.FailedAttempt{})
+			same(t, "failed attempts", failed, []model.FailedAttempt{})
 			exceptions, err9 := tx.Exceptions(ctx)
-			same(t, "exceptions", exceptions, []redoubt.Exception{})
+			same(t, "exceptions", exceptions, []model.Exception{})
 			for _, err := range []error{err9, err8, err7, err, err2, err3, err4, err5, err6} {
 				if err != nil {
 					return err

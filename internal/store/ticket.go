@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TicketJob is the kind of job that creates a ticket in its tracker.
@@ -20,7 +20,7 @@ type TicketOrder struct {
 
 const ticketColumns = `id, state, url, slug, connection_id, project, tracker_key, marker, problem, created_at, created_by_json, checked_at`
 
-func scanTicket(r row) (t redoubt.Ticket, err error) {
+func scanTicket(r row) (t model.Ticket, err error) {
 	return t, r.Scan(&t.ID, &t.State, &t.URL, &t.Slug, &t.ConnectionID, &t.Project, &t.Key, &t.Marker, &t.Problem,
 		instant(&t.CreatedAt), decoded(&t.CreatedBy), instant(&t.CheckedAt))
 }
@@ -34,12 +34,12 @@ type ticketImage struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func imageOfTicket(t redoubt.Ticket) ticketImage {
+func imageOfTicket(t model.Ticket) ticketImage {
 	return ticketImage{t.State.String(), t.URL, t.Slug, t.Project, t.Problem}
 }
 
-// Ticket finds one by its id; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) Ticket(ctx context.Context, id int64) (redoubt.Ticket, error) {
+// Ticket finds one by its id; an unknown one is model.ErrNotFound.
+func (tx *Tx) Ticket(ctx context.Context, id int64) (model.Ticket, error) {
 	t, err := one(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return t, fmt.Errorf("ticket %d: %w", id, err)
@@ -49,20 +49,20 @@ func (tx *Tx) Ticket(ctx context.Context, id int64) (redoubt.Ticket, error) {
 
 // TicketsByURL lists those of an address, by id: one, or more where callers that are bound
 // to projects linked to it, each of whom knows of its own alone.
-func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]redoubt.Ticket, error) {
+func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]model.Ticket, error) {
 	return many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id`, address)
 }
 
 // TicketQuery selects tickets.
 type TicketQuery struct {
-	Globs redoubt.ProjectGlobs // only those about a finding of a project that these allow
-	After int64                // an id; 0 is the start
+	Globs model.ProjectGlobs // only those about a finding of a project that these allow
+	After int64              // an id; 0 is the start
 	Limit int
 }
 
 // TicketPage lists tickets by id, each with the findings that the globs allow, and says
 // whether there are more.
-func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Ticket, about map[int64][]redoubt.TicketFinding, more bool, err error) {
+func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []model.Ticket, about map[int64][]model.TicketFinding, more bool, err error) {
 	w := &where{tx: tx}
 	w.and(`id > ?`, q.After)
 	projects, all, err := tx.visibleProjectIDs(ctx, q.Globs)
@@ -82,9 +82,9 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Tic
 	if more = len(list) > q.Limit; more {
 		list = list[:q.Limit]
 	}
-	ids := redoubt.Map(list, func(t redoubt.Ticket) int64 { return t.ID })
+	ids := model.Map(list, func(t model.Ticket) int64 { return t.ID })
 	found, err := tx.FindingsOfTickets(ctx, ids, q.Globs)
-	about = map[int64][]redoubt.TicketFinding{}
+	about = map[int64][]model.TicketFinding{}
 	for _, f := range found {
 		about[f.TicketID] = append(about[f.TicketID], f)
 	}
@@ -92,18 +92,18 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Tic
 }
 
 // TicketFindings lists what a ticket is about, by id, of projects that the globs allow.
-func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error) {
+func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs model.ProjectGlobs) ([]model.TicketFinding, error) {
 	return tx.FindingsOfTickets(ctx, []int64{id}, globs)
 }
 
 // FindingsOfTickets is TicketFindings of several tickets.
-func (tx *Tx) FindingsOfTickets(ctx context.Context, ids []int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
+func (tx *Tx) FindingsOfTickets(ctx context.Context, ids []int64, globs model.ProjectGlobs) (list []model.TicketFinding, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	in, arg := tx.in("t.ticket_id", 2, ids)
 	return list, each(ctx, tx, func(r row) error {
-		var f redoubt.TicketFinding
+		var f model.TicketFinding
 		var name string
 		err := r.Scan(&f.TicketID, &f.FindingID, &f.LineageID, &f.ProjectID, &name)
 		if globs.Allows(name) {
@@ -118,7 +118,7 @@ func (tx *Tx) FindingsOfTickets(ctx context.Context, ids []int64, globs redoubt.
 
 // TicketsOfLineages finds the tickets of lineages, by lineage; those without one are not
 // in the answer.
-func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int64]redoubt.Ticket, error) {
+func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int64]model.Ticket, error) {
 	in, arg := tx.in("lineage_id", 2, lineages)
 	of := map[int64]int64{}
 	var ids []int64
@@ -132,7 +132,7 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 		return nil, err
 	}
 	byID, err := tx.ticketsByID(ctx, ids)
-	found := make(map[int64]redoubt.Ticket, len(of))
+	found := make(map[int64]model.Ticket, len(of))
 	for lineage, ticket := range of {
 		found[lineage] = byID[ticket]
 	}
@@ -140,10 +140,10 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 }
 
 // ticketsByID finds tickets; unknown ones are not in the answer.
-func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]redoubt.Ticket, error) {
+func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]model.Ticket, error) {
 	in, arg := tx.in("id", 2, ids)
 	list, err := many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg)
-	byID := make(map[int64]redoubt.Ticket, len(list))
+	byID := make(map[int64]model.Ticket, len(list))
 	for _, t := range list {
 		byID[t.ID] = t
 	}
@@ -151,7 +151,7 @@ func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]redoubt.T
 }
 
 // AddTickets stores tickets, whose ids and making it sets.
-func (tx *Tx) AddTickets(ctx context.Context, list []redoubt.Ticket) ([]redoubt.Ticket, error) {
+func (tx *Tx) AddTickets(ctx context.Context, list []model.Ticket) ([]model.Ticket, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (tx *Tx) AddTickets(ctx context.Context, list []redoubt.Ticket) ([]redoubt.
 	if err != nil {
 		return nil, err
 	}
-	added, rows := make([]redoubt.Ticket, len(list)), make([][]any, len(list))
+	added, rows := make([]model.Ticket, len(list)), make([][]any, len(list))
 	for i, t := range list {
 		t.ID, t.CreatedAt, t.CreatedBy = ids[i], tx.now, tx.actor
 		tx.audit("ticket.create", subject("ticket", t.ID), nil, imageOfTicket(t))
@@ -170,17 +170,17 @@ func (tx *Tx) AddTickets(ctx context.Context, list []redoubt.Ticket) ([]redoubt.
 }
 
 // UpdateTicket writes what is known of a ticket by now. An unknown one is
-// redoubt.ErrNotFound.
-func (tx *Tx) UpdateTicket(ctx context.Context, t redoubt.Ticket) error {
-	return tx.UpdateTickets(ctx, []redoubt.Ticket{t})
+// model.ErrNotFound.
+func (tx *Tx) UpdateTicket(ctx context.Context, t model.Ticket) error {
+	return tx.UpdateTickets(ctx, []model.Ticket{t})
 }
 
 // UpdateTickets is UpdateTicket of several.
-func (tx *Tx) UpdateTickets(ctx context.Context, list []redoubt.Ticket) error {
+func (tx *Tx) UpdateTickets(ctx context.Context, list []model.Ticket) error {
 	if len(list) == 0 {
 		return nil
 	}
-	ids := redoubt.Map(list, func(t redoubt.Ticket) int64 { return t.ID })
+	ids := model.Map(list, func(t model.Ticket) int64 { return t.ID })
 	before, err := tx.ticketsByID(ctx, ids)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (tx *Tx) UpdateTickets(ctx context.Context, list []redoubt.Ticket) error {
 	for _, t := range list {
 		was, there := before[t.ID]
 		if !there {
-			return fmt.Errorf("ticket %d: %w", t.ID, redoubt.ErrNotFound)
+			return fmt.Errorf("ticket %d: %w", t.ID, model.ErrNotFound)
 		}
 		tx.audit("ticket.update", subject("ticket", t.ID), imageOfTicket(was), imageOfTicket(t))
 		if err := tx.writeTicket(ctx, t); err != nil {
@@ -198,7 +198,7 @@ func (tx *Tx) UpdateTickets(ctx context.Context, list []redoubt.Ticket) error {
 	return nil
 }
 
-func (tx *Tx) writeTicket(ctx context.Context, t redoubt.Ticket) error {
+func (tx *Tx) writeTicket(ctx context.Context, t model.Ticket) error {
 	return tx.write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10, marker = $11
 		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt, t.Marker)
 }
@@ -209,11 +209,11 @@ func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	return tx.forgetTickets(ctx, []redoubt.Ticket{t})
+	return tx.forgetTickets(ctx, []model.Ticket{t})
 }
 
 // forgetTickets deletes tickets and what they are about.
-func (tx *Tx) forgetTickets(ctx context.Context, list []redoubt.Ticket) error {
+func (tx *Tx) forgetTickets(ctx context.Context, list []model.Ticket) error {
 	ids := make([]int64, len(list))
 	for i, t := range list {
 		ids[i] = t.ID
@@ -230,7 +230,7 @@ func (tx *Tx) forgetTickets(ctx context.Context, list []redoubt.Ticket) error {
 
 // AddTicketFindings notes what tickets are about, each lineage once; what another one was
 // about is the later one's.
-func (tx *Tx) AddTicketFindings(ctx context.Context, list []redoubt.TicketFinding) error {
+func (tx *Tx) AddTicketFindings(ctx context.Context, list []model.TicketFinding) error {
 	rows := make([][]any, len(list))
 	for i, f := range list {
 		rows[i] = []any{f.TicketID, f.FindingID, f.LineageID}
@@ -240,17 +240,17 @@ func (tx *Tx) AddTicketFindings(ctx context.Context, list []redoubt.TicketFindin
 
 // DropTicketFindings has lineages be about no ticket any more, and returns what they were
 // about.
-func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]redoubt.TicketFinding, error) {
+func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model.TicketFinding, error) {
 	in, arg := tx.in("lineage_id", 2, lineages)
 	tx.session.wrote = true
-	return many(ctx, tx, func(r row) (f redoubt.TicketFinding, err error) {
+	return many(ctx, tx, func(r row) (f model.TicketFinding, err error) {
 		return f, r.Scan(&f.TicketID, &f.FindingID, &f.LineageID)
 	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, arg)
 }
 
 // StaleTickets lists tickets of a connection that were created, are about something, and
 // were not asked for since a time, those of longest ago first.
-func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.Time, limit int) ([]redoubt.Ticket, error) {
+func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.Time, limit int) ([]model.Ticket, error) {
 	return many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket
 		WHERE deployment_id = $1 AND connection_id = $2 AND url <> '' AND (checked_at IS NULL OR checked_at < $3)
 			AND EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id AND f.ticket_id = ticket.id)
@@ -265,17 +265,17 @@ func (tx *Tx) NoteTicketChecked(ctx context.Context, id int64) error {
 
 // TicketSetting reads where the deployment's tickets are made; nobody having said so is
 // the zero setting.
-func (tx *Tx) TicketSetting(ctx context.Context) (s redoubt.TicketSetting, err error) {
-	s, err = one(ctx, tx, func(r row) (s redoubt.TicketSetting, err error) { return s, r.Scan(decoded(&s)) },
+func (tx *Tx) TicketSetting(ctx context.Context) (s model.TicketSetting, err error) {
+	s, err = one(ctx, tx, func(r row) (s model.TicketSetting, err error) { return s, r.Scan(decoded(&s)) },
 		`SELECT setting_json FROM ticket_setting WHERE deployment_id = $1`)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		err = nil
 	}
 	return s, err
 }
 
 // PutTicketSetting says where the deployment's tickets are made from now on.
-func (tx *Tx) PutTicketSetting(ctx context.Context, s redoubt.TicketSetting) error {
+func (tx *Tx) PutTicketSetting(ctx context.Context, s model.TicketSetting) error {
 	before, err := tx.TicketSetting(ctx)
 	if err != nil {
 		return err
@@ -304,13 +304,13 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 	if err != nil {
 		return err
 	}
-	jobs := make([]redoubt.Job, len(ids))
+	jobs := make([]model.Job, len(ids))
 	for i, id := range ids {
 		input, err := json.Marshal(TicketOrder{id})
 		if err != nil {
 			return err
 		}
-		jobs[i] = redoubt.Job{Kind: TicketJob, Key: HostKey(hosts[id]), Input: input}
+		jobs[i] = model.Job{Kind: TicketJob, Key: HostKey(hosts[id]), Input: input}
 	}
 	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, jobs, jobDetails{})
 }

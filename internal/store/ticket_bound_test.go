@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -39,10 +39,10 @@ func TestTicketsAboutNothingEnd(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, gone.ID) })
 		same(t, "its project deleted", d.tickets(), 0)
 
-		var made []redoubt.Ticket
+		var made []model.Ticket
 		for i := range store.MaxBareTickets + 5 {
-			made = append(made, redoubt.Ticket{
-				State: redoubt.TicketOpen, URL: fmt.Sprint("https://git.example/acme/one/issues/", i+1), Slug: "x", Marker: fmt.Sprint("redoubt-", i),
+			made = append(made, model.Ticket{
+				State: model.TicketOpen, URL: fmt.Sprint("https://git.example/acme/one/issues/", i+1), Slug: "x", Marker: fmt.Sprint("redoubt-", i),
 			})
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -65,14 +65,14 @@ func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 	private := told("1", "acme/private")
 	private.Private = true
 	p := d.take(d.tell(d.connection("gitea"), private)[0])
-	all := d.written(d.findings(p, 60, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
+	all := d.written(d.findings(p, 60, func(i int, w *model.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i, f := range all {
-			after := redoubt.Triage{State: redoubt.TriageReviewing, Comment: fmt.Sprint("reason ", i)}
-			if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), After: after}}); err != nil {
+			after := model.Triage{State: model.TriageReviewing, Comment: fmt.Sprint("reason ", i)}
+			if err := tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), After: after}}); err != nil {
 				return err
 			}
-			_, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://tracker.example/browse/OLD-", i+1)}, []redoubt.Finding{f})
+			_, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://tracker.example/browse/OLD-", i+1)}, []model.Finding{f})
 			if err != nil {
 				return err
 			}
@@ -81,17 +81,17 @@ func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 	})
 	for _, step := range []struct {
 		name string
-		do   func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error
+		do   func(ctx context.Context, tx *store.Tx, f []model.Finding) error
 	}{
-		{"link", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+		{"link", func(ctx context.Context, tx *store.Tx, f []model.Finding) error {
 			_, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://tracker.example/browse/NEW-", len(f))}, f)
 			return err
 		}},
-		{"unlink", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+		{"unlink", func(ctx context.Context, tx *store.Tx, f []model.Finding) error {
 			_, err := ticket.Unlink(ctx, tx, f)
 			return err
 		}},
-		{"create", func(ctx context.Context, tx *store.Tx, f []redoubt.Finding) error {
+		{"create", func(ctx context.Context, tx *store.Tx, f []model.Finding) error {
 			out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f})
 			if err == nil && len(out.Requested) != len(f) {
 				err = fmt.Errorf("asked for %d tickets: %+v", len(f), out)
@@ -99,7 +99,7 @@ func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 			return err
 		}},
 	} {
-		trips := func(f []redoubt.Finding) int {
+		trips := func(f []model.Finding) int {
 			before := proxy.RoundTrips()
 			d.update(func(ctx context.Context, tx *store.Tx) error { return step.do(ctx, tx, f) })
 			return proxy.RoundTrips() - before

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -54,7 +54,7 @@ func TestPagesOfTickets(t *testing.T) {
 				})
 				return ids, more
 			}
-			bound := redoubt.ProjectGlobs{"acme/*"}
+			bound := model.ProjectGlobs{"acme/*"}
 			for range 2 { // the first prepares statements
 				for after, want := int64(0), own; len(want) > 0; {
 					ids, more := page(store.TicketQuery{Globs: bound, After: after, Limit: 2})
@@ -75,7 +75,7 @@ func TestPagesOfTickets(t *testing.T) {
 			if took > 2 {
 				t.Errorf("a page of thirty takes %d round trips", took)
 			}
-			if ids, more := page(store.TicketQuery{Globs: redoubt.ProjectGlobs{"third/*"}, Limit: 30}); len(ids) != 0 || more {
+			if ids, more := page(store.TicketQuery{Globs: model.ProjectGlobs{"third/*"}, Limit: 30}); len(ids) != 0 || more {
 				t.Errorf("who sees neither project is told of %v", ids)
 			}
 		})

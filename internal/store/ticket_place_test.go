@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-func (d tenant) rename(p redoubt.Project, name string) {
+func (d tenant) rename(p model.Project, name string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.RenameProject(ctx, p.ID, name)
@@ -27,7 +27,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")
-		var list []redoubt.Repository
+		var list []model.Repository
 		for i, name := range []string{"open/x", "open/y", "other/mine"} {
 			r := told(fmt.Sprint(i+1), name)
 			r.Private = true
@@ -37,11 +37,11 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 		hidden, own, mine := d.take(now[0]), d.take(now[1]), d.take(now[2])
 		d.rename(hidden, "secret/x")
 		d.rename(mine, "open/mine")
-		f := d.written(d.findings(own, 40, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
+		f := d.written(d.findings(own, 40, func(i int, w *model.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID})
 		})
-		globs := redoubt.ProjectGlobs{"open/**"}
+		globs := model.ProjectGlobs{"open/**"}
 		next := 0
 		place := func(r ticket.Request) string {
 			r.Findings = f[next : next+1]
@@ -80,7 +80,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 		next++
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
 		for name, x := range map[string]struct {
 			ask  ticket.Request
@@ -103,7 +103,7 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")
-		var own redoubt.Project
+		var own model.Project
 		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/nobody"), told("4", "acme/own-once"), told("5", "acme/mine")) {
 			if r.FullName == "acme/nobody" {
 				continue
@@ -119,10 +119,10 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 			}
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
 		f := d.written(d.findings(own, 1, nil))
-		link := func(address string, globs redoubt.ProjectGlobs) (t redoubt.Ticket) {
+		link := func(address string, globs model.ProjectGlobs) (t model.Ticket) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				out, err := ticket.Link(ctx, tx, ticket.Target{URL: address, Globs: globs}, f)
 				t = out.Ticket
@@ -130,10 +130,10 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 			})
 			return t
 		}
-		bound := redoubt.ProjectGlobs{"acme/own", "acme/own-*"}
+		bound := model.ProjectGlobs{"acme/own", "acme/own-*"}
 		for _, x := range []struct {
 			address string
-			globs   redoubt.ProjectGlobs
+			globs   model.ProjectGlobs
 			want    int64
 		}{
 			{"https://git.example/acme/own/issues/1", bound, c.ID},

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dropDoubleTickets leaves each lineage that stays one ticket at most: its own, or that of
@@ -72,14 +72,14 @@ func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]i
 		return nil, err
 	}
 	type beside struct{ ticket, project int64 }
-	findings, of := map[beside][]int64{}, map[int64]redoubt.TicketFinding{}
+	findings, of := map[beside][]int64{}, map[int64]model.TicketFinding{}
 	for _, f := range about {
 		of[f.LineageID] = f
 		at := beside{f.TicketID, f.ProjectID}
 		findings[at] = append(findings[at], f.FindingID)
 	}
 	fresh = map[int64][]int64{}
-	err = tx.AnnotateAll(ctx, slices.Sorted(maps.Keys(of)), func(lineage int64, a *redoubt.Annotations) {
+	err = tx.AnnotateAll(ctx, slices.Sorted(maps.Keys(of)), func(lineage int64, a *model.Annotations) {
 		f, was := of[lineage], a.ExternalTicket
 		t := tickets[f.TicketID]
 		if !t.Created() {
@@ -89,7 +89,7 @@ func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]i
 		if was == nil || was.ID != t.ID {
 			fresh[t.ID] = append(fresh[t.ID], lineage)
 		}
-		a.ExternalTicket = &redoubt.ExternalTicket{
+		a.ExternalTicket = &model.ExternalTicket{
 			ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: slices.Compact(findings[beside{t.ID, f.ProjectID}]), URL: t.URL,
 		}
 	})
@@ -104,12 +104,12 @@ func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]i
 
 // dropBare deletes tickets that are about nothing, but for those that we made and that are
 // in their trackers, of which the newest stay.
-func (tx *Tx) dropBare(ctx context.Context, bare []redoubt.Ticket) error {
+func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	if len(bare) == 0 {
 		return nil
 	}
-	made := func(t redoubt.Ticket) bool { return t.Created() && t.Marker != "" }
-	var old []redoubt.Ticket
+	made := func(t model.Ticket) bool { return t.Created() && t.Marker != "" }
+	var old []model.Ticket
 	if slices.ContainsFunc(bare, made) {
 		var err error
 		old, err = many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url <> '' AND marker <> ''
@@ -200,7 +200,7 @@ func (tx *Tx) checkTickets(ctx context.Context) (faults []string, err error) {
 	}
 	err = each(ctx, tx, func(r row) error {
 		var lineage int64
-		var a redoubt.Annotations
+		var a model.Annotations
 		err := r.Scan(&lineage, decoded(&a))
 		if err == nil && a.ExternalTicket != nil {
 			fault(lineage, a.ExternalTicket.ID, linked[lineage])

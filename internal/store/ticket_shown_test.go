@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -19,7 +19,7 @@ func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 		one := w.link(sec1, from...).Ticket // of all that from has
 		two := w.link(sec2, into[1]).Ticket // and of one that into has too
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.Annotate(ctx, into[0].LineageID, func(a *redoubt.Annotations) { a.Exploited = true })
+			return tx.Annotate(ctx, into[0].LineageID, func(a *model.Annotations) { a.Exploited = true })
 		})
 		w.merge()
 		about := func(ticket int64) (ids []int64) {
@@ -37,8 +37,8 @@ func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 		same(t, "the first is about", about(one.ID), wantOne)
 		same(t, "the second is about", about(two.ID), wantTwo)
 		for _, c := range []struct {
-			of     redoubt.Finding
-			ticket redoubt.Ticket
+			of     model.Finding
+			ticket model.Ticket
 			ids    []int64
 		}{{into[0], one, wantOne}, {from[2], one, wantOne}, {into[1], two, wantTwo}} {
 			shown := w.shown(c.of.LineageID)
@@ -46,7 +46,7 @@ func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 				t.Errorf("finding %d shows no ticket", c.of.ID)
 				continue
 			}
-			same(t, "what a finding shows", *shown, redoubt.ExternalTicket{ExternalSlug: c.ticket.Slug, ID: c.ticket.ID, LinkedIssueIDs: c.ids, URL: c.ticket.URL})
+			same(t, "what a finding shows", *shown, model.ExternalTicket{ExternalSlug: c.ticket.Slug, ID: c.ticket.ID, LinkedIssueIDs: c.ids, URL: c.ticket.URL})
 		}
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			return tx.CheckRows(ctx, func(check string, faults []string) {
@@ -68,7 +68,7 @@ func TestMergedLineagesHaveOneTicket(t *testing.T) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
 			w.check(err)
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
 		})
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			found, err := tx.TicketsOfLineages(ctx, []int64{f[0].LineageID})
@@ -86,7 +86,7 @@ func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
 		f := d.written(d.findings(d.project("acme/payments"), 5, nil))
 		jira := d.jira("jira")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
 		asked := d.ask(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
 		one := d.link(sec1, f[1], f[3]).Ticket
@@ -94,17 +94,17 @@ func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
 			d.check(err)
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
 		})
-		shows := func(t redoubt.Ticket, ids ...int64) *redoubt.ExternalTicket {
-			return &redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: ids, URL: t.URL}
+		shows := func(t model.Ticket, ids ...int64) *model.ExternalTicket {
+			return &model.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: ids, URL: t.URL}
 		}
 		same(t, "what became one", d.shown(f[0].LineageID), shows(one, f[1].ID, f[3].ID))
 		same(t, "the other of the first ticket", d.shown(f[3].LineageID), shows(one, f[1].ID, f[3].ID))
 		same(t, "the other of the second ticket", d.shown(f[4].LineageID), shows(two, f[4].ID))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Ticket(ctx, asked)
-			fails(t, "the ticket that is asked for, about nothing", err, redoubt.ErrNotFound)
+			fails(t, "the ticket that is asked for, about nothing", err, model.ErrNotFound)
 			return nil
 		})
 		if faults, _ := checked(t, s, d); faults != "" {

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
 // written reads findings as they are stored.
-func (d tenant) written(of []redoubt.FindingWrite) (list []redoubt.Finding) {
+func (d tenant) written(of []model.FindingWrite) (list []model.Finding) {
 	d.t.Helper()
 	ids := make([]int64, len(of))
 	for i, w := range of {
@@ -29,16 +29,16 @@ func (d tenant) written(of []redoubt.FindingWrite) (list []redoubt.Finding) {
 	return list
 }
 
-func (d tenant) jira(name string) (c redoubt.Connection) {
+func (d tenant) jira(name string) (c model.Connection) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		c, err = tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostJira, Name: name, BaseURL: "https://jira.example"}, sealedFor)
+		c, err = tx.AddConnection(ctx, model.Connection{Kind: model.HostJira, Name: name, BaseURL: "https://jira.example"}, sealedFor)
 		return err
 	})
 	return c
 }
 
-func (d tenant) link(address string, findings ...redoubt.Finding) (out ticket.Linked) {
+func (d tenant) link(address string, findings ...model.Finding) (out ticket.Linked) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		out, err = ticket.Link(ctx, tx, ticket.Target{URL: address}, findings)
@@ -57,7 +57,7 @@ func (d tenant) ask(r ticket.Request) (out ticket.Outcome) {
 	return out
 }
 
-func (d tenant) ticket(id int64) (t redoubt.Ticket) {
+func (d tenant) ticket(id int64) (t model.Ticket) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		t, err = tx.Ticket(ctx, id)
@@ -67,7 +67,7 @@ func (d tenant) ticket(id int64) (t redoubt.Ticket) {
 }
 
 // shown is the ticket that a lineage shows; nil: none.
-func (d tenant) shown(lineage int64) (t *redoubt.ExternalTicket) {
+func (d tenant) shown(lineage int64) (t *model.ExternalTicket) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		found, err := tx.Lineages(ctx, []int64{lineage})
@@ -91,7 +91,7 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 		same(t, "what the second project's finding tells", d.shown(g[0].LineageID).LinkedIssueIDs, []int64{g[0].ID})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now(), 10)
-			same(t, "to be asked for", stale, []redoubt.Ticket{linked.Ticket})
+			same(t, "to be asked for", stale, []model.Ticket{linked.Ticket})
 			d.check(err)
 			return tx.NoteTicketChecked(ctx, linked.Ticket.ID)
 		})
@@ -107,17 +107,17 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 			d.check(err)
 			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now(), 10)
 			d.check(err)
-			same(t, "one about nothing", slices.ContainsFunc(stale, func(t redoubt.Ticket) bool { return t.ID == nothing.Ticket.ID }), false)
-			if _, err := tx.Ticket(ctx, nothing.Ticket.ID); !errors.Is(err, redoubt.ErrNotFound) {
+			same(t, "one about nothing", slices.ContainsFunc(stale, func(t model.Ticket) bool { return t.ID == nothing.Ticket.ID }), false)
+			if _, err := tx.Ticket(ctx, nothing.Ticket.ID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("a ticket that was linked by its address, about nothing: %v", err)
 			}
 			read := linked.Ticket
-			read.State, read.Problem = redoubt.TicketClosed, "odd"
+			read.State, read.Problem = model.TicketClosed, "odd"
 			return tx.UpdateTicket(ctx, read)
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, c.ID) })
 		alone := d.ticket(linked.Ticket.ID)
-		same(t, "without its connection", []any{alone.ConnectionID, alone.State, alone.Problem}, []any{int64(0), redoubt.TicketUnknown, ""})
+		same(t, "without its connection", []any{alone.ConnectionID, alone.State, alone.Problem}, []any{int64(0), model.TicketUnknown, ""})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, first.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, about, more, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 10})
@@ -132,16 +132,16 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 func TestOneTicketHasABound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		all := d.written(d.findings(d.project("acme/big"), redoubt.MaxTicketFindings+1, nil))
-		d.link(sec1, all[:redoubt.MaxTicketFindings]...)
+		all := d.written(d.findings(d.project("acme/big"), model.MaxTicketFindings+1, nil))
+		d.link(sec1, all[:model.MaxTicketFindings]...)
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ticket.Link(ctx, tx, ticket.Target{URL: sec1}, all[redoubt.MaxTicketFindings:])
+			_, err := ticket.Link(ctx, tx, ticket.Target{URL: sec1}, all[model.MaxTicketFindings:])
 			return err
 		})
-		if invalid, is := errors.AsType[*redoubt.InvalidError](err); !is || invalid.Fields[0].Location != "issue_ids" {
+		if invalid, is := errors.AsType[*model.InvalidError](err); !is || invalid.Fields[0].Location != "issue_ids" {
 			t.Errorf("one more: %v", err)
 		}
-		if d.shown(all[redoubt.MaxTicketFindings].LineageID) != nil {
+		if d.shown(all[model.MaxTicketFindings].LineageID) != nil {
 			t.Error("a refused link is shown")
 		}
 	})
@@ -155,7 +155,7 @@ func TestMergedLineagesKeepTheirTicket(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
 			d.check(err)
-			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID}}})
+			return tx.MergeLineages(ctx, []model.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID}}})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			about, err := tx.TicketFindings(ctx, linked.Ticket.ID, nil)
@@ -178,16 +178,16 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		private := told("1", "acme/private")
 		private.Private = true
 		now := d.tell(c, private, public, told("3", "acme/nobody"))
-		byName := map[string]redoubt.Project{}
+		byName := map[string]model.Project{}
 		for _, r := range now {
 			if r.FullName != "acme/nobody" {
 				byName[r.FullName] = d.take(r)
 			}
 		}
 		none := d.project("acme/unhosted")
-		f := map[string][]redoubt.Finding{}
-		for name, p := range map[string]redoubt.Project{"acme/private": byName["acme/private"], "acme/public": byName["acme/public"], "acme/unhosted": none} {
-			f[name] = d.written(d.findings(p, 3, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i%2) }))
+		f := map[string][]model.Finding{}
+		for name, p := range map[string]model.Project{"acme/private": byName["acme/private"], "acme/public": byName["acme/public"], "acme/unhosted": none} {
+			f[name] = d.written(d.findings(p, 3, func(i int, w *model.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i%2) }))
 		}
 		fails := func(name string, r ticket.Request, want string) {
 			t.Helper()
@@ -201,7 +201,7 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		fails("a connection that there is not", ticket.Request{Findings: own[:1], Connection: "jira"}, `no connection called "jira"`)
 		fails("a public repository", ticket.Request{Findings: open[:1]}, "Everybody can read")
 		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/nobody"}, "no repository that is a project")
-		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: redoubt.ProjectGlobs{"acme/public"}}, "no repository that is a project")
+		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "no repository that is a project")
 		fails("no repository", ticket.Request{Findings: bare[:1], Connection: "gitea"}, "name the repository")
 
 		out := d.ask(ticket.Request{Findings: own, Group: true})
@@ -209,25 +209,25 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 			t.Fatalf("three findings of two rules: %+v", out)
 		}
 		made := d.ticket(out.Requested[0].TicketID)
-		if made.State != redoubt.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
+		if made.State != model.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
 			t.Errorf("what was asked for is %+v", made)
 		}
 		again := d.ask(ticket.Request{Findings: own})
 		if len(again.Skipped) != 3 || len(again.Requested) != 0 {
 			t.Errorf("asked again: %+v", again)
 		}
-		made.State, made.Problem = redoubt.TicketFailed, "the host is down"
+		made.State, made.Problem = model.TicketFailed, "the host is down"
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, made) })
 		again = d.ask(ticket.Request{Findings: own, Group: true})
 		if len(again.Skipped) != 1 || len(again.Requested) != 1 || again.Requested[0].TicketID != made.ID {
 			t.Errorf("asked again for one that failed: %+v", again)
 		}
-		if now := d.ticket(made.ID); now.State != redoubt.TicketRequested || now.Problem != "" || now.Marker != made.Marker {
+		if now := d.ticket(made.ID); now.State != model.TicketRequested || now.Problem != "" || now.Marker != made.Marker {
 			t.Errorf("then it is %+v, before %+v", now, made)
 		}
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID, Project: "acme/nobody", Public: true})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "acme/nobody", Public: true})
 		})
 		apart := d.ask(ticket.Request{Findings: append(slices.Clone(open[:2]), bare[:2]...)})
 		if len(apart.Requested) != 4 || d.ticket(apart.Requested[3].TicketID).Project != "acme/nobody" {
@@ -246,7 +246,7 @@ func (d tenant) fail(groups ...ticket.Group) {
 	d.t.Helper()
 	for _, g := range groups {
 		t := d.ticket(g.TicketID)
-		t.State, t.Problem = redoubt.TicketFailed, "the host is down"
+		t.State, t.Problem = model.TicketFailed, "the host is down"
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, t) })
 	}
 }
@@ -273,7 +273,7 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 		private := told("1", "acme/private")
 		private.Private = true
 		p := d.take(d.tell(d.connection("gitea"), private)[0])
-		f := d.written(d.findings(p, 6, func(_ int, w *redoubt.FindingWrite) { w.RuleName = "rule" }))
+		f := d.written(d.findings(p, 6, func(_ int, w *model.FindingWrite) { w.RuleName = "rule" }))
 		ids := func(groups []ticket.Group) (out []int64) {
 			for _, g := range groups {
 				out = append(out, g.TicketID)
@@ -281,7 +281,7 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 			return out
 		}
 		for name, c := range map[string]struct {
-			findings []redoubt.Finding
+			findings []model.Finding
 			group    bool // at first; then the other way
 			want     int  // tickets
 		}{
@@ -315,17 +315,17 @@ func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 		own := d.connection("gitea")
 		p := d.take(d.tell(own, private)[0])
 		jira := d.jira("jira")
-		set := func(s redoubt.TicketSetting) {
+		set := func(s model.TicketSetting) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutTicketSetting(ctx, s) })
 		}
-		set(redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		set(model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		r := ticket.Request{Findings: d.written(d.findings(p, 1, nil))}
 		asked := d.ask(r).Requested[0]
 		first := d.ticket(asked.TicketID)
-		set(redoubt.TicketSetting{})
+		set(model.TicketSetting{})
 		d.fail(asked)
 		d.ask(r)
-		if now := d.ticket(first.ID); now.ConnectionID != jira.ID || now.Project != "SEC" || now.Marker != first.Marker || now.State != redoubt.TicketRequested {
+		if now := d.ticket(first.ID); now.ConnectionID != jira.ID || now.Project != "SEC" || now.Marker != first.Marker || now.State != model.TicketRequested {
 			t.Errorf("tried again it is %+v", now)
 		}
 		d.fail(asked)
@@ -359,7 +359,7 @@ func TestLinkingAgainReachesATracker(t *testing.T) {
 		c := d.connection("gitea")
 		d.take(d.tell(c, told("1", "acme/one"))[0])
 		again := d.link(address, f...).Ticket
-		same(t, "linked again", []any{again.ID, again.ConnectionID, again.State}, []any{first.ID, c.ID, redoubt.TicketUnknown})
+		same(t, "linked again", []any{again.ID, again.ConnectionID, again.State}, []any{first.ID, c.ID, model.TicketUnknown})
 		same(t, "as it is kept", d.ticket(first.ID), again)
 	})
 }

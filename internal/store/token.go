@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const tokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, last_used_at, revoked_at, COALESCE(user_id, 0)`
 
-func scanToken(r row) (t redoubt.Token, err error) {
+func scanToken(r row) (t model.Token, err error) {
 	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, decoded(&t.Scopes), decoded(&t.ProjectGlobs), &t.Dialect,
 		instant(&t.CreatedAt), instant(&t.ExpiresAt), instant(&t.LastUsedAt), instant(&t.RevokedAt), &t.UserID)
 }
@@ -21,7 +21,7 @@ func scanToken(r row) (t redoubt.Token, err error) {
 // TokenByHash finds the credential of a deployment by the hash of its secret,
 // revoked and expired ones too. It is asked before every request, so it takes
 // no transaction of the deployment.
-func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t redoubt.Token, err error) {
+func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t model.Token, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		t, err = one(ctx, q, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND hash = $2`, deploymentID, hash)
 		return err
@@ -33,14 +33,14 @@ func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte
 // audit event, no new version. A time never goes back, and unknown tokens are
 // skipped. Each deployment is a transaction of its own: one that cannot be written keeps
 // no other from it.
-func (s *Store) TouchTokens(ctx context.Context, used []redoubt.TokenUse) error {
+func (s *Store) TouchTokens(ctx context.Context, used []model.TokenUse) error {
 	// In order, so that two servers that touch the same tokens never wait for each other.
-	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.TokenUse) int {
+	used = slices.SortedFunc(slices.Values(used), func(a, b model.TokenUse) int {
 		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
 	})
 	var failed []error
 	for len(used) > 0 {
-		n := slices.IndexFunc(used, func(u redoubt.TokenUse) bool { return u.DeploymentID != used[0].DeploymentID })
+		n := slices.IndexFunc(used, func(u model.TokenUse) bool { return u.DeploymentID != used[0].DeploymentID })
 		if n < 0 {
 			n = len(used)
 		}
@@ -51,7 +51,7 @@ func (s *Store) TouchTokens(ctx context.Context, used []redoubt.TokenUse) error 
 }
 
 // touchTokens notes the use of tokens of one deployment.
-func (s *Store) touchTokens(ctx context.Context, used []redoubt.TokenUse) error {
+func (s *Store) touchTokens(ctx context.Context, used []model.TokenUse) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
 			err := q.write(ctx, `
@@ -67,17 +67,17 @@ func (s *Store) touchTokens(ctx context.Context, used []redoubt.TokenUse) error 
 
 // tokenImage is what the audit trail tells of a token: never its hash.
 type tokenImage struct {
-	PublicID     string          `json:"public_id"`
-	Name         string          `json:"name"`
-	Scopes       []redoubt.Scope `json:"scopes"`
-	ProjectGlobs []string        `json:"project_globs"`
-	Dialect      redoubt.Dialect `json:"dialect"`
-	UserID       int64           `json:"user_id,omitempty"`
-	ExpiresAt    *time.Time      `json:"expires_at,omitempty"`
-	RevokedAt    *time.Time      `json:"revoked_at,omitempty"`
+	PublicID     string        `json:"public_id"`
+	Name         string        `json:"name"`
+	Scopes       []model.Scope `json:"scopes"`
+	ProjectGlobs []string      `json:"project_globs"`
+	Dialect      model.Dialect `json:"dialect"`
+	UserID       int64         `json:"user_id,omitempty"`
+	ExpiresAt    *time.Time    `json:"expires_at,omitempty"`
+	RevokedAt    *time.Time    `json:"revoked_at,omitempty"`
 }
 
-func imageOfToken(t redoubt.Token) tokenImage {
+func imageOfToken(t model.Token) tokenImage {
 	return tokenImage{t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, t.UserID, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt)}
 }
 
@@ -101,7 +101,7 @@ func idOrNil(id int64) any {
 const maxTokens = 100
 
 // roomForToken drops the oldest tokens of a person that ended until there may be
-// one more. Where something works of all it is a *redoubt.InvalidError.
+// one more. Where something works of all it is a *model.InvalidError.
 func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	list, err := tx.tokensOf(ctx, userID)
 	if err != nil || len(list) < maxTokens {
@@ -117,14 +117,14 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 		}
 	}
 	if excess > 0 {
-		return redoubt.Invalid("name", "the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
+		return model.Invalid("name", "the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
 	}
 	return nil
 }
 
 // tokensOf lists the tokens of a person, the oldest first, with until when they can be
 // renewed.
-func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]redoubt.Token, error) {
+func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error) {
 	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
 	if err != nil {
 		return nil, err
@@ -135,28 +135,28 @@ func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]redoubt.Token, erro
 // CreateToken stores a credential under the hash of its secret and returns it
 // with its id and time of creation. No dialect means the contract's. Of a person
 // the oldest tokens that ended make room; one too many of which something works is
-// a *redoubt.InvalidError. A public id or hash that is taken is redoubt.ErrConflict.
-func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (redoubt.Token, error) {
+// a *model.InvalidError. A public id or hash that is taken is model.ErrConflict.
+func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (model.Token, error) {
 	if t.UserID != 0 {
 		if err := tx.roomForToken(ctx, t.UserID); err != nil {
-			return redoubt.Token{}, err
+			return model.Token{}, err
 		}
 	}
 	id, err := tx.newID(ctx, seqToken)
 	if err != nil {
-		return redoubt.Token{}, err
+		return model.Token{}, err
 	}
 	t.ID, t.DeploymentID, t.CreatedAt = id, tx.deployment.ID, tx.now
 	t.LastUsedAt, t.RevokedAt = time.Time{}, time.Time{}
 	t.ExpiresAt = t.ExpiresAt.UTC().Truncate(time.Microsecond)
-	t.Dialect = cmp.Or(t.Dialect, redoubt.DialectContract)
+	t.Dialect = cmp.Or(t.Dialect, model.DialectContract)
 	t.Scopes, t.ProjectGlobs = orEmpty(t.Scopes), orEmpty(t.ProjectGlobs)
 	err = tx.write(ctx, `
 		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at, user_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		t.ID, t.PublicID, hash, t.Name, encoded(t.Scopes), encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt, idOrNil(t.UserID))
 	if err != nil {
-		return redoubt.Token{}, fmt.Errorf("store the token %s: %w", t.PublicID, err)
+		return model.Token{}, fmt.Errorf("store the token %s: %w", t.PublicID, err)
 	}
 	tx.audit("token.create", subject("token", t.ID), nil, imageOfToken(t))
 	return t, nil
@@ -172,7 +172,7 @@ func orEmpty[T any](list []T) []T {
 
 // Tokens lists the deployment's tokens in the order of their creation, revoked
 // ones too, with until when they can be renewed.
-func (tx *Tx) Tokens(ctx context.Context) ([]redoubt.Token, error) {
+func (tx *Tx) Tokens(ctx context.Context) ([]model.Token, error) {
 	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 ORDER BY id`)
 	if err != nil {
 		return nil, err
@@ -181,12 +181,12 @@ func (tx *Tx) Tokens(ctx context.Context) ([]redoubt.Token, error) {
 }
 
 // Token finds a token by its public id, else by its name. A name that several
-// carry is redoubt.ErrConflict.
-func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (redoubt.Token, error) {
+// carry is model.ErrConflict.
+func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, error) {
 	list, err := many(ctx, tx, scanToken,
 		`SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND (public_id = $2 OR name = $2) ORDER BY id`, publicIDOrName)
 	if err != nil {
-		return redoubt.Token{}, err
+		return model.Token{}, err
 	}
 	for _, t := range list {
 		if t.PublicID == publicIDOrName || len(list) == 1 {
@@ -194,9 +194,9 @@ func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (redoubt.Token, 
 		}
 	}
 	if len(list) == 0 {
-		return redoubt.Token{}, fmt.Errorf("token %.80q: %w", publicIDOrName, redoubt.ErrNotFound)
+		return model.Token{}, fmt.Errorf("token %.80q: %w", publicIDOrName, model.ErrNotFound)
 	}
-	return redoubt.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w", len(list), publicIDOrName, redoubt.ErrConflict)
+	return model.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w", len(list), publicIDOrName, model.ErrConflict)
 }
 
 // RevokeToken puts a token out of force for good. Revoking it again changes
@@ -229,7 +229,7 @@ func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 
 // revoke puts a token out of force, with the grant by which a client could have it
 // renewed.
-func (tx *Tx) revoke(ctx context.Context, t redoubt.Token) error {
+func (tx *Tx) revoke(ctx context.Context, t model.Token) error {
 	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND token_id = $2`, t.ID); err != nil {
 		return err
 	}

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // addToken stores a token under the hash that the noise has for that name.
-func addToken(t testing.TB, s *store.Store, d redoubt.Deployment, token redoubt.Token) (out redoubt.Token) {
+func addToken(t testing.TB, s *store.Store, d model.Deployment, token model.Token) (out model.Token) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
 		out, err = tx.CreateToken(ctx, token, storetest.TokenHash(token.Name))
@@ -28,14 +28,14 @@ func addToken(t testing.TB, s *store.Store, d redoubt.Deployment, token redoubt.
 func TestTokensAreKeptAsGiven(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ci := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
-		web := addToken(t, s, d, redoubt.Token{
-			PublicID: "public-web", Name: "web", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly},
-			ProjectGlobs: []string{"acme/*"}, Dialect: redoubt.DialectHosted, ExpiresAt: storetest.Epoch.Add(time.Hour),
+		ci := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
+		web := addToken(t, s, d, model.Token{
+			PublicID: "public-web", Name: "web", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly},
+			ProjectGlobs: []string{"acme/*"}, Dialect: model.DialectHosted, ExpiresAt: storetest.Epoch.Add(time.Hour),
 		})
-		want := redoubt.Token{
-			ID: ci.ID, DeploymentID: d.ID, PublicID: "public-ci", Name: "ci", Scopes: []redoubt.Scope{}, ProjectGlobs: []string{},
-			Dialect: redoubt.DialectContract, CreatedAt: ci.CreatedAt,
+		want := model.Token{
+			ID: ci.ID, DeploymentID: d.ID, PublicID: "public-ci", Name: "ci", Scopes: []model.Scope{}, ProjectGlobs: []string{},
+			Dialect: model.DialectContract, CreatedAt: ci.CreatedAt,
 		}
 		same(t, "a token without anything", ci, want)
 		if ci.CreatedAt.Before(storetest.Epoch) {
@@ -43,7 +43,7 @@ func TestTokensAreKeptAsGiven(t *testing.T) {
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Tokens(ctx)
-			same(t, "the list", list, []redoubt.Token{ci, web})
+			same(t, "the list", list, []model.Token{ci, web})
 			for _, key := range []string{"public-web", "web"} {
 				got, err := tx.Token(ctx, key)
 				same(t, key, got, web)
@@ -52,7 +52,7 @@ func TestTokensAreKeptAsGiven(t *testing.T) {
 				}
 			}
 			_, missing := tx.Token(ctx, "nobody")
-			fails(t, "an unknown token", missing, redoubt.ErrNotFound)
+			fails(t, "an unknown token", missing, model.ErrNotFound)
 			return err
 		})
 		got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("web"))
@@ -61,33 +61,33 @@ func TestTokensAreKeptAsGiven(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("guess"))
-		fails(t, "by a hash that is none", err, redoubt.ErrNotFound)
+		fails(t, "by a hash that is none", err, model.ErrNotFound)
 		_, err = s.TokenByHash(t.Context(), d.ID+1000, storetest.TokenHash("web"))
-		fails(t, "by hash, in an unknown deployment", err, redoubt.ErrNotFound)
+		fails(t, "by hash, in an unknown deployment", err, model.ErrNotFound)
 	})
 }
 
 func TestTokenNamesMayRepeatButIDsMayNot(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		first := addToken(t, s, d, redoubt.Token{PublicID: "a", Name: "twin"})
+		first := addToken(t, s, d, model.Token{PublicID: "a", Name: "twin"})
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "b", Name: "twin"}, []byte("other"))
+			_, err := tx.CreateToken(ctx, model.Token{PublicID: "b", Name: "twin"}, []byte("other"))
 			return err
 		})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Token(ctx, "twin")
-			fails(t, "the name of two", err, redoubt.ErrConflict)
+			fails(t, "the name of two", err, model.ErrConflict)
 			got, err := tx.Token(ctx, "a")
 			same(t, "the id of one", got, first)
 			return err
 		})
 		for _, again := range []struct{ id, hash string }{{"a", "new"}, {"new", "other"}} {
 			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: again.id, Name: "n"}, []byte(again.hash))
+				_, err := tx.CreateToken(ctx, model.Token{PublicID: again.id, Name: "n"}, []byte(again.hash))
 				return err
 			})
-			fails(t, "an id or a hash again", err, redoubt.ErrConflict)
+			fails(t, "an id or a hash again", err, model.ErrConflict)
 		}
 	})
 }
@@ -95,7 +95,7 @@ func TestTokenNamesMayRepeatButIDsMayNot(t *testing.T) {
 func TestTokenIsRevokedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		token := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
 		revoke := func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, token.ID) }
 		update(t, s, d, revoke)
 		got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
@@ -116,11 +116,11 @@ func TestTokenIsRevokedOnce(t *testing.T) {
 func TestTouchMovesLastUseOnlyForward(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
-		other := addToken(t, s, d, redoubt.Token{PublicID: "public-web", Name: "web"})
+		token := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
+		other := addToken(t, s, d, model.Token{PublicID: "public-web", Name: "web"})
 		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
 		at := storetest.Epoch.Add(time.Minute)
-		for _, used := range [][]redoubt.TokenUse{
+		for _, used := range [][]model.TokenUse{
 			nil,
 			{{DeploymentID: d.ID, TokenID: token.ID, At: at}, {DeploymentID: d.ID, TokenID: 1 << 40, At: at}, {DeploymentID: d.ID + 1, TokenID: other.ID, At: at}},
 			{{DeploymentID: d.ID, TokenID: token.ID, At: at.Add(-time.Second)}},
@@ -144,7 +144,7 @@ func TestTouchMovesLastUseOnlyForward(t *testing.T) {
 func TestTrailHoldsNoTokenHash(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		token := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, token.ID) })
 		hash := storetest.TokenHash("ci")
 		var actions []string
@@ -164,14 +164,14 @@ func TestTrailHoldsNoTokenHash(t *testing.T) {
 func TestTokensOfAPersonAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
+		ada := addUser(t, s, d, "ada", model.RoleViewer)
 		n := 0
-		create := func(ctx context.Context, tx *store.Tx, user int64) (redoubt.Token, error) {
+		create := func(ctx context.Context, tx *store.Tx, user int64) (model.Token, error) {
 			n++
 			name := fmt.Sprint("of-", n)
-			return tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: user, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, storetest.TokenHash(name))
+			return tx.CreateToken(ctx, model.Token{PublicID: name, Name: name, UserID: user, Scopes: []model.Scope{model.ScopeWebAPI}}, storetest.TokenHash(name))
 		}
-		var made []redoubt.Token
+		var made []model.Token
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			for range store.MaxTokens {
 				one, err := create(ctx, tx, ada.ID)
@@ -194,7 +194,7 @@ func TestTokensOfAPersonAreBounded(t *testing.T) {
 		})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Tokens(ctx)
-			gone := !slices.ContainsFunc(list, func(t redoubt.Token) bool { return t.ID == made[7].ID })
+			gone := !slices.ContainsFunc(list, func(t model.Token) bool { return t.ID == made[7].ID })
 			same(t, "tokens, and whether the one that ended is gone", []any{len(list), gone}, []any{store.MaxTokens + 1, true})
 			return err
 		})

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // UpdateTriage writes each event's After to its lineage and appends the event
 // to the trail, which nothing rewrites (semantics §6). Several events of one
 // lineage count in the order given. A lineage that already has that triage is
-// left alone; an unknown one is redoubt.ErrNotFound.
-func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error {
-	last := make(map[int64]redoubt.Triage, len(events))
+// left alone; an unknown one is model.ErrNotFound.
+func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) error {
+	last := make(map[int64]model.Triage, len(events))
 	for _, e := range events {
 		last[e.LineageID] = e.After
 	}
-	alike := map[redoubt.Triage][]int64{} // a bulk triage makes few groups
+	alike := map[model.Triage][]int64{} // a bulk triage makes few groups
 	for id, t := range last {
 		alike[t] = append(alike[t], id)
 	}
@@ -36,26 +36,26 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) er
 
 // setStops notes where decisions begin or end that stop the clock of due dates. Of
 // several events of a lineage, what held before the first and after the last counts.
-func (tx *Tx) setStops(ctx context.Context, events []redoubt.TriageEvent) error {
-	first, last := map[int64]redoubt.Triage{}, map[int64]redoubt.TriageEvent{}
+func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
+	first, last := map[int64]model.Triage{}, map[int64]model.TriageEvent{}
 	for _, e := range events {
 		if _, known := first[e.LineageID]; !known {
 			first[e.LineageID] = e.Before
 		}
 		last[e.LineageID] = e
 	}
-	begun, ended := map[redoubt.Stops][]int64{}, map[redoubt.Stops][]int64{} // a commit has one time, mostly
+	begun, ended := map[model.Stops][]int64{}, map[model.Stops][]int64{} // a commit has one time, mostly
 	for id, e := range last {
-		if add, begins := redoubt.StopChange(first[id], e.After, e.At); begins {
+		if add, begins := model.StopChange(first[id], e.After, e.At); begins {
 			begun[add] = append(begun[add], id)
 		} else if add != "" {
 			ended[add] = append(ended[add], id)
 		}
 	}
 	for _, change := range []struct {
-		ids map[redoubt.Stops][]int64
+		ids map[model.Stops][]int64
 		of  string // which lineages it is about: none twice
-	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(redoubt.MaxStops)}, {ended, `stops LIKE '%-'`}} {
+	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(model.MaxStops)}, {ended, `stops LIKE '%-'`}} {
 		for add, ids := range change.ids {
 			in, arg := tx.in("id", 2, ids)
 			err := tx.write(ctx, `UPDATE lineage SET stops = stops || CAST($3 AS TEXT) WHERE deployment_id = $1 AND `+in+` AND `+change.of, arg, string(add))
@@ -68,7 +68,7 @@ func (tx *Tx) setStops(ctx context.Context, events []redoubt.TriageEvent) error 
 }
 
 // setTriage gives lineages one triage.
-func (tx *Tx) setTriage(ctx context.Context, t redoubt.Triage, ids []int64) error {
+func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error {
 	in, arg := tx.in("id", 2, ids)
 	tx.session.wrote = true
 	changed, err := many(ctx, tx, scalar[int64], `UPDATE lineage
@@ -86,17 +86,17 @@ func (tx *Tx) setTriage(ctx context.Context, t redoubt.Triage, ids []int64) erro
 	}
 	known, err := one(ctx, tx, scalar[int], `SELECT count(*) FROM lineage WHERE deployment_id = $1 AND `+in, arg)
 	if err == nil && known < len(ids) {
-		err = fmt.Errorf("a lineage is gone: %w", redoubt.ErrNotFound)
+		err = fmt.Errorf("a lineage is gone: %w", model.ErrNotFound)
 	}
 	return err
 }
 
 // AddTriageNotes appends events to the trails of lineages that leave their triage as it is.
-func (tx *Tx) AddTriageNotes(ctx context.Context, events []redoubt.TriageEvent) error {
+func (tx *Tx) AddTriageNotes(ctx context.Context, events []model.TriageEvent) error {
 	return tx.addTriageEvents(ctx, events)
 }
 
-func (tx *Tx) addTriageEvents(ctx context.Context, events []redoubt.TriageEvent) error {
+func (tx *Tx) addTriageEvents(ctx context.Context, events []model.TriageEvent) error {
 	ids, err := tx.newIDs(ctx, seqTriageEvent, len(events))
 	if err != nil {
 		return err
@@ -117,26 +117,26 @@ func (tx *Tx) addTriageEvents(ctx context.Context, events []redoubt.TriageEvent)
 
 // TriageTrail reads what was decided on a lineage, oldest first. That of an
 // unknown lineage is empty.
-func (tx *Tx) TriageTrail(ctx context.Context, lineageID int64) ([]redoubt.TriageEvent, error) {
+func (tx *Tx) TriageTrail(ctx context.Context, lineageID int64) ([]model.TriageEvent, error) {
 	return many(ctx, tx, scanTriageEvent, `
 		SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event
 		WHERE deployment_id = $1 AND lineage_id = $2 ORDER BY id`, lineageID)
 }
 
-func scanTriageEvent(r row) (e redoubt.TriageEvent, err error) {
+func scanTriageEvent(r row) (e model.TriageEvent, err error) {
 	return e, r.Scan(&e.ID, &e.LineageID, instant(&e.At), decoded(&e.By), decoded(&e.Before), decoded(&e.After), &e.Note)
 }
 
 // TriageEvents reads a stretch of the deployment's trail: the events after one
 // id up to another, in the order of ids.
-func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]redoubt.TriageEvent, error) {
+func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]model.TriageEvent, error) {
 	return many(ctx, tx, scanTriageEvent, `
 		SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event
 		WHERE deployment_id = $1 AND id > $2 AND id <= $3 ORDER BY id`, after, through)
 }
 
 // TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
-func (tx *Tx) TriageEventsBy(ctx context.Context, by redoubt.Actor, lineages []int64) ([]redoubt.TriageEvent, error) {
+func (tx *Tx) TriageEventsBy(ctx context.Context, by model.Actor, lineages []int64) ([]model.TriageEvent, error) {
 	in, arg := tx.in("lineage_id", 3, lineages)
 	return many(ctx, tx, scanTriageEvent, `SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event WHERE deployment_id = $1 AND id IN
 		(SELECT MAX(id) FROM triage_event WHERE deployment_id = $1 AND actor_json = $2 AND `+in+` GROUP BY lineage_id) ORDER BY id`, encoded(by), arg)
@@ -167,7 +167,7 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var events []redoubt.TriageEvent
+		var events []model.TriageEvent
 		for i := range lineages {
 			if e, over := lineages[i].Expire(tx.now); over {
 				events = append(events, e)
@@ -178,7 +178,7 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		}
 	}
 	if len(ids) > 0 {
-		over := redoubt.Happening{Event: redoubt.EventDecisionEnded}
+		over := model.Happening{Event: model.EventDecisionEnded}
 		for _, id := range ids {
 			over.Lineages.Add(id)
 		}

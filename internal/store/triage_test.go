@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -16,12 +16,12 @@ func TestTriageAndItsTrail(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 3, nil)
-		by := redoubt.Actor{Kind: "token", ID: "abc", Name: "ci"}
+		by := model.Actor{Kind: "token", ID: "abc", Name: "ci"}
 		at := storetest.Epoch.Add(time.Hour)
-		untriaged := redoubt.Triage{State: redoubt.TriageUntriaged}
-		ignored := redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "no", At: at, By: by, Automatic: true}
-		fixing := redoubt.Triage{State: redoubt.TriageFixing, Comment: "soon", At: at, By: by}
-		events := []redoubt.TriageEvent{
+		untriaged := model.Triage{State: model.TriageUntriaged}
+		ignored := model.Triage{State: model.TriageIgnored, Reason: model.FalsePositive, Comment: "no", At: at, By: by, Automatic: true}
+		fixing := model.Triage{State: model.TriageFixing, Comment: "soon", At: at, By: by}
+		events := []model.TriageEvent{
 			{LineageID: writes[0].LineageID, At: at, By: by, Before: untriaged, After: ignored, Note: "no"},
 			{LineageID: writes[1].LineageID, At: at, By: by, Before: untriaged, After: fixing},
 			{LineageID: writes[0].LineageID, At: at, By: by, Before: ignored, After: fixing, Note: "soon"},
@@ -39,15 +39,15 @@ func TestTriageAndItsTrail(t *testing.T) {
 			for i := range trail {
 				trail[i].ID = 0
 			}
-			same(t, "trail", trail, []redoubt.TriageEvent{events[0], events[2]})
+			same(t, "trail", trail, []model.TriageEvent{events[0], events[2]})
 			return err
 		})
-		again := []redoubt.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
+		again := []model.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
 		d.silently("the same triage again", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, again) })
-		gone := []redoubt.TriageEvent{{LineageID: writes[0].LineageID, After: ignored}, {LineageID: 1 << 40, After: ignored}}
+		gone := []model.TriageEvent{{LineageID: writes[0].LineageID, After: ignored}, {LineageID: 1 << 40, After: ignored}}
 		fails(t, "a lineage that is not there", s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
 			return tx.UpdateTriage(ctx, gone)
-		}), redoubt.ErrNotFound)
+		}), model.ErrNotFound)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.TriageTrail(ctx, writes[0].LineageID)
 			same(t, "length of the trail", len(trail), 3)
@@ -62,12 +62,12 @@ func TestAnnotate(t *testing.T) {
 		w := d.findings(d.project("acme/payments"), 1, nil)[0]
 		note := func(score float64) func(context.Context, *store.Tx) error {
 			return func(ctx context.Context, tx *store.Tx) error {
-				return tx.Annotate(ctx, w.LineageID, func(a *redoubt.Annotations) {
+				return tx.Annotate(ctx, w.LineageID, func(a *model.Annotations) {
 					if a.EPSS == nil {
-						a.EPSS = &redoubt.EPSS{}
+						a.EPSS = &model.EPSS{}
 					}
 					a.EPSS.Score = score
-					a.ReviewComments = []redoubt.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}}
+					a.ReviewComments = []model.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}}
 				})
 			}
 		}
@@ -78,13 +78,13 @@ func TestAnnotate(t *testing.T) {
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w.LineageID})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			o, err := tx.Finding(ctx, w.ID)
-			want := redoubt.Annotations{
-				EPSS: &redoubt.EPSS{Score: 0.5}, ReviewComments: []redoubt.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}},
+			want := model.Annotations{
+				EPSS: &model.EPSS{Score: 0.5}, ReviewComments: []model.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}},
 			}
 			same(t, "annotations", o.Lineage.Annotations, want)
 			return err
 		})
-		list := events(t, s, redoubt.Deployment{ID: d.id})
+		list := events(t, s, model.Deployment{ID: d.id})
 		last := list[len(list)-1]
 		same(t, "action", last.Action, "finding.annotate")
 		same(t, "before", decodeMap(t, last.Before), map[string]any{"epss_score": map[string]any{"score": 0.25, "percentile": 0.0}})
@@ -106,19 +106,19 @@ func TestDecisionsStopTheClock(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 2, nil)
-		by := redoubt.Actor{Kind: "user", Name: "ada"}
+		by := model.Actor{Kind: "user", Name: "ada"}
 		id, other := writes[0].LineageID, writes[1].LineageID
 		at := func(hours int) time.Time { return storetest.Epoch.Add(time.Duration(hours) * time.Hour) }
-		triage := func(state redoubt.TriageState, hours int) redoubt.Triage {
-			return redoubt.Triage{State: state, At: at(hours), By: by}
+		triage := func(state model.TriageState, hours int) model.Triage {
+			return model.Triage{State: state, At: at(hours), By: by}
 		}
-		decide := func(before, after redoubt.Triage, hours int) {
+		decide := func(before, after model.Triage, hours int) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: id, At: at(hours), By: by, Before: before, After: after}})
+				return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: id, At: at(hours), By: by, Before: before, After: after}})
 			})
 		}
 		before := d.version()
-		fed := func(what string, want redoubt.Stops) {
+		fed := func(what string, want model.Stops) {
 			t.Helper()
 			for _, since := range []int64{0, before} {
 				for _, l := range feedOf(d, since).Lineages {
@@ -126,31 +126,31 @@ func TestDecisionsStopTheClock(t *testing.T) {
 					case id:
 						same(t, what, l.Stops, want)
 					case other:
-						same(t, "of another lineage", l.Stops, redoubt.Stops(""))
+						same(t, "of another lineage", l.Stops, model.Stops(""))
 					}
 				}
 			}
 			before = d.version()
 		}
-		stop := func(hours int) redoubt.Stops { return redoubt.Stops(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
-		untriaged, ignored := redoubt.Triage{State: redoubt.TriageUntriaged}, triage(redoubt.TriageIgnored, 1)
+		stop := func(hours int) model.Stops { return model.Stops(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
+		untriaged, ignored := model.Triage{State: model.TriageUntriaged}, triage(model.TriageIgnored, 1)
 		fed("before any decision", "")
 		decide(untriaged, ignored, 1)
 		fed("ignored", stop(1)+"-")
-		again := triage(redoubt.TriageIgnored, 2)
+		again := triage(model.TriageIgnored, 2)
 		decide(ignored, again, 2)
 		fed("ignored for another reason", stop(1)+"-")
-		decide(again, triage(redoubt.TriageReopened, 4), 4)
+		decide(again, triage(model.TriageReopened, 4), 4)
 		fed("reopened", stop(1)+"-"+stop(4)+" ")
-		decide(triage(redoubt.TriageReopened, 4), triage(redoubt.TriageFixing, 5), 5)
+		decide(triage(model.TriageReopened, 4), triage(model.TriageFixing, 5), 5)
 		fed("taken on", stop(1)+"-"+stop(4)+" ")
-		decide(triage(redoubt.TriageFixing, 5), triage(redoubt.TriageIgnored, 6), 6)
+		decide(triage(model.TriageFixing, 5), triage(model.TriageIgnored, 6), 6)
 		fed("ignored once more", stop(1)+"-"+stop(4)+" "+stop(6)+"-")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			ids, err := tx.NewLineageIDs(ctx, 1)
 			d.check(err)
 			id = ids[0]
-			return tx.AddLineages(ctx, []redoubt.Lineage{{ID: id, ProjectID: writes[0].ProjectID, Triage: triage(redoubt.TriageIgnored, 7)}})
+			return tx.AddLineages(ctx, []model.Lineage{{ID: id, ProjectID: writes[0].ProjectID, Triage: triage(model.TriageIgnored, 7)}})
 		})
 		fed("ignored from the beginning", stop(7)+"-")
 	})

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Tx is a transaction of one deployment. Each of its statements gets the
@@ -17,27 +17,27 @@ import (
 // concurrent use.
 type Tx struct {
 	session    *session
-	deployment redoubt.Deployment
+	deployment model.Deployment
 	now        time.Time
 	clock      func() time.Time // the store's; nil where the feed gets no row
-	actor      redoubt.Actor
+	actor      model.Actor
 	runID      int64 // see WorkFor
 	changes    changes
-	events     []redoubt.AuditEvent
+	events     []model.AuditEvent
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
 	past       *int64    // see history; nil while nobody asked
 	named      bool      // whether a package or a version of one got its id
 	namedFrom  int64     // the first id that a version of a package got; 0 for none
 
-	notified redoubt.NotificationEvents // that some rule of the deployment asks for
-	happened []redoubt.Happening        // see Tell
-	gates    [][]any                    // see PutScanGate
+	notified model.NotificationEvents // that some rule of the deployment asks for
+	happened []model.Happening        // see Tell
+	gates    [][]any                  // see PutScanGate
 
 	lastVersions packageVersions // see versionsOf; none once a version got its id
 }
 
-func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
+func newTx(q *session, d model.Deployment, now time.Time, by model.Actor) *Tx {
 	return &Tx{session: q, deployment: d, now: now, actor: by}
 }
 
@@ -45,7 +45,7 @@ func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *T
 func (tx *Tx) WorkFor(run int64) { tx.runID = run }
 
 // View runs fn on one state of a deployment. An unknown deployment is
-// redoubt.ErrNotFound.
+// model.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.viewBy(ctx, s.engine.read, deploymentID, fn)
 }
@@ -61,7 +61,7 @@ func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn f
 		if err != nil {
 			return err
 		}
-		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
+		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), model.Actor{})
 		tx.before = d.committedAt
 		return fn(ctx, tx)
 	})
@@ -71,11 +71,11 @@ func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn f
 // not at all. It locks the deployment first, so the writers of one tenant come
 // one after the other, wherever they run, and the clock rises strictly from
 // commit to commit even where the server's stands still or steps back
-// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows (redoubt.NextVersion).
+// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows (model.NextVersion).
 //
-// An unknown deployment is redoubt.ErrNotFound; a database that is busy, gone
-// or closed is redoubt.ErrUnavailable. fn must not call Update again.
-func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor, fn func(context.Context, *Tx) error) error {
+// An unknown deployment is model.ErrNotFound; a database that is busy, gone
+// or closed is model.ErrUnavailable. fn must not call Update again.
+func (s *Store) Update(ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error) error {
 	if !s.engine.oneWriter {
 		waits, done := s.engine.stall.watch(ctx) // so that all who wait give a silent database up at once
 		end, err := s.engine.turns.take(waits, deploymentID)
@@ -107,7 +107,7 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 }
 
 // writer begins work on a deployment whose row was locked.
-func (s *Store) writer(q *session, d tenant, by redoubt.Actor) *Tx {
+func (s *Store) writer(q *session, d tenant, by model.Actor) *Tx {
 	tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
 	tx.clock = s.now
 	return tx
@@ -121,7 +121,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // Deployment returns the tenant as it stood when the transaction began.
-func (tx *Tx) Deployment() redoubt.Deployment { return tx.deployment }
+func (tx *Tx) Deployment() model.Deployment { return tx.deployment }
 
 // Version returns the deployment's version when the transaction began.
 func (tx *Tx) Version() int64 { return tx.deployment.Version }
@@ -135,7 +135,7 @@ func (tx *Tx) LastCommit() time.Time { return tx.before }
 func (tx *Tx) Now() time.Time { return tx.now }
 
 // Actor returns who the transaction acts for; nobody in a View.
-func (tx *Tx) Actor() redoubt.Actor { return tx.actor }
+func (tx *Tx) Actor() model.Actor { return tx.actor }
 
 // nextVersion is the version that this transaction's changes will have.
 func (tx *Tx) nextVersion() int64 {
@@ -145,11 +145,11 @@ func (tx *Tx) nextVersion() int64 {
 	return tx.next
 }
 
-// versionAfter is a version that follows another (redoubt.NextVersion).
+// versionAfter is a version that follows another (model.NextVersion).
 func versionAfter(version int64) int64 {
 	var chance [4]byte
 	_, _ = rand.Read(chance[:]) // never fails
-	return redoubt.NextVersion(version, binary.NativeEndian.Uint32(chance[:]))
+	return model.NextVersion(version, binary.NativeEndian.Uint32(chance[:]))
 }
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {

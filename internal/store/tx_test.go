@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -29,7 +29,7 @@ func TestCommitClockRisesWhateverTheServersDoes(t *testing.T) {
 						t.Errorf("the commit's clock is %v, want UTC in whole microseconds", tx.Now())
 					}
 					last = tx.Now()
-					_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/p" + tx.Now().Format("150405.000000")})
+					_, err := tx.CreateProject(ctx, model.Project{Name: "acme/p" + tx.Now().Format("150405.000000")})
 					return err
 				})
 				view(t, s, d, func(_ context.Context, tx *store.Tx) error {
@@ -52,12 +52,12 @@ func TestVersionGrowsByOneWithEveryCommitThatChangesAnAnswer(t *testing.T) {
 			do    func(context.Context, *store.Tx) error
 		}{
 			{"two projects", 1, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
-				_, err2 := tx.CreateProject(ctx, redoubt.Project{Name: "acme/b"})
+				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
+				_, err2 := tx.CreateProject(ctx, model.Project{Name: "acme/b"})
 				return errors.Join(err, err2)
 			}},
 			{"a token", 0, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "x"}, []byte("x"))
+				_, err := tx.CreateToken(ctx, model.Token{PublicID: "x"}, []byte("x"))
 				return err
 			}},
 			{"nothing", 0, func(context.Context, *store.Tx) error { return nil }},
@@ -69,7 +69,7 @@ func TestVersionGrowsByOneWithEveryCommitThatChangesAnAnswer(t *testing.T) {
 				}
 				return c.do(ctx, tx)
 			})
-			if got := deployment(t, s, d.Slug).Version; redoubt.Commits(got) != redoubt.Commits(before)+c.grows || c.grows == 0 && got != before {
+			if got := deployment(t, s, d.Slug).Version; model.Commits(got) != model.Commits(before)+c.grows || c.grows == 0 && got != before {
 				t.Errorf("%s: version %d → %d, want its number to grow by %d", c.what, before, got, c.grows)
 			}
 		}
@@ -82,7 +82,7 @@ func TestUpdateIsWholeOrNotAtAll(t *testing.T) {
 		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
 		failure := errors.New("changed my mind")
 		add := func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+			_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 			return errors.Join(err, failure)
 		}
 		fails(t, "an update that fails", s.Update(t.Context(), d.ID, storetest.Actor, add), failure)
@@ -97,7 +97,7 @@ func TestUpdateIsWholeOrNotAtAll(t *testing.T) {
 		// The connection is free again: the next one is not kept waiting.
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.ProjectByName(ctx, "acme/a")
-			fails(t, "what it made", err, redoubt.ErrNotFound)
+			fails(t, "what it made", err, model.ErrNotFound)
 			return nil
 		})
 	})
@@ -112,7 +112,7 @@ func TestViewShowsOneStateAndWritesNothing(t *testing.T) {
 				return err
 			}
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/meanwhile"})
+				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/meanwhile"})
 				return err
 			})
 			after, err := tx.Projects(ctx, store.ProjectQuery{})
@@ -133,8 +133,8 @@ func TestErrorsOfTransactions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		nothing := func(context.Context, *store.Tx) error { t.Error("it ran"); return nil }
-		fails(t, "update of an unknown deployment", s.Update(t.Context(), d.ID+1000, storetest.Actor, nothing), redoubt.ErrNotFound)
-		fails(t, "view of an unknown deployment", s.View(t.Context(), d.ID+1000, nothing), redoubt.ErrNotFound)
+		fails(t, "update of an unknown deployment", s.Update(t.Context(), d.ID+1000, storetest.Actor, nothing), model.ErrNotFound)
+		fails(t, "view of an unknown deployment", s.View(t.Context(), d.ID+1000, nothing), model.ErrNotFound)
 
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -144,22 +144,22 @@ func TestErrorsOfTransactions(t *testing.T) {
 		leaving, leave := context.WithCancel(t.Context())
 		err := s.Update(leaving, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			leave()
-			_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/late"})
+			_, err := tx.CreateProject(ctx, model.Project{Name: "acme/late"})
 			return err
 		})
 		fails(t, "update for a caller who leaves", err, context.Canceled)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.ProjectByName(ctx, "acme/late")
-			fails(t, "what it made", err, redoubt.ErrNotFound)
+			fails(t, "what it made", err, model.ErrNotFound)
 			return nil
 		})
 
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		fails(t, "update of a closed store", s.Update(t.Context(), d.ID, storetest.Actor, nothing), redoubt.ErrUnavailable)
-		fails(t, "view of a closed store", s.View(t.Context(), d.ID, nothing), redoubt.ErrUnavailable)
-		fails(t, "ping of a closed store", s.Ping(t.Context()), redoubt.ErrUnavailable)
+		fails(t, "update of a closed store", s.Update(t.Context(), d.ID, storetest.Actor, nothing), model.ErrUnavailable)
+		fails(t, "view of a closed store", s.View(t.Context(), d.ID, nothing), model.ErrUnavailable)
+		fails(t, "ping of a closed store", s.Ping(t.Context()), model.ErrUnavailable)
 	})
 }
 
@@ -189,7 +189,7 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 		_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pg_backend_pid()) WHERE $1 > 0`)
 		return err
 	})
-	fails(t, "an update whose connection broke", err, redoubt.ErrUnavailable)
+	fails(t, "an update whose connection broke", err, model.ErrUnavailable)
 	update(t, s, d, func(context.Context, *store.Tx) error { return nil }) // the next one has another
 }
 

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, u.second_factor_at, u.address, u.untold`
 
-func userFields(u *redoubt.User) []any {
+func userFields(u *model.User) []any {
 	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt), instant(&u.SecondFactorAt), &u.Address, &u.Untold}
 }
 
-func scanUser(r row) (u redoubt.User, err error) { return u, r.Scan(userFields(&u)...) }
+func scanUser(r row) (u model.User, err error) { return u, r.Scan(userFields(&u)...) }
 
 // userImage is what the audit trail tells of a user: never a hash.
 type userImage struct {
@@ -29,7 +29,7 @@ type userImage struct {
 
 // lockUser reads a user, whom nobody else changes until the transaction ends.
 // Where deployments are locked too, they are locked first.
-func (q *session) lockUser(ctx context.Context, id int64) (redoubt.User, error) {
+func (q *session) lockUser(ctx context.Context, id int64) (model.User, error) {
 	u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1`+q.engine.forUpdate, id)
 	if err != nil {
 		return u, fmt.Errorf("user %d: %w", id, err)
@@ -38,7 +38,7 @@ func (q *session) lockUser(ctx context.Context, id int64) (redoubt.User, error) 
 }
 
 // Users lists all users of the server by name.
-func (s *Store) Users(ctx context.Context) (list []redoubt.User, err error) {
+func (s *Store) Users(ctx context.Context) (list []model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u ORDER BY u.name`+q.engine.byBytes)
 		return err
@@ -57,9 +57,9 @@ func (s *Store) HasUsers(ctx context.Context) (has bool, err error) {
 }
 
 // User finds a user by name, as it is typed.
-func (s *Store) User(ctx context.Context, name string) (u redoubt.User, err error) {
+func (s *Store) User(ctx context.Context, name string) (u model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		u, err = one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, redoubt.NormalUserName(name))
+		u, err = one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, model.NormalUserName(name))
 		return err
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) User(ctx context.Context, name string) (u redoubt.User, err erro
 }
 
 // UserByIdentity finds the user whom an identity provider calls so.
-func (s *Store) UserByIdentity(ctx context.Context, i redoubt.UserIdentity) (u redoubt.User, err error) {
+func (s *Store) UserByIdentity(ctx context.Context, i model.UserIdentity) (u model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		u, err = one(ctx, q, scanUser,
 			`SELECT `+userColumns+` FROM user_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`, i.Issuer, i.Subject)
@@ -80,7 +80,7 @@ func (s *Store) UserByIdentity(ctx context.Context, i redoubt.UserIdentity) (u r
 
 // UserRole returns what a user may do in a deployment: nothing where the user
 // is unknown, disabled or no member.
-func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role redoubt.Role, err error) {
+func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role model.Role, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		role, err = q.userRole(ctx, deploymentID, userID)
 		return err
@@ -89,22 +89,22 @@ func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role 
 }
 
 // UserRole is Store.UserRole in the deployment of the transaction.
-func (tx *Tx) UserRole(ctx context.Context, userID int64) (redoubt.Role, error) {
+func (tx *Tx) UserRole(ctx context.Context, userID int64) (model.Role, error) {
 	return tx.session.userRole(ctx, tx.deployment.ID, userID)
 }
 
-func (q *session) userRole(ctx context.Context, deploymentID, userID int64) (redoubt.Role, error) {
-	role, err := one(ctx, q, scalar[redoubt.Role], `
+func (q *session) userRole(ctx context.Context, deploymentID, userID int64) (model.Role, error) {
+	role, err := one(ctx, q, scalar[model.Role], `
 		SELECT m.role FROM user_role m JOIN app_user u ON u.id = m.user_id
 		WHERE m.deployment_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL`, deploymentID, userID)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		role, err = redoubt.RoleNone, nil
+	if errors.Is(err, model.ErrNotFound) {
+		role, err = model.RoleNone, nil
 	}
 	return role, err
 }
 
 // Memberships lists the deployments in which a user has a role, by slug.
-func (s *Store) Memberships(ctx context.Context, userID int64) (list []redoubt.Membership, err error) {
+func (s *Store) Memberships(ctx context.Context, userID int64) (list []model.Membership, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = q.memberships(ctx, userID)
 		return err
@@ -112,21 +112,21 @@ func (s *Store) Memberships(ctx context.Context, userID int64) (list []redoubt.M
 	return list, err
 }
 
-func (q *session) memberships(ctx context.Context, userID int64) ([]redoubt.Membership, error) {
-	return many(ctx, q, func(r row) (m redoubt.Membership, err error) {
+func (q *session) memberships(ctx context.Context, userID int64) ([]model.Membership, error) {
+	return many(ctx, q, func(r row) (m model.Membership, err error) {
 		return m, r.Scan(append(listedFields(&m.Deployment), &m.Role)...)
 	}, `SELECT `+listedColumns+`, m.role
 		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
 }
 
 // Members lists the users who have a role in the deployment, by name.
-func (tx *Tx) Members(ctx context.Context) ([]redoubt.Member, error) {
+func (tx *Tx) Members(ctx context.Context) ([]model.Member, error) {
 	return many(ctx, tx, scanMember, memberQuery+` ORDER BY u.name`+tx.session.engine.byBytes)
 }
 
 // Member finds a user who has a role in the deployment, by name as typed.
-func (tx *Tx) Member(ctx context.Context, name string) (redoubt.Member, error) {
-	m, err := one(ctx, tx, scanMember, memberQuery+` AND u.name = $2`, redoubt.NormalUserName(name))
+func (tx *Tx) Member(ctx context.Context, name string) (model.Member, error) {
+	m, err := one(ctx, tx, scanMember, memberQuery+` AND u.name = $2`, model.NormalUserName(name))
 	if err != nil {
 		return m, fmt.Errorf("user %.80q: %w", name, err)
 	}
@@ -134,7 +134,7 @@ func (tx *Tx) Member(ctx context.Context, name string) (redoubt.Member, error) {
 }
 
 // MemberByID finds a user who has a role in the deployment.
-func (tx *Tx) MemberByID(ctx context.Context, id int64) (redoubt.Member, error) {
+func (tx *Tx) MemberByID(ctx context.Context, id int64) (model.Member, error) {
 	m, err := one(ctx, tx, scanMember, memberQuery+` AND u.id = $2`, id)
 	if err != nil {
 		return m, fmt.Errorf("user %d: %w", id, err)
@@ -146,13 +146,13 @@ const memberQuery = `
 	SELECT ` + userColumns + `, m.role, EXISTS (SELECT 1 FROM user_role o WHERE o.user_id = u.id AND o.deployment_id <> $1)
 	FROM user_role m JOIN app_user u ON u.id = m.user_id WHERE m.deployment_id = $1`
 
-func scanMember(r row) (m redoubt.Member, err error) {
+func scanMember(r row) (m model.Member, err error) {
 	return m, r.Scan(append(userFields(&m.User), &m.Role, &m.Foreign)...)
 }
 
 // MembersNamed finds those of some names that users have who may sign in and have a role in
 // the deployment.
-func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]redoubt.Member, error) {
+func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]model.Member, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -161,8 +161,8 @@ func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]redoubt.Membe
 }
 
 // CreateUser makes a user with a role in the deployment. A name that is taken,
-// by a user of another deployment too, is redoubt.ErrConflict.
-func (tx *Tx) CreateUser(ctx context.Context, u redoubt.User, role redoubt.Role) (redoubt.User, error) {
+// by a user of another deployment too, is model.ErrConflict.
+func (tx *Tx) CreateUser(ctx context.Context, u model.User, role model.Role) (model.User, error) {
 	u, err := tx.session.addUser(ctx, u, tx)
 	if err != nil {
 		return u, err
@@ -175,10 +175,10 @@ func (tx *Tx) CreateUser(ctx context.Context, u redoubt.User, role redoubt.Role)
 }
 
 // userSubject names a user in the audit trail, by name: it never changes.
-func userSubject(u redoubt.User) string { return "user:" + u.Name }
+func userSubject(u model.User) string { return "user:" + u.Name }
 
-func (q *session) addUser(ctx context.Context, u redoubt.User, tx *Tx) (redoubt.User, error) {
-	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
+func (q *session) addUser(ctx context.Context, u model.User, tx *Tx) (model.User, error) {
+	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return u, err
 	}
 	id, err := q.newID(ctx, seqUser)
@@ -188,17 +188,17 @@ func (q *session) addUser(ctx context.Context, u redoubt.User, tx *Tx) (redoubt.
 	u.ID, u.CreatedAt = id, tx.now
 	_, err = q.exec(ctx, `INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		u.ID, u.Name, u.DisplayName, u.PasswordHash, u.CreatedAt)
-	if errors.Is(err, redoubt.ErrConflict) {
-		err = fmt.Errorf("a user called %s exists already: %w", u.Name, redoubt.ErrConflict)
+	if errors.Is(err, model.ErrConflict) {
+		err = fmt.Errorf("a user called %s exists already: %w", u.Name, model.ErrConflict)
 	}
 	return u, err
 }
 
 // putRole writes a role without a word in the trail.
-func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) error {
+func (tx *Tx) putRole(ctx context.Context, userID int64, role model.Role) error {
 	query := `INSERT INTO user_role (deployment_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT (deployment_id, user_id) DO UPDATE SET role = $3`
 	args := []any{userID, role}
-	if role == redoubt.RoleNone {
+	if role == model.RoleNone {
 		query, args = `DELETE FROM user_role WHERE deployment_id = $1 AND user_id = $2`, args[:1]
 	}
 	return tx.write(ctx, query, args...)
@@ -209,13 +209,13 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 // theirs alone. Sessions go on: they belong to the user in every deployment, and what
 // one may do here is looked up at each request. A first role here also ends one-time
 // links, so that who made one elsewhere does not come in by it. The last admin who may
-// sign in stays one: to take that role is redoubt.ErrConflict.
-func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) error {
+// sign in stays one: to take that role is model.ErrConflict.
+func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error {
 	u, err := tx.session.lockUser(ctx, userID)
 	if err != nil {
 		return err
 	}
-	roles, err := many(ctx, tx, scalar[redoubt.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+	roles, err := many(ctx, tx, scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 	if before.Role == role.String() {
 		return nil
 	}
-	if len(roles) > 0 && roles[0] == redoubt.RoleAdmin {
+	if len(roles) > 0 && roles[0] == model.RoleAdmin {
 		if err := tx.keepAdmin(ctx, u); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 			return err
 		}
 	}
-	if role != redoubt.RoleNone {
+	if role != model.RoleNone {
 		return nil
 	}
 	if err := tx.dropViewsOf(ctx, userID); err != nil {
@@ -250,30 +250,30 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 }
 
 // keepAdmin refuses to lose the deployment's last admin.
-func (tx *Tx) keepAdmin(ctx context.Context, u redoubt.User) error {
+func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 	if !u.Enabled() {
 		return nil
 	}
 	others, err := one(ctx, tx, scalar[int], `
 		SELECT COUNT(*) FROM user_role m JOIN app_user u ON u.id = m.user_id
-		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, redoubt.RoleAdmin, u.ID)
+		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, model.RoleAdmin, u.ID)
 	if err == nil && others == 0 {
-		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.deployment.Slug, redoubt.ErrConflict)
+		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.deployment.Slug, model.ErrConflict)
 	}
 	return err
 }
 
 // DisableUser keeps a user from signing in: sessions end, one-time links and
 // the tokens that the user made go out of force, in every deployment at once. The
-// last admin of a deployment stays: that is redoubt.ErrConflict.
-func (s *Store) DisableUser(ctx context.Context, userID int64, by redoubt.Actor) error {
-	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// last admin of a deployment stays: that is model.ErrConflict.
+func (s *Store) DisableUser(ctx context.Context, userID int64, by model.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if !u.Enabled() {
 			return nil
 		}
 		for _, tx := range txs {
-			role, err := many(ctx, tx, scalar[redoubt.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
-			if err == nil && slices.Contains(role, redoubt.RoleAdmin) {
+			role, err := many(ctx, tx, scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+			if err == nil && slices.Contains(role, model.RoleAdmin) {
 				err = tx.keepAdmin(ctx, u)
 			}
 			if err != nil {
@@ -292,8 +292,8 @@ func (s *Store) DisableUser(ctx context.Context, userID int64, by redoubt.Actor)
 }
 
 // EnableUser lets a user sign in again. Tokens that were revoked stay so.
-func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) error {
-	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) EnableUser(ctx context.Context, userID int64, by model.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if u.Enabled() {
 			return nil
 		}
@@ -305,14 +305,14 @@ func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) 
 }
 
 // SetUserMail stores where mail for a user goes, empty being to the name where that is an
-// address, and whether the user wants none. Another text is a *redoubt.InvalidError.
-func (s *Store) SetUserMail(ctx context.Context, userID int64, address string, untold bool, by redoubt.Actor) error {
+// address, and whether the user wants none. Another text is a *model.InvalidError.
+func (s *Store) SetUserMail(ctx context.Context, userID int64, address string, untold bool, by model.Actor) error {
 	if address != "" {
-		if err := redoubt.CheckMailAddress("address", address); err != nil {
+		if err := model.CheckMailAddress("address", address); err != nil {
 			return err
 		}
 	}
-	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if u.Address == address && u.Untold == untold {
 			return nil
 		}
@@ -326,13 +326,13 @@ func (s *Store) SetUserMail(ctx context.Context, userID int64, address string, u
 // SetPassword stores the hash of a new password. All sessions of the user end,
 // and one-time links go out of force; so do the tokens that the user made, in every
 // deployment, if that is asked for.
-func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, revokeTokens bool, by redoubt.Actor) error {
-	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, revokeTokens bool, by model.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		return q.setPassword(ctx, u, hash, revokeTokens, txs)
 	})
 }
 
-func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, revokeTokens bool, txs []*Tx) error {
+func (q *session) setPassword(ctx context.Context, u model.User, hash string, revokeTokens bool, txs []*Tx) error {
 	for _, tx := range txs {
 		tx.audit("user.password", userSubject(u), nil, userImage{Name: u.Name})
 		if !revokeTokens {

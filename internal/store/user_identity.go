@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxNameTries bounds the numbers tried behind a name that is taken.
@@ -18,9 +18,9 @@ const maxNameTries = 100
 // number behind it: an account that exists is never handed to somebody else. The
 // last admin of a deployment keeps that role, whatever the provider says, and
 // then the names of those deployments come back. A disabled user is
-// redoubt.ErrNotFound.
-func (s *Store) Provision(ctx context.Context, i redoubt.UserIdentity, u redoubt.User, roles map[int64]redoubt.Role) (out redoubt.User, kept []string, err error) {
-	by := redoubt.Actor{Kind: "system", ID: i.Issuer, Name: "single sign-on"}
+// model.ErrNotFound.
+func (s *Store) Provision(ctx context.Context, i model.UserIdentity, u model.User, roles map[int64]model.Role) (out model.User, kept []string, err error) {
+	by := model.Actor{Kind: "system", ID: i.Issuer, Name: "single sign-on"}
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		known, err := many(ctx, q, scalar[int64], `SELECT user_id FROM user_identity WHERE issuer = $1 AND subject = $2`, i.Issuer, i.Subject)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Provision(ctx context.Context, i redoubt.UserIdentity, u redoubt
 			out, err = q.provision(ctx, i, u, txs)
 		}
 		if err == nil && !out.Enabled() {
-			err = fmt.Errorf("user %s is disabled: %w", out.Name, redoubt.ErrNotFound)
+			err = fmt.Errorf("user %s is disabled: %w", out.Name, model.ErrNotFound)
 		}
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (s *Store) Provision(ctx context.Context, i redoubt.UserIdentity, u redoubt
 }
 
 // provision makes a user and their identity.
-func (q *session) provision(ctx context.Context, i redoubt.UserIdentity, u redoubt.User, txs []*Tx) (redoubt.User, error) {
+func (q *session) provision(ctx context.Context, i model.UserIdentity, u model.User, txs []*Tx) (model.User, error) {
 	wanted := u.Name
 	for n := 2; ; n++ {
 		taken, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM app_user WHERE name = $1`, u.Name)
@@ -72,7 +72,7 @@ func (q *session) provision(ctx context.Context, i redoubt.UserIdentity, u redou
 			break
 		}
 		if n > maxNameTries {
-			return u, fmt.Errorf("no name like %s is free: %w", wanted, redoubt.ErrConflict)
+			return u, fmt.Errorf("no name like %s is free: %w", wanted, model.ErrConflict)
 		}
 		u.Name = fmt.Sprintf("%s-%d", wanted, n)
 	}
@@ -88,14 +88,14 @@ func (q *session) provision(ctx context.Context, i redoubt.UserIdentity, u redou
 }
 
 // setRoles gives a user the roles that the provider's groups mean.
-func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]redoubt.Role) (kept []string, err error) {
+func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (kept []string, err error) {
 	for _, tx := range txs {
 		if tx.deployment.ID == 0 {
 			continue
 		}
 		err := tx.SetRole(ctx, userID, roles[tx.deployment.ID])
 		switch {
-		case errors.Is(err, redoubt.ErrConflict):
+		case errors.Is(err, model.ErrConflict):
 			kept = append(kept, tx.deployment.Slug)
 		case err != nil:
 			return nil, err

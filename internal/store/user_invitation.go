@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxInvitations bounds how many people may be asked into a deployment at a time.
@@ -16,7 +16,7 @@ const invitationQuery = `
 	SELECT i.id, i.name, i.new_name, i.display_name, i.role, i.invited_by, i.created_at, i.expires_at, d.deployment_id, d.slug, d.name
 	FROM user_invitation i JOIN deployment_slug d ON d.deployment_id = i.deployment_id `
 
-func scanInvitation(r row) (i redoubt.UserInvitation, err error) {
+func scanInvitation(r row) (i model.UserInvitation, err error) {
 	return i, r.Scan(&i.ID, &i.Name, &i.NewName, &i.DisplayName, &i.Role, &i.InvitedBy, instant(&i.CreatedAt), instant(&i.ExpiresAt),
 		&i.Deployment.ID, &i.Deployment.Slug, &i.Deployment.Name)
 }
@@ -33,15 +33,15 @@ func invitationSubject(name string) string { return "invitation:" + name }
 // Invite asks a person into the deployment, under the hash of the code in the link.
 // An invitation of that name from before goes out of force. It looks for no user
 // but those who have a role here: whom others know is not to be found out.
-// Somebody who has a role here is redoubt.ErrConflict.
-func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte) (redoubt.UserInvitation, error) {
-	if err := errors.Join(redoubt.CheckNewUserName(i.Name, tx.deployment.Slug), redoubt.CheckUserName(i.NewName), redoubt.CheckDisplayName(i.DisplayName)); err != nil {
+// Somebody who has a role here is model.ErrConflict.
+func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (model.UserInvitation, error) {
+	if err := errors.Join(model.CheckNewUserName(i.Name, tx.deployment.Slug), model.CheckUserName(i.NewName), model.CheckDisplayName(i.DisplayName)); err != nil {
 		return i, err
 	}
 	for _, name := range []string{i.Name, i.NewName} {
 		if _, err := tx.Member(ctx, name); err == nil {
-			return i, fmt.Errorf("%s has a role here already: %w", name, redoubt.ErrConflict)
-		} else if !errors.Is(err, redoubt.ErrNotFound) {
+			return i, fmt.Errorf("%s has a role here already: %w", name, model.ErrConflict)
+		} else if !errors.Is(err, model.ErrNotFound) {
 			return i, err
 		}
 	}
@@ -53,14 +53,14 @@ func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte)
 		return i, err
 	}
 	if len(promised) > 0 {
-		return i, fmt.Errorf("%s is invited already and would become %s too; withdraw that invitation first: %w", promised[0], i.NewName, redoubt.ErrConflict)
+		return i, fmt.Errorf("%s is invited already and would become %s too; withdraw that invitation first: %w", promised[0], i.NewName, model.ErrConflict)
 	}
 	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM user_invitation WHERE deployment_id = $1`)
 	if err != nil {
 		return i, err
 	}
 	if n >= maxInvitations {
-		return i, fmt.Errorf("%d people are invited and have not answered; withdraw an invitation first: %w", n, redoubt.ErrConflict)
+		return i, fmt.Errorf("%d people are invited and have not answered; withdraw an invitation first: %w", n, model.ErrConflict)
 	}
 	if i.ID, err = tx.newID(ctx, seqUserLink); err != nil {
 		return i, err
@@ -74,12 +74,12 @@ func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte)
 
 // Invitations lists those of the deployment that still hold, by name. One that was
 // declined is among them: that it was would tell of a user.
-func (tx *Tx) Invitations(ctx context.Context) ([]redoubt.UserInvitation, error) {
+func (tx *Tx) Invitations(ctx context.Context) ([]model.UserInvitation, error) {
 	return many(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.expires_at > $2 ORDER BY i.name`+tx.session.engine.byBytes, tx.now)
 }
 
 // Invitation finds one of the deployment that still holds.
-func (tx *Tx) Invitation(ctx context.Context, id int64) (redoubt.UserInvitation, error) {
+func (tx *Tx) Invitation(ctx context.Context, id int64) (model.UserInvitation, error) {
 	i, err := one(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.id = $2 AND i.expires_at > $3`, id, tx.now)
 	if err != nil {
 		return i, fmt.Errorf("invitation %d: %w", id, err)
@@ -100,13 +100,13 @@ func (tx *Tx) WithdrawInvitation(ctx context.Context, id int64) error {
 func (tx *Tx) endInvitation(ctx context.Context, id int64) error {
 	n, err := tx.exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND id = $2`, id)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("invitation %d is over: %w", id, redoubt.ErrNotFound)
+		err = fmt.Errorf("invitation %d is over: %w", id, model.ErrNotFound)
 	}
 	return err
 }
 
 // InvitationsFor lists what a user is invited to and has not answered, by deployment.
-func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []redoubt.UserInvitation, err error) {
+func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []model.UserInvitation, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanInvitation,
 			invitationQuery+`WHERE i.name = $1 AND i.expires_at > $2 AND i.declined_at IS NULL ORDER BY d.slug`+q.engine.byBytes, userName, s.now())
@@ -116,7 +116,7 @@ func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []red
 }
 
 // InvitationByCode finds one that still holds by the hash of the code in its link.
-func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i redoubt.UserInvitation, err error) {
+func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i model.UserInvitation, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		i, err = one(ctx, q, scanInvitation, invitationQuery+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, s.now())
 		return err
@@ -125,16 +125,16 @@ func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i redoubt.Us
 }
 
 // AcceptInvitation gives a user the role that an invitation offers. Who has one
-// there by now is redoubt.ErrConflict, and the invitation stays. The caller has seen that it is theirs: by its name, or by
-// the code in its link. One that is over is redoubt.ErrNotFound.
-func (s *Store) AcceptInvitation(ctx context.Context, i redoubt.UserInvitation, u redoubt.User) error {
+// there by now is model.ErrConflict, and the invitation stays. The caller has seen that it is theirs: by its name, or by
+// the code in its link. One that is over is model.ErrNotFound.
+func (s *Store) AcceptInvitation(ctx context.Context, i model.UserInvitation, u model.User) error {
 	return s.Update(ctx, i.Deployment.ID, u.Actor(), func(ctx context.Context, tx *Tx) error {
 		if _, err := tx.Invitation(ctx, i.ID); err != nil {
 			return err
 		}
 		if _, err := tx.Member(ctx, u.Name); err == nil {
-			return fmt.Errorf("you have a role here already, so the invitation stays for whom it is meant: %w", redoubt.ErrConflict)
-		} else if !errors.Is(err, redoubt.ErrNotFound) {
+			return fmt.Errorf("you have a role here already, so the invitation stays for whom it is meant: %w", model.ErrConflict)
+		} else if !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
 		if err := tx.takeInvitation(ctx, &i, u.Name); err != nil {
@@ -145,20 +145,20 @@ func (s *Store) AcceptInvitation(ctx context.Context, i redoubt.UserInvitation, 
 }
 
 // JoinByInvitation makes the user whom the link of an invitation is for.
-func (s *Store) JoinByInvitation(ctx context.Context, i redoubt.UserInvitation, passwordHash string) (u redoubt.User, err error) {
-	by := redoubt.Actor{Kind: "system", Name: "invitation"}
+func (s *Store) JoinByInvitation(ctx context.Context, i model.UserInvitation, passwordHash string) (u model.User, err error) {
+	by := model.Actor{Kind: "system", Name: "invitation"}
 	err = s.Update(ctx, i.Deployment.ID, by, func(ctx context.Context, tx *Tx) error {
 		if err := tx.takeInvitation(ctx, &i, i.NewName); err != nil {
 			return err
 		}
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: i.NewName, DisplayName: i.DisplayName, PasswordHash: passwordHash}, i.Role)
+		u, err = tx.CreateUser(ctx, model.User{Name: i.NewName, DisplayName: i.DisplayName, PasswordHash: passwordHash}, i.Role)
 		return err
 	})
 	return u, err
 }
 
 // takeInvitation uses an invitation up, as it stands by now.
-func (tx *Tx) takeInvitation(ctx context.Context, i *redoubt.UserInvitation, by string) (err error) {
+func (tx *Tx) takeInvitation(ctx context.Context, i *model.UserInvitation, by string) (err error) {
 	if *i, err = tx.Invitation(ctx, i.ID); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (tx *Tx) takeInvitation(ctx context.Context, i *redoubt.UserInvitation, by 
 
 // DeclineInvitation takes an invitation off the list of who got it. Who invited
 // sees no difference until its time is over.
-func (s *Store) DeclineInvitation(ctx context.Context, i redoubt.UserInvitation) error {
+func (s *Store) DeclineInvitation(ctx context.Context, i model.UserInvitation) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		return q.write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
 	})

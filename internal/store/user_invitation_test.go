@@ -6,23 +6,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-func invite(t testing.TB, s *store.Store, d redoubt.Deployment, name, code string) (i redoubt.UserInvitation, err error) {
+func invite(t testing.TB, s *store.Store, d model.Deployment, name, code string) (i model.UserInvitation, err error) {
 	t.Helper()
 	err = s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		i, err = tx.Invite(ctx, redoubt.UserInvitation{
-			Name: name, NewName: redoubt.NewUserName(name, d.Slug), Role: redoubt.RoleTriager, InvitedBy: "Ada", ExpiresAt: tx.Now().Add(time.Hour),
+		i, err = tx.Invite(ctx, model.UserInvitation{
+			Name: name, NewName: model.NewUserName(name, d.Slug), Role: model.RoleTriager, InvitedBy: "Ada", ExpiresAt: tx.Now().Add(time.Hour),
 		}, storetest.TokenHash(code))
 		return err
 	})
 	return i, err
 }
 
-func invitations(t testing.TB, s *store.Store, d redoubt.Deployment) (names []string) {
+func invitations(t testing.TB, s *store.Store, d model.Deployment) (names []string) {
 	t.Helper()
 	view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Invitations(ctx)
@@ -44,7 +44,7 @@ func TestInvitationsPromiseDifferentNames(t *testing.T) {
 			}
 		}
 		_, err := invite(t, s, d, "zoe@"+d.Slug, "other")
-		fails(t, "the name that the first one makes", err, redoubt.ErrConflict)
+		fails(t, "the name that the first one makes", err, model.ErrConflict)
 		if got := invitations(t, s, d); !slices.Equal(got, []string{"zoe"}) {
 			t.Errorf("invited are %v", got)
 		}
@@ -56,7 +56,7 @@ func TestInvitationsPromiseDifferentNames(t *testing.T) {
 func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
-		tri := addUser(t, s, noise, "tri", redoubt.RoleAdmin)
+		tri := addUser(t, s, noise, "tri", model.RoleAdmin)
 		signIn(t, s, tri, "cookie")
 		before := actions(t, s, noise)
 		for _, name := range []string{"tri", "free"} {
@@ -67,32 +67,32 @@ func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {
 		if got := invitations(t, s, d); !slices.Equal(got, []string{"free", "tri"}) {
 			t.Errorf("invited are %v", got)
 		}
-		if role, err := s.UserRole(t.Context(), d.ID, tri.ID); err != nil || role != redoubt.RoleNone || !hasSession(t, s, "cookie") {
+		if role, err := s.UserRole(t.Context(), d.ID, tri.ID); err != nil || role != model.RoleNone || !hasSession(t, s, "cookie") {
 			t.Errorf("the role is %v, %v, or the session ended", role, err)
 		}
 		if after := actions(t, s, noise); !slices.Equal(before, after) {
 			t.Errorf("the other deployment's trail has %v, had %v", after, before)
 		}
 		mine, err := s.InvitationsFor(t.Context(), "tri")
-		if err != nil || len(mine) != 1 || mine[0].Deployment.Slug != d.Slug || mine[0].Role != redoubt.RoleTriager || mine[0].InvitedBy != "Ada" {
+		if err != nil || len(mine) != 1 || mine[0].Deployment.Slug != d.Slug || mine[0].Role != model.RoleTriager || mine[0].InvitedBy != "Ada" {
 			t.Fatalf("tri is invited to %v, %v", mine, err)
 		}
 		if err := s.AcceptInvitation(t.Context(), mine[0], tri); err != nil {
 			t.Fatal(err)
 		}
-		if role, err := s.UserRole(t.Context(), d.ID, tri.ID); err != nil || role != redoubt.RoleTriager || !hasSession(t, s, "cookie") {
+		if role, err := s.UserRole(t.Context(), d.ID, tri.ID); err != nil || role != model.RoleTriager || !hasSession(t, s, "cookie") {
 			t.Errorf("the role is %v, %v, or the session ended", role, err)
 		}
-		fails(t, "accepted again", s.AcceptInvitation(t.Context(), mine[0], tri), redoubt.ErrNotFound)
+		fails(t, "accepted again", s.AcceptInvitation(t.Context(), mine[0], tri), model.ErrNotFound)
 		_, err = invite(t, s, d, "tri", "again")
-		fails(t, "a member", err, redoubt.ErrConflict)
+		fails(t, "a member", err, model.ErrConflict)
 	})
 }
 
 func TestInvitationsEnd(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		tri := addUser(t, s, deployment(t, s, storetest.Noise), "tri", redoubt.RoleViewer)
+		tri := addUser(t, s, deployment(t, s, storetest.Noise), "tri", model.RoleViewer)
 		first, err := invite(t, s, d, "tri", "first")
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +102,8 @@ func TestInvitationsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.InvitationByCode(t.Context(), storetest.TokenHash("first"))
-		fails(t, "one that was replaced", err, redoubt.ErrNotFound)
-		fails(t, "accepting it", s.AcceptInvitation(t.Context(), first, tri), redoubt.ErrNotFound)
+		fails(t, "one that was replaced", err, model.ErrNotFound)
+		fails(t, "accepting it", s.AcceptInvitation(t.Context(), first, tri), model.ErrNotFound)
 
 		if err := s.DeclineInvitation(t.Context(), second); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestInvitationsEnd(t *testing.T) {
 			t.Errorf("who invited sees %v: that it was declined tells of a user", got)
 		}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.WithdrawInvitation(ctx, second.ID) })
-		fails(t, "a withdrawn one", s.AcceptInvitation(t.Context(), second, tri), redoubt.ErrNotFound)
+		fails(t, "a withdrawn one", s.AcceptInvitation(t.Context(), second, tri), model.ErrNotFound)
 
 		late, err := invite(t, s, d, "tri", "late")
 		if err != nil {
@@ -125,7 +125,7 @@ func TestInvitationsEnd(t *testing.T) {
 			_, err := tx.Exec(ctx, `UPDATE user_invitation SET expires_at = $2 WHERE deployment_id = $1`, tx.Now().Add(-time.Minute))
 			return err
 		})
-		fails(t, "one whose time is over", s.AcceptInvitation(t.Context(), late, tri), redoubt.ErrNotFound)
+		fails(t, "one whose time is over", s.AcceptInvitation(t.Context(), late, tri), model.ErrNotFound)
 		if mine, err := s.InvitationsFor(t.Context(), "tri"); err != nil || len(mine) != 0 {
 			t.Errorf("one whose time is over is listed: %v, %v", mine, err)
 		}
@@ -155,15 +155,15 @@ func TestAnInvitationMakesAUserOfTheDeployment(t *testing.T) {
 		if err != nil || u.Name != storetest.NoisyUser+"@"+d.Slug {
 			t.Fatalf("it makes %v, %v", u, err)
 		}
-		if role, err := s.UserRole(t.Context(), d.ID, u.ID); err != nil || role != redoubt.RoleTriager {
+		if role, err := s.UserRole(t.Context(), d.ID, u.ID); err != nil || role != model.RoleTriager {
 			t.Errorf("the role is %v, %v", role, err)
 		}
 		_, err = s.JoinByInvitation(t.Context(), i, "hash")
-		fails(t, "again", err, redoubt.ErrNotFound)
+		fails(t, "again", err, model.ErrNotFound)
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Invitation(ctx, i.ID)
-			fails(t, "in another deployment", err, redoubt.ErrNotFound)
-			fails(t, "withdrawn by another", tx.WithdrawInvitation(ctx, i.ID), redoubt.ErrNotFound)
+			fails(t, "in another deployment", err, model.ErrNotFound)
+			fails(t, "withdrawn by another", tx.WithdrawInvitation(ctx, i.ID), model.ErrNotFound)
 			return nil
 		})
 	})

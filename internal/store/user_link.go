@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const linkColumns = `id, kind, COALESCE(user_id, 0), COALESCE(deployment_id, 0), created_at, expires_at`
 
-func scanLink(r row) (l redoubt.UserLink, err error) {
+func scanLink(r row) (l model.UserLink, err error) {
 	return l, r.Scan(&l.ID, &l.Kind, &l.UserID, &l.Deployment, instant(&l.CreatedAt), instant(&l.ExpiresAt))
 }
 
 // linkImage is what the trail tells of a link: never its code.
 type linkImage struct {
-	Kind      redoubt.LinkKind `json:"kind"`
-	ExpiresAt time.Time        `json:"expires_at"`
+	Kind      model.LinkKind `json:"kind"`
+	ExpiresAt time.Time      `json:"expires_at"`
 }
 
 // CreateLink stores a one-time link under the hash of its code. Those of the
 // same kind that were made before, for the same user or deployment, go out of
-// force. For a user with a role beyond l.Within it is redoubt.ErrConflict.
-func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte, by redoubt.Actor) error {
+// force. For a user with a role beyond l.Within it is model.ErrConflict.
+func (s *Store) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by model.Actor) error {
 	add := func(ctx context.Context, q *session, txs []*Tx, subject string) error {
 		err := q.write(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte,
 			return add(ctx, tx.session, []*Tx{tx}, subject("deployment", l.Deployment))
 		})
 	}
-	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if err := withinReach(u, l.Within, txs, "reset"); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte,
 
 // Link finds a link that still works by the hash of its code, and whose it is:
 // nobody's where it makes a user.
-func (s *Store) Link(ctx context.Context, kind redoubt.LinkKind, hash []byte) (l redoubt.UserLink, u redoubt.User, err error) {
+func (s *Store) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l model.UserLink, u model.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		if l, err = one(ctx, q, scanLink, `SELECT `+linkColumns+` FROM user_link WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, s.now()); err != nil {
 			return err
@@ -69,32 +69,32 @@ func (s *Store) Link(ctx context.Context, kind redoubt.LinkKind, hash []byte) (l
 }
 
 // takeLink uses a link up. One that somebody else used meanwhile is
-// redoubt.ErrNotFound.
-func (q *session) takeLink(ctx context.Context, l redoubt.UserLink, now time.Time) error {
+// model.ErrNotFound.
+func (q *session) takeLink(ctx context.Context, l model.UserLink, now time.Time) error {
 	n, err := q.exec(ctx, `DELETE FROM user_link WHERE id = $1 AND expires_at > $2`, l.ID, now)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the link was used: %w", redoubt.ErrNotFound)
+		err = fmt.Errorf("the link was used: %w", model.ErrNotFound)
 	}
 	return err
 }
 
 // UseSetupLink makes an admin of the link's deployment.
-func (s *Store) UseSetupLink(ctx context.Context, l redoubt.UserLink, u redoubt.User) (out redoubt.User, err error) {
-	by := redoubt.Actor{Kind: "system", Name: "setup link"}
+func (s *Store) UseSetupLink(ctx context.Context, l model.UserLink, u model.User) (out model.User, err error) {
+	by := model.Actor{Kind: "system", Name: "setup link"}
 	err = s.Update(ctx, l.Deployment, by, func(ctx context.Context, tx *Tx) error {
 		if err := tx.session.takeLink(ctx, l, tx.now); err != nil {
 			return err
 		}
-		out, err = tx.CreateUser(ctx, u, redoubt.RoleAdmin)
+		out, err = tx.CreateUser(ctx, u, model.RoleAdmin)
 		return err
 	})
 	return out, err
 }
 
 // UseResetLink sets the password of the link's user, as SetPassword does.
-func (s *Store) UseResetLink(ctx context.Context, l redoubt.UserLink, passwordHash string, revokeTokens bool) error {
-	by := redoubt.Actor{Kind: "system", Name: "reset link"}
-	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+func (s *Store) UseResetLink(ctx context.Context, l model.UserLink, passwordHash string, revokeTokens bool) error {
+	by := model.Actor{Kind: "system", Name: "reset link"}
+	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		if err := q.takeLink(ctx, l, s.now()); err != nil {
 			return err
 		}
@@ -103,11 +103,11 @@ func (s *Store) UseResetLink(ctx context.Context, l redoubt.UserLink, passwordHa
 }
 
 // UseSignInLink begins a session of the link's user, as SignIn does.
-func (s *Store) UseSignInLink(ctx context.Context, l redoubt.UserLink, n redoubt.Session, hash []byte) (redoubt.Session, error) {
+func (s *Store) UseSignInLink(ctx context.Context, l model.UserLink, n model.Session, hash []byte) (model.Session, error) {
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := q.lockUser(ctx, l.UserID)
 		if err == nil && !u.Enabled() {
-			err = redoubt.ErrNotFound
+			err = model.ErrNotFound
 		}
 		if err != nil {
 			return err

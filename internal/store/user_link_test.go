@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // link makes a one-time link with the given code, for an hour.
-func link(t testing.TB, s *store.Store, l redoubt.UserLink, code string) redoubt.UserLink {
+func link(t testing.TB, s *store.Store, l model.UserLink, code string) model.UserLink {
 	t.Helper()
 	l.ExpiresAt = storetest.Epoch.Add(time.Hour)
 	if err := s.CreateLink(t.Context(), l, storetest.TokenHash(code), storetest.Actor); err != nil {
@@ -27,39 +27,39 @@ func link(t testing.TB, s *store.Store, l redoubt.UserLink, code string) redoubt
 func TestASetupLinkMakesOneAdmin(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		link(t, s, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, "old")
-		l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, "new")
-		_, _, err := s.Link(t.Context(), redoubt.LinkSetup, storetest.TokenHash("old"))
-		fails(t, "the older link", err, redoubt.ErrNotFound)
-		_, _, err = s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("new"))
-		fails(t, "the link, as one of another kind", err, redoubt.ErrNotFound)
-		_, err = s.UseSetupLink(t.Context(), l, redoubt.User{Name: storetest.NoisyUser})
-		fails(t, "a name that is taken", err, redoubt.ErrConflict)
-		ada, err := s.UseSetupLink(t.Context(), l, redoubt.User{Name: "ada", PasswordHash: "h"})
+		link(t, s, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, "old")
+		l := link(t, s, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, "new")
+		_, _, err := s.Link(t.Context(), model.LinkSetup, storetest.TokenHash("old"))
+		fails(t, "the older link", err, model.ErrNotFound)
+		_, _, err = s.Link(t.Context(), model.LinkReset, storetest.TokenHash("new"))
+		fails(t, "the link, as one of another kind", err, model.ErrNotFound)
+		_, err = s.UseSetupLink(t.Context(), l, model.User{Name: storetest.NoisyUser})
+		fails(t, "a name that is taken", err, model.ErrConflict)
+		ada, err := s.UseSetupLink(t.Context(), l, model.User{Name: "ada", PasswordHash: "h"})
 		if err != nil {
 			t.Fatalf("the link does not work after a name that was taken: %v", err)
 		}
-		if role, err := s.UserRole(t.Context(), d.ID, ada.ID); err != nil || role != redoubt.RoleAdmin {
+		if role, err := s.UserRole(t.Context(), d.ID, ada.ID); err != nil || role != model.RoleAdmin {
 			t.Errorf("it made a %v, %v", role, err)
 		}
-		_, err = s.UseSetupLink(t.Context(), l, redoubt.User{Name: "eve", PasswordHash: "h"})
-		fails(t, "the link again", err, redoubt.ErrNotFound)
+		_, err = s.UseSetupLink(t.Context(), l, model.User{Name: "eve", PasswordHash: "h"})
+		fails(t, "the link again", err, model.ErrNotFound)
 	})
 }
 
 func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		signIn(t, s, ada, "cookie")
-		l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID}, "code")
+		l := link(t, s, model.UserLink{Kind: model.LinkReset, UserID: ada.ID}, "code")
 		if err := s.UseResetLink(t.Context(), l, "new", false); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.User(t.Context(), "ada"); err != nil || got.PasswordHash != "new" || hasSession(t, s, "cookie") {
 			t.Errorf("the hash is %q, %v, or the session goes on", got.PasswordHash, err)
 		}
-		fails(t, "the link again", s.UseResetLink(t.Context(), l, "evil", false), redoubt.ErrNotFound)
+		fails(t, "the link again", s.UseResetLink(t.Context(), l, "evil", false), model.ErrNotFound)
 		same(t, "the trail", actions(t, s, d), []string{"user.create user:ada", "user.sign_in user:ada", "user.link user:ada", "user.password user:ada"})
 	})
 }
@@ -69,19 +69,19 @@ func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
-		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
-		ask := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID, Within: []int64{d.ID}}
+		ada := addUser(t, s, d, "ada", model.RoleViewer)
+		ask := model.UserLink{Kind: model.LinkReset, UserID: ada.ID, Within: []int64{d.ID}}
 		l := link(t, s, ask, "code")
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleTriager) })
-		if _, _, err := s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code")); err != nil {
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleTriager) })
+		if _, _, err := s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code")); err != nil {
 			t.Errorf("another role in the same deployment ends the link: %v", err)
 		}
-		update(t, s, other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleAdmin) })
-		_, _, err := s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
-		fails(t, "the link after a role elsewhere", err, redoubt.ErrNotFound)
-		fails(t, "the link that somebody has open", s.UseResetLink(t.Context(), l, "evil", false), redoubt.ErrNotFound)
+		update(t, s, other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleAdmin) })
+		_, _, err := s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code"))
+		fails(t, "the link after a role elsewhere", err, model.ErrNotFound)
+		fails(t, "the link that somebody has open", s.UseResetLink(t.Context(), l, "evil", false), model.ErrNotFound)
 		ask.ExpiresAt = storetest.Epoch.Add(time.Hour)
-		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), redoubt.ErrConflict)
+		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), model.ErrConflict)
 		ask.Within = []int64{d.ID, other.ID}
 		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor); err != nil {
 			t.Errorf("an admin of both: %v", err)
@@ -95,14 +95,14 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 
 func TestASignInLinkSignsInOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
-		l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID}, "code")
-		session := redoubt.Session{Method: "link", ExpiresAt: storetest.Epoch.Add(time.Hour)}
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
+		l := link(t, s, model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID}, "code")
+		session := model.Session{Method: "link", ExpiresAt: storetest.Epoch.Add(time.Hour)}
 		if _, err := s.UseSignInLink(t.Context(), l, session, storetest.TokenHash("cookie")); err != nil || !hasSession(t, s, "cookie") {
 			t.Errorf("no session: %v", err)
 		}
 		_, err := s.UseSignInLink(t.Context(), l, session, storetest.TokenHash("other"))
-		fails(t, "the link again", err, redoubt.ErrNotFound)
+		fails(t, "the link again", err, model.ErrNotFound)
 	})
 }
 
@@ -112,12 +112,12 @@ func TestLinksExpire(t *testing.T) {
 			clock := storetest.NewClock()
 			s := storetest.Open(t, storetest.Database(t, engine, clock))
 			d := storetest.Deployment(t, s)
-			l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, "code")
+			l := link(t, s, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, "code")
 			clock.Advance(time.Hour)
-			_, _, err := s.Link(t.Context(), redoubt.LinkSetup, storetest.TokenHash("code"))
-			fails(t, "to look at an old link", err, redoubt.ErrNotFound)
-			_, err = s.UseSetupLink(t.Context(), l, redoubt.User{Name: "ada"})
-			fails(t, "to use an old link", err, redoubt.ErrNotFound)
+			_, _, err := s.Link(t.Context(), model.LinkSetup, storetest.TokenHash("code"))
+			fails(t, "to look at an old link", err, model.ErrNotFound)
+			_, err = s.UseSetupLink(t.Context(), l, model.User{Name: "ada"})
+			fails(t, "to use an old link", err, model.ErrNotFound)
 		})
 	}
 }
@@ -125,22 +125,22 @@ func TestLinksExpire(t *testing.T) {
 func TestProvisionFollowsTheProvider(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
-		addUser(t, s, d, "ada", redoubt.RoleAdmin)
-		who := redoubt.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}
-		u, kept, err := s.Provision(t.Context(), who, redoubt.User{Name: "ada", DisplayName: "Ada"}, map[int64]redoubt.Role{d.ID: redoubt.RoleTriager, noise.ID: redoubt.RoleViewer})
+		addUser(t, s, d, "ada", model.RoleAdmin)
+		who := model.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}
+		u, kept, err := s.Provision(t.Context(), who, model.User{Name: "ada", DisplayName: "Ada"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
 		if err != nil || len(kept) != 0 || u.Name != "ada-2" {
 			t.Fatalf("the first time it is %v, kept %v, %v: an account that exists is not to be handed over", u, kept, err)
 		}
 		signIn(t, s, u, "cookie")
-		again, _, err := s.Provision(t.Context(), who, redoubt.User{Name: "other"}, map[int64]redoubt.Role{d.ID: redoubt.RoleTriager, noise.ID: redoubt.RoleViewer})
+		again, _, err := s.Provision(t.Context(), who, model.User{Name: "other"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
 		if err != nil || again.ID != u.ID || !hasSession(t, s, "cookie") {
 			t.Errorf("with the same roles it is %v, %v, or the session ended", again, err)
 		}
-		if _, _, err := s.Provision(t.Context(), who, redoubt.User{}, map[int64]redoubt.Role{d.ID: redoubt.RoleAdmin}); err != nil || !hasSession(t, s, "cookie") {
+		if _, _, err := s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleAdmin}); err != nil || !hasSession(t, s, "cookie") {
 			t.Errorf("with other roles: %v, or the session ended", err)
 		}
 		list, err := s.Memberships(t.Context(), u.ID)
-		if err != nil || len(list) != 1 || list[0].Role != redoubt.RoleAdmin {
+		if err != nil || len(list) != 1 || list[0].Role != model.RoleAdmin {
 			t.Errorf("the roles are %v, %v", list, err)
 		}
 		known, err := s.UserByIdentity(t.Context(), who)
@@ -150,22 +150,22 @@ func TestProvisionFollowsTheProvider(t *testing.T) {
 		if err := s.DisableUser(t.Context(), u.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = s.Provision(t.Context(), who, redoubt.User{}, map[int64]redoubt.Role{d.ID: redoubt.RoleAdmin})
-		fails(t, "a disabled user", err, redoubt.ErrNotFound)
+		_, _, err = s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleAdmin})
+		fails(t, "a disabled user", err, model.ErrNotFound)
 	})
 }
 
 func TestProvisionKeepsTheLastAdmin(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		who := redoubt.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}
-		u, _, err := s.Provision(t.Context(), who, redoubt.User{Name: "ada"}, map[int64]redoubt.Role{d.ID: redoubt.RoleAdmin})
+		who := model.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}
+		u, _, err := s.Provision(t.Context(), who, model.User{Name: "ada"}, map[int64]model.Role{d.ID: model.RoleAdmin})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, kept, err := s.Provision(t.Context(), who, redoubt.User{}, map[int64]redoubt.Role{d.ID: redoubt.RoleViewer})
+		_, kept, err := s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleViewer})
 		same(t, "deployments that keep their last admin", kept, []string{d.Slug})
-		if role, roleErr := s.UserRole(t.Context(), d.ID, u.ID); err != nil || roleErr != nil || role != redoubt.RoleAdmin {
+		if role, roleErr := s.UserRole(t.Context(), d.ID, u.ID); err != nil || roleErr != nil || role != model.RoleAdmin {
 			t.Errorf("the last admin became %v, %v, %v", role, err, roleErr)
 		}
 	})

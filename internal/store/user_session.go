@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const sessionColumns = `s.id, s.user_id, s.method, s.address, s.agent, s.created_at, s.seen_at, s.expires_at`
 
-func sessionFields(s *redoubt.Session) []any {
+func sessionFields(s *model.Session) []any {
 	return []any{&s.ID, &s.UserID, &s.Method, &s.Address, &s.Agent, instant(&s.CreatedAt), instant(&s.SeenAt), instant(&s.ExpiresAt)}
 }
 
-func scanSession(r row) (s redoubt.Session, err error) { return s, r.Scan(sessionFields(&s)...) }
+func scanSession(r row) (s model.Session, err error) { return s, r.Scan(sessionFields(&s)...) }
 
 // attemptImage is what the trail tells of a sign-in: never what was typed as
 // the password, never the session.
@@ -38,27 +38,27 @@ func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxA
 // SignIn begins a session of a user under the hash of its secret; only half of one
 // where the user has a second factor, whatever was shown first and whoever calls:
 // the session says so. A user who is
-// disabled by then is redoubt.ErrNotFound, and one whose password is another by
-// then redoubt.ErrConflict: no session outlives a change of the password that it
+// disabled by then is model.ErrNotFound, and one whose password is another by
+// then model.ErrConflict: no session outlives a change of the password that it
 // was begun with. A rehash replaces the hash of the password that was just given.
-func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, p redoubt.CheckedPassword) (redoubt.Session, error) {
+func (s *Store) SignIn(ctx context.Context, n model.Session, hash []byte, p model.CheckedPassword) (model.Session, error) {
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := q.lockUser(ctx, n.UserID)
 		if err != nil {
 			return err
 		}
 		if !u.Enabled() {
-			return fmt.Errorf("user %s is disabled: %w", u.Name, redoubt.ErrNotFound)
+			return fmt.Errorf("user %s is disabled: %w", u.Name, model.ErrNotFound)
 		}
 		if p.Hash != "" && p.Hash != u.PasswordHash {
-			return fmt.Errorf("the password of %s changed meanwhile: %w", u.Name, redoubt.ErrConflict)
+			return fmt.Errorf("the password of %s changed meanwhile: %w", u.Name, model.ErrConflict)
 		}
 		return s.signIn(ctx, q, u, &n, hash, p.Rehash)
 	})
 	return n, err
 }
 
-func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte, rehash string) error {
+func (s *Store) signIn(ctx context.Context, q *session, u model.User, n *model.Session, hash []byte, rehash string) error {
 	if rehash != "" {
 		if err := q.write(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, rehash); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (q *session) roomForSession(ctx context.Context, userID int64) error {
 
 // beginSession begins a whole session of a user who has shown all that there is to
 // show.
-func (s *Store) beginSession(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
+func (s *Store) beginSession(ctx context.Context, q *session, u model.User, n *model.Session, hash []byte) error {
 	id, err := q.newID(ctx, seqUserSession)
 	if err != nil {
 		return err
@@ -106,11 +106,11 @@ func (s *Store) beginSession(ctx context.Context, q *session, u redoubt.User, n 
 
 // SignInFailed notes a try to sign in that failed, in the trail of the user it
 // was made for, or else in the server's own.
-func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
-	name := redoubt.NormalUserName(truncated(a.Name))
+func (s *Store) SignInFailed(ctx context.Context, a model.Attempt) error {
+	name := model.NormalUserName(truncated(a.Name))
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, name)
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
 		// Who signs in as nobody may have typed a password into the wrong field.
@@ -118,7 +118,7 @@ func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
 		if err == nil {
 			subject = userSubject(u)
 		}
-		by := redoubt.Actor{Kind: "system", Name: "sign-in"}
+		by := model.Actor{Kind: "system", Name: "sign-in"}
 		return s.auditUser(ctx, q, u.ID, by, "user.sign_in_failed", subject,
 			attemptImage{Method: a.Method, Address: a.Address, Agent: truncated(a.Agent), Reason: a.Reason})
 	})
@@ -126,8 +126,8 @@ func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
 
 // Session finds a session by the hash of its secret, with its user and the
 // user's roles. One that has expired, or whose user is disabled, is
-// redoubt.ErrNotFound.
-func (s *Store) Session(ctx context.Context, hash []byte) (se redoubt.Session, u redoubt.User, list []redoubt.Membership, err error) {
+// model.ErrNotFound.
+func (s *Store) Session(ctx context.Context, hash []byte) (se model.Session, u model.User, list []model.Membership, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append(sessionFields(&se), userFields(&u)...)...)
@@ -143,7 +143,7 @@ func (s *Store) Session(ctx context.Context, hash []byte) (se redoubt.Session, u
 }
 
 // Sessions lists the sessions of a user, the last used first.
-func (s *Store) Sessions(ctx context.Context, userID int64) (list []redoubt.Session, err error) {
+func (s *Store) Sessions(ctx context.Context, userID int64) (list []model.Session, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanSession,
 			`SELECT `+sessionColumns+` FROM user_session s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id DESC`, userID, s.now())
@@ -154,11 +154,11 @@ func (s *Store) Sessions(ctx context.Context, userID int64) (list []redoubt.Sess
 
 // TouchSessions notes when sessions were last used. A time never goes back, and
 // sessions that ended are skipped.
-func (s *Store) TouchSessions(ctx context.Context, used []redoubt.SessionUse) error {
+func (s *Store) TouchSessions(ctx context.Context, used []model.SessionUse) error {
 	if len(used) == 0 {
 		return nil
 	}
-	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	used = slices.SortedFunc(slices.Values(used), func(a, b model.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
 			if err := q.write(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
@@ -186,7 +186,7 @@ func (s *Store) EndSession(ctx context.Context, userID, sessionID int64) error {
 }
 
 // EndSessions ends all sessions of a user.
-func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor) error {
+func (s *Store) EndSessions(ctx context.Context, userID int64, by model.Actor) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := q.lockUser(ctx, userID)
 		if err != nil {
@@ -201,11 +201,11 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 
 // renewSession gives a session of a user another secret, and ends all others. Neither
 // its beginning nor its end moves: nobody has shown anew who they are. One that is over
-// by now is redoubt.ErrConflict.
-func (q *session) renewSession(ctx context.Context, u redoubt.User, id int64, hash []byte) error {
+// by now is model.ErrConflict.
+func (q *session) renewSession(ctx context.Context, u model.User, id int64, hash []byte) error {
 	n, err := q.exec(ctx, `UPDATE user_session SET hash = $3 WHERE id = $1 AND user_id = $2`, id, u.ID, hash)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("your session has ended meanwhile; sign in again: %w", redoubt.ErrConflict)
+		err = fmt.Errorf("your session has ended meanwhile; sign in again: %w", model.ErrConflict)
 	}
 	if err != nil {
 		return err

@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // signIn begins a session with the given cookie.
-func signIn(t testing.TB, s *store.Store, u redoubt.User, cookie string) redoubt.Session {
+func signIn(t testing.TB, s *store.Store, u model.User, cookie string) model.Session {
 	t.Helper()
-	session, err := s.SignIn(t.Context(), redoubt.Session{
+	session, err := s.SignIn(t.Context(), model.Session{
 		UserID: u.ID, Method: "password", Address: "192.0.2.1", Agent: "browser", ExpiresAt: storetest.Epoch.Add(time.Hour),
-	}, storetest.TokenHash(cookie), redoubt.CheckedPassword{})
+	}, storetest.TokenHash(cookie), model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func hasSession(t testing.TB, s *store.Store, cookie string) bool {
 	t.Helper()
 	_, _, _, err := s.Session(t.Context(), storetest.TokenHash(cookie))
 	if err != nil {
-		fails(t, "session "+cookie, err, redoubt.ErrNotFound)
+		fails(t, "session "+cookie, err, model.ErrNotFound)
 	}
 	return err == nil
 }
@@ -38,23 +38,23 @@ func hasSession(t testing.TB, s *store.Store, cookie string) bool {
 func TestSessionsAreKeptAsBegun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		begun := signIn(t, s, ada, "one")
 		second := signIn(t, s, ada, "two")
 		got, u, roles, err := s.Session(t.Context(), storetest.TokenHash("one"))
 		same(t, "the session", got, begun)
-		if err != nil || u.ID != ada.ID || u.SignedInAt.IsZero() || len(roles) != 1 || roles[0].Deployment.ID != d.ID || roles[0].Role != redoubt.RoleAdmin {
+		if err != nil || u.ID != ada.ID || u.SignedInAt.IsZero() || len(roles) != 1 || roles[0].Deployment.ID != d.ID || roles[0].Role != model.RoleAdmin {
 			t.Errorf("it is of %v with %v, %v", u, roles, err)
 		}
 		at := storetest.Epoch.Add(time.Minute)
 		for _, used := range []time.Time{at, at.Add(-time.Second)} {
-			if err := s.TouchSessions(t.Context(), []redoubt.SessionUse{{SessionID: begun.ID, At: used}, {SessionID: 1 << 40, At: used}}); err != nil {
+			if err := s.TouchSessions(t.Context(), []model.SessionUse{{SessionID: begun.ID, At: used}, {SessionID: 1 << 40, At: used}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		begun.SeenAt = at
 		list, err := s.Sessions(t.Context(), ada.ID)
-		same(t, "the list, last used first", list, []redoubt.Session{begun, second})
+		same(t, "the list, last used first", list, []model.Session{begun, second})
 		if err != nil {
 			t.Error(err)
 		}
@@ -64,7 +64,7 @@ func TestSessionsAreKeptAsBegun(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleViewer)
 		first, other := signIn(t, s, ada, "a1"), signIn(t, s, ben, "b1")
 		if err := s.EndSession(t.Context(), ada.ID, other.ID); err != nil || !hasSession(t, s, "b1") {
 			t.Errorf("somebody else's session was ended, %v", err)
@@ -89,11 +89,11 @@ func TestSessionsExpire(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
 			s := storetest.Open(t, storetest.Database(t, engine, clock))
-			ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+			ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 			busy := signIn(t, s, ada, "busy")
 			signIn(t, s, ada, "idle")
 			clock.Advance(30 * time.Minute)
-			if err := s.TouchSessions(t.Context(), []redoubt.SessionUse{{SessionID: busy.ID, At: clock.Now()}}); err != nil {
+			if err := s.TouchSessions(t.Context(), []model.SessionUse{{SessionID: busy.ID, At: clock.Now()}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.ExpireSessions(t.Context(), clock.Now().Add(-10*time.Minute)); err != nil {
@@ -113,10 +113,10 @@ func TestSessionsExpire(t *testing.T) {
 func TestSignInsStandInTheTrail(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		session := signIn(t, s, ada, "cookie")
 		for _, name := range []string{"ADA", "nobody", strings.Repeat("x", 5000)} {
-			if err := s.SignInFailed(t.Context(), redoubt.Attempt{Name: name, Method: "password", Address: "192.0.2.9", Reason: "wrong password"}); err != nil {
+			if err := s.SignInFailed(t.Context(), model.Attempt{Name: name, Method: "password", Address: "192.0.2.9", Reason: "wrong password"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,8 +142,8 @@ func TestSignInsStandInTheTrail(t *testing.T) {
 
 func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
-		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), redoubt.CheckedPassword{Rehash: "better"}); err != nil {
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
+		if _, err := s.SignIn(t.Context(), model.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), model.CheckedPassword{Rehash: "better"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.User(t.Context(), "ada"); err != nil || got.PasswordHash != "better" {
@@ -155,10 +155,10 @@ func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
 func TestAuditIsPagedNewestFirst(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := tenant{t, s, storetest.Deployment(t, s).ID}
-		ada := addUser(t, s, deployment(t, s, "acme"), "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, deployment(t, s, "acme"), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "one")
 		signIn(t, s, ada, "two")
-		page := func(f store.AuditFilter, limit int) (list []redoubt.AuditEvent) {
+		page := func(f store.AuditFilter, limit int) (list []model.AuditEvent) {
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				list, err = tx.AuditPage(ctx, f, limit)
 				return err
@@ -172,7 +172,7 @@ func TestAuditIsPagedNewestFirst(t *testing.T) {
 		same(t, "a page", page(store.AuditFilter{Before: all[1].ID}, 2), all[2:4])
 		same(t, "one action", page(store.AuditFilter{Action: "user.create"}, 100), all[2:3])
 		same(t, "one actor", page(store.AuditFilter{By: ada.Actor()}, 100), all[:2])
-		same(t, "an actor and an action that do not meet", page(store.AuditFilter{By: ada.Actor(), Action: "user.create"}, 100), []redoubt.AuditEvent{})
+		same(t, "an actor and an action that do not meet", page(store.AuditFilter{By: ada.Actor(), Action: "user.create"}, 100), []model.AuditEvent{})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			kinds, err := tx.AuditActions(ctx)
 			same(t, "the actions", kinds, []string{"deployment.create", "policy.create", "user.create", "user.sign_in"})
@@ -186,11 +186,11 @@ func TestAuditIsPagedNewestFirst(t *testing.T) {
 func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		for agent, want := range map[string]string{"a\xff": "a", "a" + strings.Repeat("é", 100): "a" + strings.Repeat("é", 99)} {
-			session, err := s.SignIn(t.Context(), redoubt.Session{
+			session, err := s.SignIn(t.Context(), model.Session{
 				UserID: ada.ID, Method: "password", Address: "192.0.2.1", Agent: agent, ExpiresAt: storetest.Epoch.Add(time.Hour),
-			}, storetest.TokenHash(agent), redoubt.CheckedPassword{})
+			}, storetest.TokenHash(agent), model.CheckedPassword{})
 			if err != nil || session.Agent != want {
 				t.Errorf("%.10q is kept as %q, %v", agent, session.Agent, err)
 			}
@@ -203,13 +203,13 @@ func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 func TestSignInDoesNotWaitForAnImport(t *testing.T) {
 	s := storetest.New(t, "postgres")
 	d := storetest.Deployment(t, s)
-	ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+	ada := addUser(t, s, d, "ada", model.RoleAdmin)
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/long"}); err != nil {
+		if _, err := tx.CreateProject(ctx, model.Project{Name: "acme/long"}); err != nil {
 			return err
 		}
 		session := signIn(t, s, ada, "cookie")
-		if err := s.SignInFailed(ctx, redoubt.Attempt{Name: "ada", Method: "password"}); err != nil {
+		if err := s.SignInFailed(ctx, model.Attempt{Name: "ada", Method: "password"}); err != nil {
 			return err
 		}
 		return s.EndSession(ctx, ada.ID, session.ID)
@@ -223,7 +223,7 @@ func TestSignInDoesNotWaitForAnImport(t *testing.T) {
 func TestSessionsOfAPersonAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		ada, ben := addUser(t, s, d, "ada", model.RoleViewer), addUser(t, s, d, "ben", model.RoleViewer)
 		signIn(t, s, ben, "ben")
 		for i := range store.MaxSessions {
 			signIn(t, s, ada, fmt.Sprint("ada", i))

@@ -7,29 +7,29 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // addUser makes a user with a role in a deployment.
-func addUser(t testing.TB, s *store.Store, d redoubt.Deployment, name string, role redoubt.Role) (u redoubt.User) {
+func addUser(t testing.TB, s *store.Store, d model.Deployment, name string, role model.Role) (u model.User) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: "The " + name, PasswordHash: "hash-of-" + name}, role)
+		u, err = tx.CreateUser(ctx, model.User{Name: name, DisplayName: "The " + name, PasswordHash: "hash-of-" + name}, role)
 		return err
 	})
 	return u
 }
 
 // setRole gives a user a role and returns what the store says.
-func setRole(t testing.TB, s *store.Store, d redoubt.Deployment, u redoubt.User, role redoubt.Role) error {
+func setRole(t testing.TB, s *store.Store, d model.Deployment, u model.User, role model.Role) error {
 	t.Helper()
 	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 }
 
 // actions lists what happened in a deployment after its first events.
-func actions(t testing.TB, s *store.Store, d redoubt.Deployment) (list []string) {
+func actions(t testing.TB, s *store.Store, d model.Deployment) (list []string) {
 	t.Helper()
 	for _, e := range events(t, s, d)[4:] {
 		list = append(list, e.Action+" "+e.Subject)
@@ -41,7 +41,7 @@ func TestUsersAndTheirRoles(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleViewer)
 		if has, err := s.HasUsers(t.Context()); err != nil || !has {
 			t.Errorf("nobody is known: %v", err)
 		}
@@ -51,26 +51,26 @@ func TestUsersAndTheirRoles(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = s.User(t.Context(), "nobody")
-		fails(t, "an unknown name", err, redoubt.ErrNotFound)
-		if err := setRole(t, s, noise, ben, redoubt.RoleTriager); err != nil {
+		fails(t, "an unknown name", err, model.ErrNotFound)
+		if err := setRole(t, s, noise, ben, model.RoleTriager); err != nil {
 			t.Fatal(err)
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Members(ctx)
-			same(t, "members", list, []redoubt.Member{{User: ada, Role: redoubt.RoleAdmin}, {User: ben, Role: redoubt.RoleViewer, Foreign: true}})
+			same(t, "members", list, []model.Member{{User: ada, Role: model.RoleAdmin}, {User: ben, Role: model.RoleViewer, Foreign: true}})
 			_, missing := tx.Member(ctx, storetest.NoisyUser)
-			fails(t, "a member of another deployment", missing, redoubt.ErrNotFound)
+			fails(t, "a member of another deployment", missing, model.ErrNotFound)
 			return err
 		})
 		roles, err := s.Memberships(t.Context(), ben.ID)
-		if err != nil || len(roles) != 2 || roles[0].Deployment.Slug != d.Slug || roles[1].Role != redoubt.RoleTriager {
+		if err != nil || len(roles) != 2 || roles[0].Deployment.Slug != d.Slug || roles[1].Role != model.RoleTriager {
 			t.Errorf("ben's roles are %v, %v", roles, err)
 		}
 		for _, c := range []struct {
-			d    redoubt.Deployment
-			u    redoubt.User
-			want redoubt.Role
-		}{{d, ada, redoubt.RoleAdmin}, {noise, ada, redoubt.RoleNone}, {noise, ben, redoubt.RoleTriager}, {d, redoubt.User{ID: 1 << 40}, redoubt.RoleNone}} {
+			d    model.Deployment
+			u    model.User
+			want model.Role
+		}{{d, ada, model.RoleAdmin}, {noise, ada, model.RoleNone}, {noise, ben, model.RoleTriager}, {d, model.User{ID: 1 << 40}, model.RoleNone}} {
 			role, err := s.UserRole(t.Context(), c.d.ID, c.u.ID)
 			if err != nil || role != c.want {
 				t.Errorf("%s in %s may be %v (%v), want %v", c.u.Name, c.d.Slug, role, err, c.want)
@@ -84,11 +84,11 @@ func TestUserNamesAreOnePersonEach(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		create := func(name, display string) error {
 			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: display}, redoubt.RoleViewer)
+				_, err := tx.CreateUser(ctx, model.User{Name: name, DisplayName: display}, model.RoleViewer)
 				return err
 			})
 		}
-		fails(t, "a name from another deployment", create(storetest.NoisyUser, ""), redoubt.ErrConflict)
+		fails(t, "a name from another deployment", create(storetest.NoisyUser, ""), model.ErrConflict)
 		invalid(t, "capitals", create("Ada", ""), "name")
 		invalid(t, "letters that look alike", create("аda", ""), "name") // the first letter is Cyrillic
 		invalid(t, "a display name with a line break", create("ada", "a\nb"), "display_name")
@@ -98,24 +98,24 @@ func TestUserNamesAreOnePersonEach(t *testing.T) {
 func TestTheLastAdminStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
-		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
+		ada := addUser(t, s, d, "ada", model.RoleAdmin)
+		ben := addUser(t, s, d, "ben", model.RoleTriager)
 		before := actions(t, s, d)
-		fails(t, "to demote the only admin", setRole(t, s, d, ada, redoubt.RoleViewer), redoubt.ErrConflict)
-		fails(t, "to remove the only admin", setRole(t, s, d, ada, redoubt.RoleNone), redoubt.ErrConflict)
-		fails(t, "to disable the only admin", s.DisableUser(t.Context(), ada.ID, storetest.Actor), redoubt.ErrConflict)
+		fails(t, "to demote the only admin", setRole(t, s, d, ada, model.RoleViewer), model.ErrConflict)
+		fails(t, "to remove the only admin", setRole(t, s, d, ada, model.RoleNone), model.ErrConflict)
+		fails(t, "to disable the only admin", s.DisableUser(t.Context(), ada.ID, storetest.Actor), model.ErrConflict)
 		same(t, "events of what was refused", actions(t, s, d), before)
-		if err := setRole(t, s, d, ben, redoubt.RoleAdmin); err != nil {
+		if err := setRole(t, s, d, ben, model.RoleAdmin); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.DisableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
-		fails(t, "to disable the only admin who may sign in", s.DisableUser(t.Context(), ada.ID, storetest.Actor), redoubt.ErrConflict)
+		fails(t, "to disable the only admin who may sign in", s.DisableUser(t.Context(), ada.ID, storetest.Actor), model.ErrConflict)
 		if err := s.EnableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
-		if err := setRole(t, s, d, ada, redoubt.RoleNone); err != nil {
+		if err := setRole(t, s, d, ada, model.RoleNone); err != nil {
 			t.Errorf("to remove one of two admins: %v", err)
 		}
 	})
@@ -124,15 +124,15 @@ func TestTheLastAdminStays(t *testing.T) {
 func TestTwoAdminsCannotRemoveEachOther(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
+		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleAdmin)
 		var group sync.WaitGroup
 		errs := make([]error, 2)
 		group.Go(func() { errs[0] = s.DisableUser(t.Context(), ada.ID, storetest.Actor) })
-		group.Go(func() { errs[1] = setRole(t, s, d, ben, redoubt.RoleViewer) })
+		group.Go(func() { errs[1] = setRole(t, s, d, ben, model.RoleViewer) })
 		group.Wait()
 		refused := 0
 		for _, err := range errs {
-			if errors.Is(err, redoubt.ErrConflict) || errors.Is(err, redoubt.ErrUnavailable) {
+			if errors.Is(err, model.ErrConflict) || errors.Is(err, model.ErrUnavailable) {
 				refused++
 			} else if err != nil {
 				t.Error(err)
@@ -140,7 +140,7 @@ func TestTwoAdminsCannotRemoveEachOther(t *testing.T) {
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Members(ctx)
-			if left := slices.ContainsFunc(list, func(m redoubt.Member) bool { return m.Role == redoubt.RoleAdmin && m.Enabled() }); !left || refused == 0 {
+			if left := slices.ContainsFunc(list, func(m model.Member) bool { return m.Role == model.RoleAdmin && m.Enabled() }); !left || refused == 0 {
 				t.Errorf("%d were refused, members are %v", refused, list)
 			}
 			return err
@@ -152,28 +152,28 @@ func TestDisablingEndsAllThatAUserHas(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
-		addUser(t, s, d, "ada", redoubt.RoleAdmin)
-		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
-		if err := setRole(t, s, noise, ben, redoubt.RoleViewer); err != nil {
+		addUser(t, s, d, "ada", model.RoleAdmin)
+		ben := addUser(t, s, d, "ben", model.RoleTriager)
+		if err := setRole(t, s, noise, ben, model.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		mine := addToken(t, s, d, redoubt.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
-		there := addToken(t, s, noise, redoubt.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
-		others := addToken(t, s, d, redoubt.Token{PublicID: "p3", Name: "robot"})
+		mine := addToken(t, s, d, model.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
+		there := addToken(t, s, noise, model.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
+		others := addToken(t, s, d, model.Token{PublicID: "p3", Name: "robot"})
 		signIn(t, s, ben, "cookie")
-		link(t, s, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ben.ID}, "code")
+		link(t, s, model.UserLink{Kind: model.LinkReset, UserID: ben.ID}, "code")
 
 		if err := s.DisableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
 		_, _, _, err := s.Session(t.Context(), storetest.TokenHash("cookie"))
-		fails(t, "the session", err, redoubt.ErrNotFound)
-		_, _, err = s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
-		fails(t, "the link", err, redoubt.ErrNotFound)
-		_, err = s.SignIn(t.Context(), redoubt.Session{UserID: ben.ID, ExpiresAt: storetest.Epoch.AddDate(1, 0, 0)}, storetest.TokenHash("new"), redoubt.CheckedPassword{})
-		fails(t, "another sign-in", err, redoubt.ErrNotFound)
+		fails(t, "the session", err, model.ErrNotFound)
+		_, _, err = s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code"))
+		fails(t, "the link", err, model.ErrNotFound)
+		_, err = s.SignIn(t.Context(), model.Session{UserID: ben.ID, ExpiresAt: storetest.Epoch.AddDate(1, 0, 0)}, storetest.TokenHash("new"), model.CheckedPassword{})
+		fails(t, "another sign-in", err, model.ErrNotFound)
 		for _, c := range []struct {
-			token   redoubt.Token
+			token   model.Token
 			name    string
 			revoked bool
 		}{{mine, "bens", true}, {there, "bens-too", true}, {others, "robot", false}} {
@@ -182,8 +182,8 @@ func TestDisablingEndsAllThatAUserHas(t *testing.T) {
 				t.Errorf("token %s was revoked at %v, %v", c.name, got.RevokedAt, err)
 			}
 		}
-		for _, where := range []redoubt.Deployment{d, noise} {
-			if role, err := s.UserRole(t.Context(), where.ID, ben.ID); err != nil || role != redoubt.RoleNone {
+		for _, where := range []model.Deployment{d, noise} {
+			if role, err := s.UserRole(t.Context(), where.ID, ben.ID); err != nil || role != model.RoleNone {
 				t.Errorf("in %s a disabled user is %v, %v", where.Slug, role, err)
 			}
 			if list := actions(t, s, where); !slices.Contains(list, "user.disable user:ben") || !slices.ContainsFunc(list, func(a string) bool { return a[:12] == "token.revoke" }) {
@@ -198,20 +198,20 @@ func TestARoleThatGoesTakesItsTokensAlongAndNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
-		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
-		if err := setRole(t, s, noise, ben, redoubt.RoleViewer); err != nil {
+		ben := addUser(t, s, d, "ben", model.RoleTriager)
+		if err := setRole(t, s, noise, ben, model.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		mine := addToken(t, s, d, redoubt.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
-		addToken(t, s, noise, redoubt.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
+		mine := addToken(t, s, d, model.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
+		addToken(t, s, noise, model.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
 		signIn(t, s, ben, "cookie")
-		if err := setRole(t, s, d, ben, redoubt.RoleViewer); err != nil {
+		if err := setRole(t, s, d, ben, model.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("bens")); err != nil || !got.RevokedAt.IsZero() || got.UserID != ben.ID {
 			t.Errorf("the token after another role is %v, %v; was %v", got, err, mine)
 		}
-		if err := setRole(t, s, d, ben, redoubt.RoleNone); err != nil {
+		if err := setRole(t, s, d, ben, model.RoleNone); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("bens")); err != nil || got.RevokedAt.IsZero() {

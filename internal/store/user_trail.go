@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A user belongs to the server and may have a role in several deployments. What
@@ -15,9 +15,9 @@ import (
 
 // ServerEvents returns the events of the server's own trail after the one with
 // the given id, oldest first, limit at most.
-func (s *Store) ServerEvents(ctx context.Context, afterID int64, limit int) (list []redoubt.AuditEvent, err error) {
+func (s *Store) ServerEvents(ctx context.Context, afterID int64, limit int) (list []model.AuditEvent, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = newTx(q, redoubt.Deployment{}, s.now(), redoubt.Actor{}).AuditEvents(ctx, afterID, limit)
+		list, err = newTx(q, model.Deployment{}, s.now(), model.Actor{}).AuditEvents(ctx, afterID, limit)
 		return err
 	})
 	return list, err
@@ -27,7 +27,7 @@ func (s *Store) ServerEvents(ctx context.Context, afterID int64, limit int) (lis
 // they have a role, of which there is at least one: the server's own trail where
 // the user has none. The deployments are locked in the order of their ids, then
 // the user, as SetRole does.
-func (s *Store) updateUser(ctx context.Context, userID int64, by redoubt.Actor, fn func(context.Context, *session, redoubt.User, []*Tx) error) error {
+func (s *Store) updateUser(ctx context.Context, userID int64, by model.Actor, fn func(context.Context, *session, model.User, []*Tx) error) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		ids, err := q.deploymentsOf(ctx, userID)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) updateUser(ctx context.Context, userID int64, by redoubt.Actor, 
 			return err
 		}
 		if !slices.Equal(ids, now) {
-			return fmt.Errorf("the roles of %s changed meanwhile, try again: %w", u.Name, redoubt.ErrUnavailable)
+			return fmt.Errorf("the roles of %s changed meanwhile, try again: %w", u.Name, model.ErrUnavailable)
 		}
 		if err := fn(ctx, q, u, txs); err != nil || !q.wrote {
 			return err
@@ -61,9 +61,9 @@ func (q *session) deploymentsOf(ctx context.Context, userID int64) ([]int64, err
 
 // lockAll begins work on several deployments, named by rising ids; on the
 // server's own trail where there is none.
-func (s *Store) lockAll(ctx context.Context, q *session, ids []int64, by redoubt.Actor) ([]*Tx, error) {
+func (s *Store) lockAll(ctx context.Context, q *session, ids []int64, by model.Actor) ([]*Tx, error) {
 	if len(ids) == 0 {
-		return []*Tx{newTx(q, redoubt.Deployment{}, s.now(), by)}, nil
+		return []*Tx{newTx(q, model.Deployment{}, s.now(), by)}, nil
 	}
 	txs := make([]*Tx, len(ids))
 	for i, id := range ids {
@@ -88,7 +88,7 @@ func finishAll(ctx context.Context, txs []*Tx) error {
 // auditUser writes what changes nothing that others depend on, such as a sign-in,
 // into the trails of a user. It takes no lock of the deployments, so that nobody
 // waits for an import to sign in.
-func (s *Store) auditUser(ctx context.Context, q *session, userID int64, by redoubt.Actor, action, subject string, what any) error {
+func (s *Store) auditUser(ctx context.Context, q *session, userID int64, by model.Actor, action, subject string, what any) error {
 	ids, err := q.deploymentsOf(ctx, userID)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Store) auditUser(ctx context.Context, q *session, userID int64, by redo
 		ids = []int64{0}
 	}
 	for _, id := range ids {
-		tx := newTx(q, redoubt.Deployment{ID: id}, s.now(), by)
+		tx := newTx(q, model.Deployment{ID: id}, s.now(), by)
 		tx.audit(action, subject, nil, what)
 		if err := tx.writeEvents(ctx); err != nil {
 			return err

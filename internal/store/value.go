@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // bind turns the house's values into the database's: times are microseconds
@@ -32,7 +32,7 @@ func bind(args []any) []any {
 			if v {
 				out[i] = 1
 			}
-		case redoubt.Digest:
+		case model.Digest:
 			out[i] = v[:]
 		case nextID:
 			out[i] = v
@@ -76,7 +76,7 @@ func cleanList(values any) any {
 			out[i] = cleanText(s)
 		}
 		return out
-	case []redoubt.Digest:
+	case []model.Digest:
 		out := make([][]byte, len(list))
 		for i := range list {
 			out[i] = list[i][:]
@@ -108,7 +108,7 @@ func instant(t *time.Time) scanner {
 }
 
 // digest reads a digest.
-func digest(d *redoubt.Digest) scanner {
+func digest(d *model.Digest) scanner {
 	return func(src any) error {
 		b, ok := src.([]byte)
 		if !ok || len(b) != len(d) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // vexImage is a VEX document in the audit trail.
@@ -23,7 +23,7 @@ type vexImage struct {
 	Proposed   bool     `json:"proposed,omitempty"`
 }
 
-func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
+func imageOfVEX(d model.VEXDocument, statements int) vexImage {
 	i := vexImage{Name: d.Name, Format: d.Format, Author: d.Author, Version: d.Version, Ref: d.Ref, Projects: d.Projects, Statements: statements, Proposed: d.Proposed}
 	if !d.IssuedAt.IsZero() {
 		i.IssuedAt = d.IssuedAt.UTC().Format(time.RFC3339)
@@ -37,14 +37,14 @@ func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
 const selectDocuments = selectExceptions + ` AND r.kind = 3`
 
 // VEXDocument reads a document with its statements. An unknown one is
-// redoubt.ErrNotFound.
-func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error) {
-	e, err := one(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id, int64(redoubt.ExceptionActive))
+// model.ErrNotFound.
+func (tx *Tx) VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error) {
+	e, err := one(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id, int64(model.ExceptionActive))
 	if err != nil {
-		return redoubt.VEXDocument{}, fmt.Errorf("VEX document %d: %w", id, err)
+		return model.VEXDocument{}, fmt.Errorf("VEX document %d: %w", id, err)
 	}
 	d := *e.Document
-	statements, unread := many(ctx, tx, func(r row) (s redoubt.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },
+	statements, unread := many(ctx, tx, func(r row) (s model.VEXStatement, err error) { return s, r.Scan(decoded(&s)) },
 		`SELECT statement_json FROM exception_statement WHERE deployment_id = $1 AND exception_id = $2 ORDER BY place`, id)
 	d.Statements = statements
 	return d, cmp.Or(err, unread)
@@ -57,26 +57,26 @@ func (tx *Tx) CountVEX(ctx context.Context, proposed bool) (int, error) {
 
 func stateOfVEX(proposed bool) int64 {
 	if proposed {
-		return int64(redoubt.ExceptionRequested)
+		return int64(model.ExceptionRequested)
 	}
-	return int64(redoubt.ExceptionActive)
+	return int64(model.ExceptionActive)
 }
 
 // HeldVEX finds the document of the same name and scope, with its statements, of
-// the proposed ones for one that is; where there is none it is redoubt.ErrNotFound.
-func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
+// the proposed ones for one that is; where there is none it is model.ErrNotFound.
+func (tx *Tx) HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error) {
 	id, err := one(ctx, tx, scalar[int64], `SELECT id FROM exception
 		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5 AND state = $6`,
 		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name, stateOfVEX(d.Proposed))
 	if err != nil {
-		return redoubt.VEXDocument{}, err
+		return model.VEXDocument{}, err
 	}
 	return tx.VEXDocument(ctx, id)
 }
 
 // SaveVEX stores a document, in place of the one that is held where that has an
 // id, and returns its id. One without an id gets one.
-func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int64, err error) {
+func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
 	switch {
 	case held.ID != 0:
@@ -98,8 +98,8 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int6
 			names = append(names, []any{name, d.ID, place})
 		}
 	}
-	e := redoubt.Exception{
-		ID: d.ID, State: redoubt.ExceptionState(stateOfVEX(d.Proposed)), Target: d.Name, Projects: d.Projects, ProjectID: d.ProjectID, //nolint:gosec // 1 or 2
+	e := model.Exception{
+		ID: d.ID, State: model.ExceptionState(stateOfVEX(d.Proposed)), Target: d.Name, Projects: d.Projects, ProjectID: d.ProjectID, //nolint:gosec // 1 or 2
 		CreatedAt: d.ReceivedAt, CreatedBy: d.ReceivedBy, Document: &d, Statements: len(d.Statements), Bytes: int64(bytes),
 	}
 	if !d.Proposed {
@@ -119,7 +119,7 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int6
 }
 
 // DeleteVEX forgets a document.
-func (tx *Tx) DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error {
+func (tx *Tx) DeleteVEX(ctx context.Context, d model.VEXDocument) error {
 	tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
 	if err := tx.forgetVEX(ctx, d.ID); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (tx *Tx) DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error {
 }
 
 // EndVEX forgets what a document says, and keeps that there was one: it ended, or was refused.
-func (tx *Tx) EndVEX(ctx context.Context, d redoubt.VEXDocument, state redoubt.ExceptionState, answer string) error {
-	if state == redoubt.ExceptionEnded { // RefuseVEX notes the other
+func (tx *Tx) EndVEX(ctx context.Context, d model.VEXDocument, state model.ExceptionState, answer string) error {
+	if state == model.ExceptionEnded { // RefuseVEX notes the other
 		tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
 	}
 	if err := tx.forgetStatements(ctx, d.ID); err != nil {
@@ -169,7 +169,7 @@ func (tx *Tx) forgetStatements(ctx context.Context, ids ...int64) error {
 
 // forgetVEXOf ends what was sent for a project, or for one ref of it.
 func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) error {
-	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{int64(redoubt.ExceptionActive), projectID}
+	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{int64(model.ExceptionActive), projectID}
 	if ref != "" {
 		query, args = query+` AND r.ref = $4`, append(args, ref)
 	}
@@ -194,7 +194,7 @@ func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 	double, err := many(ctx, tx, scalar[int64], `SELECT f.id FROM exception f JOIN exception t
 		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.target = f.target AND t.state = f.state
-		WHERE f.deployment_id = $1 AND f.kind = 3 AND f.state <= $4 AND f.project_id = $2 AND t.project_id = $3`, from, into, int64(redoubt.ExceptionActive))
+		WHERE f.deployment_id = $1 AND f.kind = 3 AND f.state <= $4 AND f.project_id = $2 AND t.project_id = $3`, from, into, int64(model.ExceptionActive))
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 }
 
 // VEXProposals lists the proposed documents of a project, the oldest first.
-func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]redoubt.Exception, error) {
+func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]model.Exception, error) {
 	return many(ctx, tx, scanException, selectDocuments+` AND r.project_id = $2 AND r.state = $3 ORDER BY r.created_at, r.id`, projectID, stateOfVEX(true))
 }
 
@@ -219,7 +219,7 @@ func (tx *Tx) ProposedVEXBytes(ctx context.Context) (int64, error) {
 
 // MostVEXProposals is VEXProposals of the project that has most documents, or whose
 // documents say most.
-func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.Exception, error) {
+func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]model.Exception, error) {
 	by := "COUNT(*)"
 	if byBytes {
 		by = "SUM(bytes)"
@@ -246,7 +246,7 @@ func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (ma
 
 // RefuseVEX remembers that statements of a proposed document were refused, and
 // forgets the oldest of such that its project has too many of.
-func (tx *Tx) RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error {
+func (tx *Tx) RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
 		rows[i] = []any{d.ProjectID, id, tx.now}
@@ -257,7 +257,7 @@ func (tx *Tx) RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string
 	}
 	tx.audit("vex.refuse", subject("vex", d.ID), nil, imageOfVEX(d, len(ids)))
 	_, err := tx.exec(ctx, `DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN (SELECT statement FROM exception_refusal
-		WHERE deployment_id = $1 AND project_id = $2 ORDER BY refused_at DESC, statement LIMIT 1000000000 OFFSET $3)`, d.ProjectID, redoubt.MaxVEXRefusals)
+		WHERE deployment_id = $1 AND project_id = $2 ORDER BY refused_at DESC, statement LIMIT 1000000000 OFFSET $3)`, d.ProjectID, model.MaxVEXRefusals)
 	return err
 }
 

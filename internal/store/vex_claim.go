@@ -5,19 +5,19 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // claimsOf reads what the documents that count say of vulnerabilities, by the
 // names given: proposed ones say nothing yet. A statement that has several of them is one.
-func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoubt.VEXClaim, error) {
+func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]model.VEXClaim, error) {
 	type place struct{ document, place int64 }
-	statements, byName := map[place]*redoubt.VEXStatement{}, map[string][]place{}
+	statements, byName := map[place]*model.VEXStatement{}, map[string][]place{}
 	in, arg := tx.in("n.name", 2, names)
 	err := each(ctx, tx, func(r row) error {
 		var name string
 		var at place
-		s := &redoubt.VEXStatement{}
+		s := &model.VEXStatement{}
 		err := r.Scan(&name, &at.document, &at.place, decoded(s))
 		byName[name] = append(byName[name], at)
 		if statements[at] == nil {
@@ -39,18 +39,18 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 	if err != nil {
 		return nil, err
 	}
-	claims := map[string][]redoubt.VEXClaim{}
+	claims := map[string][]model.VEXClaim{}
 	for name, list := range byName {
 		for _, at := range list {
-			claims[name] = append(claims[name], redoubt.VEXClaim{Document: documents[at.document], Statement: statements[at]})
+			claims[name] = append(claims[name], model.VEXClaim{Document: documents[at.document], Statement: statements[at]})
 		}
 	}
 	return claims, nil
 }
 
 // vexHeadings reads documents without their statements, by id.
-func (tx *Tx) vexHeadings(ctx context.Context, ids []int64) (map[int64]*redoubt.VEXDocument, error) {
-	documents := map[int64]*redoubt.VEXDocument{}
+func (tx *Tx) vexHeadings(ctx context.Context, ids []int64) (map[int64]*model.VEXDocument, error) {
+	documents := map[int64]*model.VEXDocument{}
 	in, arg := tx.in("r.id", 2, ids)
 	return documents, each(ctx, tx, func(r row) error {
 		e, err := scanException(r)

@@ -7,28 +7,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // says is a statement about a version of npm's p.
-func says(version string, status redoubt.VEXStatus) redoubt.VEXStatement {
+func says(version string, status model.VEXStatus) model.VEXStatement {
 	return vexOf("", status, version).Statements[0]
 }
 
 // proposal is a document of a project that a token for uploads sent.
-func proposal(p redoubt.Project, name string, list ...redoubt.VEXStatement) redoubt.VEXDocument {
-	return redoubt.VEXDocument{Name: name, Format: "OpenVEX", ProjectID: p.ID, Proposed: true, Statements: list}
+func proposal(p model.Project, name string, list ...model.VEXStatement) model.VEXDocument {
+	return model.VEXDocument{Name: name, Format: "OpenVEX", ProjectID: p.ID, Proposed: true, Statements: list}
 }
 
 // proposals lists what is proposed, the oldest first.
-func (d tenant) proposals() []redoubt.Exception {
+func (d tenant) proposals() []model.Exception {
 	d.t.Helper()
-	var list []redoubt.Exception
+	var list []model.Exception
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		list, _, err = tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionRequested, Kind: redoubt.ExceptionOfDocument, Limit: 10_000})
+		list, _, err = tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionRequested, Kind: model.ExceptionOfDocument, Limit: 10_000})
 		slices.Reverse(list)
 		return err
 	})
@@ -46,7 +46,7 @@ func (d tenant) review(id int64) (r exceptions.Review) {
 	return r
 }
 
-func (d tenant) accept(id int64, statements ...string) (r redoubt.VEXReceipt) {
+func (d tenant) accept(id int64, statements ...string) (r model.VEXReceipt) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = exceptions.AcceptVEX(ctx, tx, id, statements...)
@@ -70,29 +70,29 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
-		theirs := d.putVEX(proposal(other, "urn:theirs", says("", redoubt.VEXFixed)))
-		first := proposal(p, "urn:0", says("", redoubt.VEXFixed))
+		theirs := d.putVEX(proposal(other, "urn:theirs", says("", model.VEXFixed)))
+		first := proposal(p, "urn:0", says("", model.VEXFixed))
 		first.Version = 1 << 60
 		d.putVEX(first)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			for i := 1; i < redoubt.MaxVEXProposals; i++ {
-				r, err := exceptions.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), redoubt.VEXFixed)))
+			for i := 1; i < model.MaxVEXProposals; i++ {
+				r, err := exceptions.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), model.VEXFixed)))
 				if err != nil || len(r.Dropped) != 0 {
 					return fmt.Errorf("%+v, %w", r, err)
 				}
 			}
 			return nil
 		})
-		same(t, "as many as there may be", len(d.proposals()), redoubt.MaxVEXProposals+1)
-		r := d.putVEX(proposal(p, "urn:late", says("9", redoubt.VEXFixed)))
-		same(t, "one more", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, 1})
+		same(t, "as many as there may be", len(d.proposals()), model.MaxVEXProposals+1)
+		r := d.putVEX(proposal(p, "urn:late", says("9", model.VEXFixed)))
+		same(t, "one more", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 1})
 		list := d.proposals()
 		same(t, "then", []any{len(list), list[0].ID, list[1].Target, list[len(list)-1].Target},
-			[]any{redoubt.MaxVEXProposals + 1, theirs.Document.ID, "urn:1", "urn:late"})
+			[]any{model.MaxVEXProposals + 1, theirs.Document.ID, "urn:1", "urn:late"})
 
-		many := make([]redoubt.VEXStatement, redoubt.MaxVEXProposedStatements)
+		many := make([]model.VEXStatement, model.MaxVEXProposedStatements)
 		for i := range many {
-			many[i] = redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: fmt.Sprint(i)}
+			many[i] = model.VEXStatement{Names: []string{"CVE-1"}, Status: model.VEXFixed, Detail: fmt.Sprint(i)}
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.PutVEX(ctx, tx, proposal(p, "urn:large", slices.Concat(many, many[:1])...))
@@ -100,7 +100,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 			return nil
 		})
 		r = d.putVEX(proposal(p, "urn:large", many...))
-		same(t, "as many statements as there may be", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, redoubt.MaxVEXProposals})
+		same(t, "as many statements as there may be", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, model.MaxVEXProposals})
 		same(t, "alone", len(d.proposals()), 2)
 	})
 }
@@ -111,13 +111,13 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		high := proposal(p, "urn:a", says("1", redoubt.VEXFixed))
+		high := proposal(p, "urn:a", says("1", model.VEXFixed))
 		high.Version, high.IssuedAt = 1<<60, storetest.Epoch.AddDate(900, 0, 0)
 		was := d.putVEX(high)
-		later := proposal(p, "urn:a", says("1", redoubt.VEXNotAffected))
+		later := proposal(p, "urn:a", says("1", model.VEXNotAffected))
 		later.Version = 2
 		is := d.putVEX(later)
-		same(t, "outcome", is.Outcome, redoubt.VEXProposed)
+		same(t, "outcome", is.Outcome, model.VEXProposed)
 		if list := d.proposals(); len(list) != 1 || list[0].ID == was.Document.ID || list[0].ID != is.Document.ID || list[0].Document.Version != 2 {
 			t.Errorf("after %d: %+v", was.Document.ID, list)
 		}
@@ -130,10 +130,10 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 		same(t, "the same of a newer version", []any{d.proposals()[0].ID, d.proposals()[0].Document.Version}, []any{is.Document.ID, int64(3)})
 		d.accept(is.Document.ID)
 		later.Version = 1
-		same(t, "older than what counts", d.putVEX(later).Outcome, redoubt.VEXOlder)
+		same(t, "older than what counts", d.putVEX(later).Outcome, model.VEXOlder)
 		later.Statements = nil
 		later.Version = 4
-		same(t, "one that says nothing", d.putVEX(later).Outcome, redoubt.VEXSame)
+		same(t, "one that says nothing", d.putVEX(later).Outcome, model.VEXSame)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		w := d.vulnerable(p, 3)
-		one, two, three := says("1", redoubt.VEXNotAffected), says("2", redoubt.VEXFixed), says("3", redoubt.VEXUnderInvestigation)
+		one, two, three := says("1", model.VEXNotAffected), says("2", model.VEXFixed), says("3", model.VEXUnderInvestigation)
 		sent := proposal(p, "urn:a", one, two, three)
 		id := d.putVEX(sent).Document.ID
 		review := d.review(id)
@@ -169,13 +169,13 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 		same(t, "states", d.states(w), []string{"ignored", "untriaged", "reviewing"})
 		same(t, "left", len(d.proposals()), 0)
 
-		same(t, "sent again", d.putVEX(sent).Outcome, redoubt.VEXSame)
+		same(t, "sent again", d.putVEX(sent).Outcome, model.VEXSame)
 		branch := sent
 		branch.Ref = "refs/heads/topic"
-		same(t, "by a branch", d.putVEX(branch).Outcome, redoubt.VEXSame)
+		same(t, "by a branch", d.putVEX(branch).Outcome, model.VEXSame)
 		again := proposal(p, "urn:b", two)
-		same(t, "what was refused in another document", d.putVEX(again).Outcome, redoubt.VEXRefused)
-		list := events(t, s, redoubt.Deployment{ID: d.id})
+		same(t, "what was refused in another document", d.putVEX(again).Outcome, model.VEXRefused)
+		list := events(t, s, model.Deployment{ID: d.id})
 		var actions []string
 		for _, e := range list[len(list)-6:] {
 			actions = append(actions, e.Action)
@@ -191,7 +191,7 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		w := d.vulnerable(p, 2)
-		one, two := says("1", redoubt.VEXNotAffected), says("2", redoubt.VEXFixed)
+		one, two := says("1", model.VEXNotAffected), says("2", model.VEXFixed)
 		counts := proposal(p, "urn:a", one, two)
 		counts.Proposed, counts.Version = false, 1
 		d.putVEX(counts)
@@ -201,9 +201,9 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 		review := d.review(id)
 		same(t, "what it would change", []any{review.Changes, review.Withdraws, review.Alone[one.ID()]}, []any{1, 1, 0})
 		same(t, "refused statements", d.refuse(id), 0)
-		same(t, "sent again", d.putVEX(less).Outcome, redoubt.VEXRefused)
+		same(t, "sent again", d.putVEX(less).Outcome, model.VEXRefused)
 		other := less
-		other.Statements = []redoubt.VEXStatement{says("1", redoubt.VEXAffected)}
+		other.Statements = []model.VEXStatement{says("1", model.VEXAffected)}
 		id = d.putVEX(other).Document.ID
 		same(t, "it would change", d.review(id), exceptions.Review{
 			Changes: 2, Withdraws: 2, Counts: map[string]bool{one.ID(): true, two.ID(): true}, Alone: map[string]int{other.Statements[0].ID(): 1},
@@ -217,22 +217,22 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 // its oldest.
 func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	d := newTenant(t, storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock())))
-	var most redoubt.Project
+	var most model.Project
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		for n := 0; n < redoubt.MaxAllVEXProposals; {
-			p, err := tx.CreateProject(ctx, redoubt.Project{Name: fmt.Sprint("acme/", n)})
+		for n := 0; n < model.MaxAllVEXProposals; {
+			p, err := tx.CreateProject(ctx, model.Project{Name: fmt.Sprint("acme/", n)})
 			if err != nil {
 				return err
 			}
-			take := redoubt.MaxVEXProposals - 1
+			take := model.MaxVEXProposals - 1
 			if n == take { // the second project has most
 				take, most = take+1, p
 			}
-			for range min(take, redoubt.MaxAllVEXProposals-n) {
+			for range min(take, model.MaxAllVEXProposals-n) {
 				n++
-				doc := proposal(p, fmt.Sprint("urn:", n), says("", redoubt.VEXFixed))
+				doc := proposal(p, fmt.Sprint("urn:", n), says("", model.VEXFixed))
 				doc.ReceivedAt = tx.Now()
-				if _, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{}); err != nil {
+				if _, err := tx.SaveVEX(ctx, doc, model.VEXDocument{}); err != nil {
 					return err
 				}
 			}
@@ -241,17 +241,17 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	})
 	before := d.proposals()
 	fresh := d.project("acme/fresh")
-	r := d.putVEX(proposal(fresh, "urn:fresh", says("", redoubt.VEXFixed)))
-	same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, 0})
+	r := d.putVEX(proposal(fresh, "urn:fresh", says("", model.VEXFixed)))
+	same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 0})
 	after := d.proposals()
-	same(t, "how many", len(after), redoubt.MaxAllVEXProposals)
+	same(t, "how many", len(after), model.MaxAllVEXProposals)
 	left := map[int64]bool{}
 	for _, h := range after {
 		left[h.ID] = true
 	}
 	for _, h := range before {
 		if !left[h.ID] {
-			same(t, "the one that went", []any{h.ProjectID, h.Target}, []any{most.ID, fmt.Sprint("urn:", redoubt.MaxVEXProposals)})
+			same(t, "the one that went", []any{h.ProjectID, h.Target}, []any{most.ID, fmt.Sprint("urn:", model.MaxVEXProposals)})
 		}
 	}
 }
@@ -262,20 +262,20 @@ func TestProposalsAreBoundedBySize(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other, fresh := d.project("acme/payments"), d.project("acme/shop"), d.project("acme/fresh")
-		long := func(n int) redoubt.VEXStatement {
-			return redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: strings.Repeat("x", n)}
+		long := func(n int) model.VEXStatement {
+			return model.VEXStatement{Names: []string{"CVE-1"}, Status: model.VEXFixed, Detail: strings.Repeat("x", n)}
 		}
-		const third = redoubt.MaxVEXProposedBytes / 3
+		const third = model.MaxVEXProposedBytes / 3
 		first := d.putVEX(proposal(p, "urn:1", long(third)))
 		d.putVEX(proposal(p, "urn:2", long(third)))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exceptions.PutVEX(ctx, tx, proposal(p, "urn:large", long(redoubt.MaxVEXProposedBytes)))
+			_, err := exceptions.PutVEX(ctx, tx, proposal(p, "urn:large", long(model.MaxVEXProposedBytes)))
 			invalid(t, "more than may be proposed", err, "vex")
 			return nil
 		})
 		same(t, "what is there stays", len(d.proposals()), 2)
 		r := d.putVEX(proposal(p, "urn:3", long(third)))
-		same(t, "the oldest goes", []any{r.Outcome, r.Dropped}, []any{redoubt.VEXProposed, []int64{first.Document.ID}})
+		same(t, "the oldest goes", []any{r.Outcome, r.Dropped}, []any{model.VEXProposed, []int64{first.Document.ID}})
 		list := d.proposals()
 		if size := list[0].Bytes; size < third || size > third+1000 {
 			t.Errorf("%d bytes are counted of %d", size, third)
@@ -283,10 +283,10 @@ func TestProposalsAreBoundedBySize(t *testing.T) {
 
 		small := d.putVEX(proposal(other, "urn:theirs", long(1)))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return store.SetVEXBytes(ctx, tx, redoubt.MaxAllVEXProposedBytes/2, list[0].ID, list[1].ID)
+			return store.SetVEXBytes(ctx, tx, model.MaxAllVEXProposedBytes/2, list[0].ID, list[1].ID)
 		})
 		r = d.putVEX(proposal(fresh, "urn:fresh", long(1)))
-		same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, 0})
+		same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 0})
 		var left []int64
 		for _, h := range d.proposals() {
 			left = append(left, h.ID)

@@ -6,20 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // vexOf is a document that says one thing of CVE-2021-44228 in npm packages p.
-func vexOf(name string, status redoubt.VEXStatus, version string) redoubt.VEXDocument {
-	return redoubt.VEXDocument{Name: name, Format: "OpenVEX", Author: "acme", Statements: []redoubt.VEXStatement{{
-		Names: []string{"CVE-2021-44228"}, Packages: []redoubt.VEXPackage{{Key: "npm/p", Version: version}}, Status: status, Detail: "looked at",
+func vexOf(name string, status model.VEXStatus, version string) model.VEXDocument {
+	return model.VEXDocument{Name: name, Format: "OpenVEX", Author: "acme", Statements: []model.VEXStatement{{
+		Names: []string{"CVE-2021-44228"}, Packages: []model.VEXPackage{{Key: "npm/p", Version: version}}, Status: status, Detail: "looked at",
 	}}}
 }
 
-func (d tenant) putVEX(doc redoubt.VEXDocument) (r redoubt.VEXReceipt) {
+func (d tenant) putVEX(doc model.VEXDocument) (r model.VEXReceipt) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = exceptions.PutVEX(ctx, tx, doc)
@@ -29,15 +29,15 @@ func (d tenant) putVEX(doc redoubt.VEXDocument) (r redoubt.VEXReceipt) {
 }
 
 // vulnerable makes n findings in versions 1, 2, … of npm's p.
-func (d tenant) vulnerable(p redoubt.Project, n int) []redoubt.FindingWrite {
-	return d.findings(p, n, func(i int, w *redoubt.FindingWrite) {
-		w.IssueType, w.Subject = redoubt.SCA, &redoubt.Subject{
+func (d tenant) vulnerable(p model.Project, n int) []model.FindingWrite {
+	return d.findings(p, n, func(i int, w *model.FindingWrite) {
+		w.IssueType, w.Subject = model.SCA, &model.Subject{
 			Lockfile: "package-lock.json", Ecosystem: "npm", Package: "p", Version: fmt.Sprint(i + 1), Vulnerability: "cve-2021-44228",
 		}
 	})
 }
 
-func (d tenant) states(w []redoubt.FindingWrite) (list []string) {
+func (d tenant) states(w []model.FindingWrite) (list []string) {
 	for i := range w {
 		list = append(list, d.triageOf(w[i].LineageID).State.String())
 	}
@@ -49,34 +49,34 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 2)
 		before := d.version()
-		first := vexOf("urn:a", redoubt.VEXNotAffected, "1")
+		first := vexOf("urn:a", model.VEXNotAffected, "1")
 		first.Version, first.IssuedAt = 2, storetest.Epoch.Add(-time.Hour)
 		held := d.putVEX(first)
-		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{redoubt.VEXHeld, 1, 1})
-		by := redoubt.Actor{Kind: "vex", ID: fmt.Sprint(held.Document.ID)}
+		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{model.VEXHeld, 1, 1})
+		by := model.Actor{Kind: "vex", ID: fmt.Sprint(held.Document.ID)}
 		same(t, "the version it names, and no other", d.states(w), []string{"ignored", "untriaged"})
-		same(t, "triage", d.triageOf(w[0].LineageID), redoubt.Triage{
-			State: redoubt.TriageIgnored, Reason: redoubt.NoTriageReason, Comment: "not_affected: looked at",
+		same(t, "triage", d.triageOf(w[0].LineageID), model.Triage{
+			State: model.TriageIgnored, Reason: model.NoTriageReason, Comment: "not_affected: looked at",
 			At: held.Document.ReceivedAt, By: by, Automatic: true,
 		})
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
 		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
 			r, err := exceptions.PutVEX(ctx, tx, first)
-			same(t, "outcome", r.Outcome, redoubt.VEXSame)
+			same(t, "outcome", r.Outcome, model.VEXSame)
 			return err
 		})
 
-		older := vexOf("urn:a", redoubt.VEXAffected, "")
+		older := vexOf("urn:a", model.VEXAffected, "")
 		older.Version = 1
-		same(t, "an older one", d.putVEX(older).Outcome, redoubt.VEXOlder)
+		same(t, "an older one", d.putVEX(older).Outcome, model.VEXOlder)
 		same(t, "changed nothing", d.states(w), []string{"ignored", "untriaged"})
-		newer := vexOf("urn:a", redoubt.VEXUnderInvestigation, "")
+		newer := vexOf("urn:a", model.VEXUnderInvestigation, "")
 		newer.Version = 3
 		same(t, "a newer one", d.putVEX(newer).Changed, 2)
 		same(t, "says another thing, of every version", d.states(w), []string{"reviewing", "reviewing"})
 
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Kind: redoubt.ExceptionOfDocument, Limit: 10})
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Kind: model.ExceptionOfDocument, Limit: 10})
 			same(t, "held", len(list), 1)
 			same(t, "it", []any{list[0].ID, list[0].Document.Version, list[0].Statements}, []any{held.Document.ID, int64(3), 1})
 			decides, err3 := tx.CountByException(ctx, list...)
@@ -90,7 +90,7 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		})
 		newer.Statements, newer.Version = nil, 4
 		gone := d.putVEX(newer)
-		same(t, "one that says nothing", []any{gone.Outcome, gone.Changed}, []any{redoubt.VEXWithdrawn, 2})
+		same(t, "one that says nothing", []any{gone.Outcome, gone.Changed}, []any{model.VEXWithdrawn, 2})
 		same(t, "what it decided", d.states(w), []string{"reopened", "reopened"})
 	})
 }
@@ -99,20 +99,20 @@ func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 1)
-		held := d.putVEX(vexOf("urn:a", redoubt.VEXFixed, ""))
+		held := d.putVEX(vexOf("urn:a", model.VEXFixed, ""))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, changed, err := exceptions.Remove(ctx, tx, held.Document.ID)
 			same(t, "reopened", len(changed), 1)
 			return err
 		})
 		got := d.triageOf(w[0].LineageID)
-		same(t, "triage", []any{got.State, got.Comment, got.Automatic}, []any{redoubt.TriageReopened, "", true})
+		same(t, "triage", []any{got.State, got.Comment, got.Automatic}, []any{model.TriageReopened, "", true})
 		d.silently("nothing is left to do", func(ctx context.Context, tx *store.Tx) error {
 			due, err := exceptions.FindDue(ctx, tx)
 			same(t, "due", len(due.Lineages), 0)
 			return err
 		})
-		list := events(t, s, redoubt.Deployment{ID: d.id})
+		list := events(t, s, model.Deployment{ID: d.id})
 		same(t, "audit", []string{list[len(list)-2].Action, list[len(list)-1].Action}, []string{"vex.create", "vex.delete"})
 		same(t, "what it tells", decodeMap(t, list[len(list)-1].Before), map[string]any{"name": "urn:a", "format": "OpenVEX", "author": "acme", "statements": 1.0})
 	})
@@ -123,21 +123,21 @@ func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
 		w, o := d.vulnerable(p, 1), d.vulnerable(other, 1)
-		doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+		doc := vexOf("urn:a", model.VEXNotAffected, "")
 		doc.ProjectID, doc.Ref = p.ID, "refs/heads/feature"
 		same(t, "of another ref", d.putVEX(doc).Changed, 0)
 		doc.Ref = ""
 		d.putVEX(doc)
 		same(t, "of the project", append(d.states(w), d.states(o)...), []string{"ignored", "untriaged"})
 
-		wide := vexOf("urn:b", redoubt.VEXUnderInvestigation, "")
-		wide.Projects = redoubt.ProjectGlobs{"ACME/*"}
+		wide := vexOf("urn:b", model.VEXUnderInvestigation, "")
+		wide.Projects = model.ProjectGlobs{"ACME/*"}
 		d.putVEX(wide)
 		same(t, "the project's own counts first", append(d.states(w), d.states(o)...), []string{"ignored", "reviewing"})
 
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: redoubt.ExceptionActive, Kind: redoubt.ExceptionOfDocument, Limit: 10})
+			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Kind: model.ExceptionOfDocument, Limit: 10})
 			same(t, "held without the project", len(list), 1)
 			return err
 		})
@@ -148,7 +148,7 @@ func TestVEXKnowsAllNamesOfAVulnerability(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 1)
-		doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+		doc := vexOf("urn:a", model.VEXNotAffected, "")
 		doc.Statements[0].Names = []string{"GHSA-JFH8-C2JP-5V3Q"}
 		same(t, "by an unknown name", d.putVEX(doc).Changed, 0)
 		putAdvisories(t, s, record("GHSA-JFH8-C2JP-5V3Q", []string{"npm/p"}, "CVE-2021-44228"))

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -36,7 +36,7 @@ var noises = []func(context.Context, *store.Tx) error{
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
-	by := redoubt.Actor{Kind: "cli", Name: "noise"}
+	by := model.Actor{Kind: "cli", Name: "noise"}
 	d, err := s.CreateDeployment(ctx, Noise, "Noise", by)
 	if err != nil {
 		return err
@@ -72,17 +72,17 @@ const NoisyCode = "noisy code"
 
 func noisyTokens(ctx context.Context, tx *store.Tx) error {
 	for _, name := range []string{"ci", "web"} {
-		_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public-" + name, Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, TokenHash(name))
+		_, err := tx.CreateToken(ctx, model.Token{PublicID: "public-" + name, Name: name, Scopes: []model.Scope{model.ScopeWebAPI}}, TokenHash(name))
 		if err != nil {
 			return err
 		}
 	}
-	grant := redoubt.OAuthGrant{CodeHash: TokenHash(NoisyCode), ClientHash: TokenHash("client"), RefreshHash: TokenHash("refresh"), Generation: 1}
+	grant := model.OAuthGrant{CodeHash: TokenHash(NoisyCode), ClientHash: TokenHash("client"), RefreshHash: TokenHash("refresh"), Generation: 1}
 	err := tx.AddOAuthGrant(ctx, grant)
 	if err == nil {
-		var t redoubt.Token
+		var t model.Token
 		t, err = tx.Token(ctx, "public-ci")
-		grant.TokenID, grant.ExpiresAt = t.ID, tx.Now().Add(redoubt.OAuthRefreshFor)
+		grant.TokenID, grant.ExpiresAt = t.ID, tx.Now().Add(model.OAuthRefreshFor)
 	}
 	if err == nil {
 		err = tx.RenewOAuthGrant(ctx, grant)
@@ -94,7 +94,7 @@ func noisyTokens(ctx context.Context, tx *store.Tx) error {
 // that are everybody's favourites, in every status.
 func noisyProjects(ctx context.Context, tx *store.Tx) error {
 	for i, name := range ProjectNames {
-		p, err := tx.CreateProject(ctx, redoubt.Project{
+		p, err := tx.CreateProject(ctx, model.Project{
 			Name: "old/" + name, URL: "https://git.example/" + name, Tags: []string{"team-a", "noise"}, RepoID: fmt.Sprint("repo-", i+1),
 		})
 		if err != nil {
@@ -113,24 +113,24 @@ func noisyProjects(ctx context.Context, tx *store.Tx) error {
 }
 
 func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error {
-	s := redoubt.Scan{
+	s := model.Scan{
 		ProjectID: projectID, Ref: "refs/heads/main", Commit: fmt.Sprint("commit-", j/2), Source: "semgrep",
 		StartedAt: Epoch.Add(time.Duration(j-3) * time.Hour), Full: j%2 == 0,
-		Products: redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA).With(redoubt.Secrets),
-		Status:   redoubt.ScanStatus(j%3 + 1), Outcome: redoubt.ScanApplied, TotalTime: time.Duration(j) * time.Second,
-		Counts: redoubt.FindingCounts{Code: j, Secrets: j, SupplyChain: j},
+		Products: model.Products(0).With(model.SAST).With(model.SCA).With(model.Secrets),
+		Status:   model.ScanStatus(j%3 + 1), Outcome: model.ScanApplied, TotalTime: time.Duration(j) * time.Second,
+		Counts: model.FindingCounts{Code: j, Secrets: j, SupplyChain: j},
 	}
-	if s.Status != redoubt.ScanRunning {
+	if s.Status != model.ScanRunning {
 		s.CompletedAt = s.StartedAt.Add(time.Minute)
 	}
 	id, err := tx.AddScan(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: id, Reported: []int64{1, 2, 3}, Gaps: []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "noise"}}}); err != nil {
+	if err := tx.PutScanAccount(ctx, model.ScanAccount{ScanID: id, Reported: []int64{1, 2, 3}, Gaps: []model.ScanGap{{Kind: model.GapPath, What: "noise"}}}); err != nil {
 		return err
 	}
-	if err := tx.PutScanGate(ctx, id, &redoubt.ScanGate{Reason: "noise"}); err != nil {
+	if err := tx.PutScanGate(ctx, id, &model.ScanGate{Reason: "noise"}); err != nil {
 		return err
 	}
 	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)
@@ -139,92 +139,92 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 // noisyAgent makes a served rule and a scan under way with the names that
 // scanners use everywhere.
 func noisyAgent(ctx context.Context, tx *store.Tx) error {
-	rule := redoubt.Rule{Name: "served", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
-	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: redoubt.ModeBlock}); err != nil {
+	rule := model.Rule{Name: "served", IssueType: model.SAST, Severity: model.SeverityHigh}
+	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: model.ModeBlock}); err != nil {
 		return err
 	}
-	if err := tx.PutSecretRules(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "rule-2"}}); err != nil {
+	if err := tx.PutSecretRules(ctx, []model.SecretRule{{Tool: "semgrep", Name: "rule-2"}}); err != nil {
 		return err
 	}
-	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
+	return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
 }
 
 // noisyScanners makes a login that was approved and not fetched, one that
 // nobody has approved, and a failed attempt under the name of a run everywhere.
-func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) error {
+func noisyScanners(ctx context.Context, s *store.Store, d model.Deployment) error {
 	for _, code := range []string{"NOIS-EEEE", "WAIT-WAIT"} {
-		if _, err := s.AddLogin(ctx, redoubt.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
+		if _, err := s.AddLogin(ctx, model.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
 			return err
 		}
 	}
-	err := s.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: "noise"}, func(ctx context.Context, tx *store.Tx) error {
+	err := s.Update(ctx, d.ID, model.Actor{Kind: "cli", Name: "noise"}, func(ctx context.Context, tx *store.Tx) error {
 		waiting, err := tx.WaitingLogin(ctx, "NOIS-EEEE")
 		if err != nil {
 			return err
 		}
-		return tx.ApproveLogin(ctx, waiting, redoubt.Token{Name: "noise", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		return tx.ApproveLogin(ctx, waiting, model.Token{Name: "noise", Scopes: []model.Scope{model.ScopeCI}})
 	})
 	if err != nil {
 		return err
 	}
-	return s.AddFailedAttempt(ctx, redoubt.FailedAttempt{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedScan, Cause: "noise"})
+	return s.AddFailedAttempt(ctx, model.FailedAttempt{DeploymentID: d.ID, Name: "agent-scan", Step: model.FailedScan, Cause: "noise"})
 }
 
 // noisyException would ignore what every test finds.
 func noisyException(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk})
+	_, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: "rule-1", Reason: "noise", TriageReason: model.AcceptableRisk})
 	if err != nil {
 		return err
 	}
-	return tx.SaveExceptionMark(ctx, redoubt.ExceptionMark{At: tx.Now()})
+	return tx.SaveExceptionMark(ctx, model.ExceptionMark{At: tx.Now()})
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {
-	if _, err := tx.AddJob(ctx, redoubt.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)}); err != nil {
+	if _, err := tx.AddJob(ctx, model.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)}); err != nil {
 		return err
 	}
-	return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
+	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
 }
 
 // NoisyUser is who is admin of the noisy tenant.
 const NoisyUser = "noisy"
 
 func noisyUser(ctx context.Context, tx *store.Tx) error {
-	if _, err := tx.CreateUser(ctx, redoubt.User{Name: NoisyUser}, redoubt.RoleAdmin); err != nil {
+	if _, err := tx.CreateUser(ctx, model.User{Name: NoisyUser}, model.RoleAdmin); err != nil {
 		return err
 	}
-	_, err := tx.Invite(ctx, redoubt.UserInvitation{
-		Name: "guest", NewName: "guest@" + Noise, Role: redoubt.RoleViewer, InvitedBy: NoisyUser, ExpiresAt: tx.Now().AddDate(1, 0, 0),
+	_, err := tx.Invite(ctx, model.UserInvitation{
+		Name: "guest", NewName: "guest@" + Noise, Role: model.RoleViewer, InvitedBy: NoisyUser, ExpiresAt: tx.Now().AddDate(1, 0, 0),
 	}, TokenHash("noisy invitation"))
 	return err
 }
 
 // noisyVEX would ignore all that tests find in dependencies.
 func noisyVEX(ctx context.Context, tx *store.Tx) error {
-	if err := tx.RefuseVEX(ctx, redoubt.VEXDocument{ProjectID: 1}, []string{"noise"}); err != nil {
+	if err := tx.RefuseVEX(ctx, model.VEXDocument{ProjectID: 1}, []string{"noise"}); err != nil {
 		return err
 	}
-	_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{
-		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: redoubt.VEXNotAffected},
-	}}, redoubt.VEXDocument{})
+	_, err := tx.SaveVEX(ctx, model.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []model.VEXStatement{
+		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: model.VEXNotAffected},
+	}}, model.VEXDocument{})
 	return err
 }
 
 // noisyConnection sees the repositories that tests see, by the ids of their hosts.
 func noisyConnection(ctx context.Context, tx *store.Tx) error {
-	c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "gitea", BaseURL: "https://git.example", Follow: []string{"**"}},
+	c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "gitea", BaseURL: "https://git.example", Follow: []string{"**"}},
 		func(int64) (store.Sealed, error) {
 			return store.Sealed{Credential: []byte("noise"), WebhookSecret: []byte("noise")}, nil
 		})
 	if err != nil {
 		return err
 	}
-	list, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: ProjectNames[0], CloneURL: "https://git.example/" + ProjectNames[0]}}, true)
+	list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: ProjectNames[0], CloneURL: "https://git.example/" + ProjectNames[0]}}, true)
 	if err == nil {
 		_, err = tx.TakeRepository(ctx, list[0].ID)
 	}
 	if err == nil {
-		_, err = tx.SaveChangeRequest(ctx, redoubt.ChangeRequest{RepositoryID: list[0].ID, Number: 1, State: redoubt.ChangeOpen, HeadCommit: "commit-0"})
+		_, err = tx.SaveChangeRequest(ctx, model.ChangeRequest{RepositoryID: list[0].ID, Number: 1, State: model.ChangeOpen, HeadCommit: "commit-0"})
 	}
 	if err == nil {
 		err = tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: list[0].ID, Number: 1, HostID: "1", Body: "noise"})
@@ -244,15 +244,15 @@ func noisyRuns(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "runner-1", TokenID: 1})
+	runner, err := tx.SeeRunner(ctx, model.Runner{Name: "runner-1", TokenID: 1})
 	if err != nil {
 		return err
 	}
 	for _, p := range projects {
-		if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunDaily, QueuedAt: tx.Now()}); err != nil {
+		if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: model.RunDaily, QueuedAt: tx.Now()}); err != nil {
 			return err
 		}
-		if _, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: redoubt.RunFull, Cause: redoubt.RunBySchedule, Host: "git.example"}); err != nil {
+		if _, err := tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: model.RunFull, Cause: model.RunBySchedule, Host: "git.example"}); err != nil {
 			return err
 		}
 	}
@@ -261,15 +261,15 @@ func noisyRuns(ctx context.Context, tx *store.Tx) error {
 }
 
 // noisyRunLog has the run that is leased say something.
-func noisyRunLog(ctx context.Context, s *store.Store, d redoubt.Deployment) error {
-	var runs []redoubt.Run
+func noisyRunLog(ctx context.Context, s *store.Store, d model.Deployment) error {
+	var runs []model.Run
 	err := s.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		runs, err = tx.Runs(ctx, store.RunQuery{Limit: 10})
 		return err
 	})
 	for _, r := range runs {
 		if err == nil && r.State.Begun() {
-			err = s.ProgressRun(ctx, d.ID, r.ID, r.Claim, store.RunProgress{State: redoubt.RunFetching, Log: []byte("noise\n")})
+			err = s.ProgressRun(ctx, d.ID, r.ID, r.Claim, store.RunProgress{State: model.RunFetching, Log: []byte("noise\n")})
 		}
 	}
 	return err

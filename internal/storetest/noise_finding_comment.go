@@ -3,7 +3,7 @@ package storetest
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -12,7 +12,7 @@ import (
 func noisyComment(ctx context.Context, tx *store.Tx) error {
 	found, err := tx.FindingsByID(ctx, []int64{1})
 	for _, f := range found {
-		_, err = tx.AddFindingComment(ctx, redoubt.FindingComment{LineageID: f.LineageID, AuthorID: 1, Text: "noise", Mentions: []redoubt.Mentioned{{UserID: 1, Name: "noise"}}})
+		_, err = tx.AddFindingComment(ctx, model.FindingComment{LineageID: f.LineageID, AuthorID: 1, Text: "noise", Mentions: []model.Mentioned{{UserID: 1, Name: "noise"}}})
 	}
 	return err
 }

@@ -3,13 +3,13 @@ package storetest
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // noisyView shares a view, which pages open with for the user who has the least id.
 func noisyView(ctx context.Context, tx *store.Tx) error {
-	v, err := tx.AddSavedView(ctx, redoubt.SavedView{Name: "noise", IssueType: redoubt.SAST, Query: "severities=low"})
+	v, err := tx.AddSavedView(ctx, model.SavedView{Name: "noise", IssueType: model.SAST, Query: "severities=low"})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,7 +28,7 @@ import (
 var Engines = []string{"sqlite", "postgres"}
 
 // Actor is who the tests act for.
-var Actor = redoubt.Actor{Kind: "cli", Name: "test"}
+var Actor = model.Actor{Kind: "cli", Name: "test"}
 
 // Main runs the tests of a package and stops the cluster they started.
 func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
@@ -142,7 +142,7 @@ func Empty(t testing.TB, engine string) store.Config {
 }
 
 // Deployment makes a tenant for a test in a store, beside the noisy one.
-func Deployment(t testing.TB, s *store.Store) redoubt.Deployment {
+func Deployment(t testing.TB, s *store.Store) model.Deployment {
 	t.Helper()
 	d, err := s.CreateDeployment(t.Context(), "acme", "Acme", Actor)
 	if err != nil {
@@ -256,7 +256,7 @@ func (c *Clock) Advance(d time.Duration) {
 }
 
 // Claim leases the first due job of some kinds as a queue does; nil without due jobs.
-func Claim(ctx context.Context, s *store.Store, lease time.Duration, kinds ...string) (*redoubt.Job, error) {
+func Claim(ctx context.Context, s *store.Store, lease time.Duration, kinds ...string) (*model.Job, error) {
 	due, err := s.DueJobs(ctx, kinds, 0)
 	for _, d := range due {
 		if j, err := s.ClaimJob(ctx, d, nil, lease); j != nil || err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -24,7 +24,7 @@ func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, 1)
+					scans, _, err := tx.Scans(ctx, model.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, 1)
 					if err != nil || len(scans) == 0 {
 						t.Errorf("%s has no scans: %v", name, err)
 					}

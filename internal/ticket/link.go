@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Linked is what linking did.
 type Linked struct {
-	Ticket   redoubt.Ticket
+	Ticket   model.Ticket
 	IDs      []int64 // of the findings that were asked for, ascending
 	Replaced []int64 // those of them that were linked to another ticket before, ascending
 }
@@ -22,17 +22,17 @@ type Linked struct {
 // Target is the ticket that findings are linked to.
 type Target struct {
 	URL   string
-	Slug  string               // what to call it where no tracker tells; empty: by its address
-	Globs redoubt.ProjectGlobs // those that the caller is bound to
+	Slug  string             // what to call it where no tracker tells; empty: by its address
+	Globs model.ProjectGlobs // those that the caller is bound to
 }
 
 // Link links findings to the ticket at an address, whether we know it or not. What is
-// wrong with the address, or too much for one ticket, is a redoubt.InvalidError.
-func Link(ctx context.Context, s Store, to Target, findings []redoubt.Finding) (out Linked, err error) {
+// wrong with the address, or too much for one ticket, is a model.InvalidError.
+func Link(ctx context.Context, s Store, to Target, findings []model.Finding) (out Linked, err error) {
 	if out.Ticket, err = target(ctx, s, to); err != nil {
 		return out, err
 	}
-	out.Replaced, err = attach(ctx, s, map[int64][]redoubt.Finding{out.Ticket.ID: findings})
+	out.Replaced, err = attach(ctx, s, map[int64][]model.Finding{out.Ticket.ID: findings})
 	for _, f := range findings {
 		out.IDs = append(out.IDs, f.ID)
 	}
@@ -44,13 +44,13 @@ func Link(ctx context.Context, s Store, to Target, findings []redoubt.Finding) (
 }
 
 // target finds the ticket to link to, or makes one.
-func target(ctx context.Context, s Store, to Target) (redoubt.Ticket, error) {
-	parsed, err := redoubt.ParseTicketURL(to.URL)
+func target(ctx context.Context, s Store, to Target) (model.Ticket, error) {
+	parsed, err := model.ParseTicketURL(to.URL)
 	if err != nil {
 		return parsed, err
 	}
 	t, err := visible(ctx, s, to.URL, to.Globs)
-	fresh := errors.Is(err, redoubt.ErrNotFound)
+	fresh := errors.Is(err, model.ErrNotFound)
 	if err != nil && !fresh {
 		return t, err
 	}
@@ -74,20 +74,20 @@ func target(ctx context.Context, s Store, to Target) (redoubt.Ticket, error) {
 	}
 	switch {
 	case fresh:
-		added, err := s.AddTickets(ctx, []redoubt.Ticket{t})
+		added, err := s.AddTickets(ctx, []model.Ticket{t})
 		if err != nil {
 			return t, err
 		}
 		return added[0], nil
 	case t != before:
-		return t, s.UpdateTickets(ctx, []redoubt.Ticket{t})
+		return t, s.UpdateTickets(ctx, []model.Ticket{t})
 	}
 	return t, nil
 }
 
 // slug is what a ticket of no tracker is called from now on: as the caller says, unless it
 // is about findings that the caller does not see.
-func slug(ctx context.Context, s Store, t redoubt.Ticket, to Target) (string, error) {
+func slug(ctx context.Context, s Store, t model.Ticket, to Target) (string, error) {
 	if t.ID != 0 {
 		all, err := s.TicketFindings(ctx, t.ID, nil)
 		if err != nil {
@@ -98,15 +98,15 @@ func slug(ctx context.Context, s Store, t redoubt.Ticket, to Target) (string, er
 			return t.Slug, err
 		}
 	}
-	return cmp.Or(redoubt.TicketSlug(to.Slug), t.Slug), nil
+	return cmp.Or(model.TicketSlug(to.Slug), t.Slug), nil
 }
 
 // visible finds the ticket at an address. One that is about nothing that a bound caller
 // sees is none for it: its state and who made it are others' to know.
-func visible(ctx context.Context, s Store, address string, globs redoubt.ProjectGlobs) (redoubt.Ticket, error) {
+func visible(ctx context.Context, s Store, address string, globs model.ProjectGlobs) (model.Ticket, error) {
 	list, err := s.TicketsByURL(ctx, address)
 	if err != nil {
-		return redoubt.Ticket{}, err
+		return model.Ticket{}, err
 	}
 	for _, t := range list {
 		if len(globs) == 0 {
@@ -116,12 +116,12 @@ func visible(ctx context.Context, s Store, address string, globs redoubt.Project
 			return t, err
 		}
 	}
-	return redoubt.Ticket{}, redoubt.ErrNotFound
+	return model.Ticket{}, model.ErrNotFound
 }
 
 // reach finds the connection that reaches the tracker of an address, so that its state is
 // read back: with the deployment's credential, so only where the caller may look.
-func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.ProjectGlobs) error {
+func reach(ctx context.Context, s Store, t *model.Ticket, globs model.ProjectGlobs) error {
 	if t.Key == "" {
 		return nil
 	}
@@ -147,7 +147,7 @@ func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.Projec
 
 // attach has tickets be about findings, and no other tickets about these, and returns
 // those that another one was about. No lineage is given for two tickets.
-func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (replaced []int64, err error) {
+func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replaced []int64, err error) {
 	before, err := s.FindingsOfTickets(ctx, slices.Sorted(maps.Keys(to)), nil)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (repla
 		has[f.LineageID] = f.TicketID
 		count[f.TicketID]++
 	}
-	var fresh []redoubt.TicketFinding
+	var fresh []model.TicketFinding
 	var lineages []int64
 	for _, id := range slices.Sorted(maps.Keys(to)) {
 		for _, f := range to[id] {
@@ -167,10 +167,10 @@ func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (repla
 			has[f.LineageID] = id
 			count[id]++
 			lineages = append(lineages, f.LineageID)
-			fresh = append(fresh, redoubt.TicketFinding{TicketID: id, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
+			fresh = append(fresh, model.TicketFinding{TicketID: id, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
 		}
-		if count[id] > redoubt.MaxTicketFindings { // of which the caller may see some alone
-			return nil, redoubt.Invalid("issue_ids", "the ticket would be about more than %d findings", redoubt.MaxTicketFindings)
+		if count[id] > model.MaxTicketFindings { // of which the caller may see some alone
+			return nil, model.Invalid("issue_ids", "the ticket would be about more than %d findings", model.MaxTicketFindings)
 		}
 	}
 	dropped, err := s.DropTicketFindings(ctx, lineages)
@@ -189,21 +189,21 @@ func attach(ctx context.Context, s Store, to map[int64][]redoubt.Finding) (repla
 }
 
 // ticketsOf are those that findings were linked to, ascending.
-func ticketsOf(list []redoubt.TicketFinding) []int64 {
-	ids := redoubt.Map(list, func(f redoubt.TicketFinding) int64 { return f.TicketID })
+func ticketsOf(list []model.TicketFinding) []int64 {
+	ids := model.Map(list, func(f model.TicketFinding) int64 { return f.TicketID })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-func lineagesOf(findings []redoubt.Finding) []int64 {
-	out := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.LineageID })
+func lineagesOf(findings []model.Finding) []int64 {
+	out := model.Map(findings, func(f model.Finding) int64 { return f.LineageID })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // Show has the findings of a ticket show it, once it is created, with a line in the trail
 // of each that did not.
-func Show(ctx context.Context, s Store, t redoubt.Ticket) error {
+func Show(ctx context.Context, s Store, t model.Ticket) error {
 	fresh, err := s.ShowTickets(ctx, []int64{t.ID})
 	if err != nil {
 		return err
@@ -220,11 +220,11 @@ func Show(ctx context.Context, s Store, t redoubt.Ticket) error {
 }
 
 // tell writes lines into the trails of lineages, whose triage stays.
-func tell(ctx context.Context, s Store, known map[int64]redoubt.Lineage, notes map[int64]string) error {
-	var events []redoubt.TriageEvent
+func tell(ctx context.Context, s Store, known map[int64]model.Lineage, notes map[int64]string) error {
+	var events []model.TriageEvent
 	for _, id := range slices.Sorted(maps.Keys(notes)) {
 		is := known[id].Triage
-		events = append(events, redoubt.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: notes[id]})
+		events = append(events, model.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: notes[id]})
 	}
 	if len(events) == 0 {
 		return nil
@@ -234,7 +234,7 @@ func tell(ctx context.Context, s Store, known map[int64]redoubt.Lineage, notes m
 
 // Unlink has findings be about no ticket any more, and returns those that were, ascending.
 // A ticket in its tracker stays as it is.
-func Unlink(ctx context.Context, s Store, findings []redoubt.Finding) (unlinked []int64, err error) {
+func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []int64, err error) {
 	lineages := lineagesOf(findings)
 	known, err := s.Lineages(ctx, lineages)
 	if err != nil {
@@ -251,7 +251,7 @@ func Unlink(ctx context.Context, s Store, findings []redoubt.Finding) (unlinked 
 			notes[f.LineageID] = "No longer linked to " + shown.ExternalSlug + " (" + shown.URL + ")"
 		}
 	}
-	err = s.AnnotateAll(ctx, slices.Sorted(maps.Keys(notes)), func(_ int64, a *redoubt.Annotations) { a.ExternalTicket = nil })
+	err = s.AnnotateAll(ctx, slices.Sorted(maps.Keys(notes)), func(_ int64, a *model.Annotations) { a.ExternalTicket = nil })
 	if err != nil {
 		return nil, err
 	}
@@ -277,15 +277,15 @@ func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	findings := make([]redoubt.Finding, len(about))
+	findings := make([]model.Finding, len(about))
 	for i, f := range about {
-		findings[i] = redoubt.Finding{ID: f.FindingID, LineageID: f.LineageID, ProjectID: f.ProjectID}
+		findings[i] = model.Finding{ID: f.FindingID, LineageID: f.LineageID, ProjectID: f.ProjectID}
 	}
 	gone, err := Unlink(ctx, s, findings)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.DeleteTicket(ctx, id); errors.Is(err, redoubt.ErrNotFound) && len(gone) > 0 { // it went with its last finding
+	if err = s.DeleteTicket(ctx, id); errors.Is(err, model.ErrNotFound) && len(gone) > 0 { // it went with its last finding
 		err = nil
 	}
 	return gone, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // places knows where tickets may be, of one caller, and reads what it needs of that once.
@@ -17,31 +17,31 @@ import (
 // whose projects are none of ours, the one that the deployment's setting names.
 type places struct {
 	store        Store
-	globs        redoubt.ProjectGlobs
-	setting      redoubt.TicketSetting
-	connections  []redoubt.Connection
-	own          map[int64]redoubt.Repository   // of the findings' projects
-	repositories map[int64][]redoubt.Repository // of the connections that were looked into
-	names        map[int64]string               // of the projects that were looked at
+	globs        model.ProjectGlobs
+	setting      model.TicketSetting
+	connections  []model.Connection
+	own          map[int64]model.Repository   // of the findings' projects
+	repositories map[int64][]model.Repository // of the connections that were looked into
+	names        map[int64]string             // of the projects that were looked at
 }
 
 // newPlaces reads what tickets about findings need.
-func newPlaces(ctx context.Context, s Store, globs redoubt.ProjectGlobs, findings []redoubt.Finding) (p *places, err error) {
-	p = &places{store: s, globs: globs, repositories: map[int64][]redoubt.Repository{}, names: map[int64]string{}}
+func newPlaces(ctx context.Context, s Store, globs model.ProjectGlobs, findings []model.Finding) (p *places, err error) {
+	p = &places{store: s, globs: globs, repositories: map[int64][]model.Repository{}, names: map[int64]string{}}
 	if p.setting, err = s.TicketSetting(ctx); err != nil {
 		return nil, err
 	}
 	if p.connections, err = s.Connections(ctx); err != nil || len(findings) == 0 {
 		return p, err
 	}
-	projects := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.ProjectID })
+	projects := model.Map(findings, func(f model.Finding) int64 { return f.ProjectID })
 	slices.Sort(projects)
 	p.own, err = s.RepositoriesOf(ctx, slices.Compact(projects))
 	return p, err
 }
 
 // repository finds what a connection sees by its full name; the zero one is none.
-func (p *places) repository(ctx context.Context, connectionID int64, name string) (r redoubt.Repository, err error) {
+func (p *places) repository(ctx context.Context, connectionID int64, name string) (r model.Repository, err error) {
 	for _, own := range p.own { // the usual case, which needs no list of the whole connection
 		if own.ConnectionID == connectionID && strings.EqualFold(own.FullName, name) {
 			return own, nil
@@ -54,14 +54,14 @@ func (p *places) repository(ctx context.Context, connectionID int64, name string
 		}
 		p.repositories[connectionID] = list
 	}
-	if i := slices.IndexFunc(list, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, name) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(x model.Repository) bool { return strings.EqualFold(x.FullName, name) }); i >= 0 {
 		r = list[i]
 	}
 	return r, nil
 }
 
 // Possible reports whether a ticket can be created about at least one of the findings.
-func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, error) {
+func Possible(ctx context.Context, s Store, findings []model.Finding) (bool, error) {
 	had, err := s.TicketsOfLineages(ctx, lineagesOf(findings))
 	if err != nil {
 		return false, err
@@ -73,8 +73,8 @@ func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, e
 	checked := map[[2]int64]bool{} // project and failed ticket
 	for _, f := range findings {
 		was := had[f.LineageID]
-		if was.State != redoubt.TicketFailed {
-			was = redoubt.Ticket{}
+		if was.State != model.TicketFailed {
+			was = model.Ticket{}
 		}
 		key := [2]int64{f.ProjectID, was.ID}
 		if checked[key] {
@@ -82,7 +82,7 @@ func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, e
 		}
 		checked[key] = true
 		_, err := Request{}.place(ctx, where, f.ProjectID, was)
-		if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+		if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 			return err == nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func Possible(ctx context.Context, s Store, findings []redoubt.Finding) (bool, e
 }
 
 // allows reports whether a repository is a project that the caller sees.
-func (p *places) allows(ctx context.Context, r redoubt.Repository) (bool, error) {
+func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
 	if r.ProjectID == 0 || len(p.globs) == 0 {
 		return r.ProjectID != 0, nil
 	}
@@ -108,8 +108,8 @@ func (p *places) allows(ctx context.Context, r redoubt.Repository) (bool, error)
 
 // mayRead reports whether states of a tracker's project are read for the caller: of a
 // repository that is a project which it sees, and of the project of Jira that is set.
-func (p *places) mayRead(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
-	if c.Kind == redoubt.HostJira {
+func (p *places) mayRead(ctx context.Context, c model.Connection, project string) (bool, error) {
+	if c.Kind == model.HostJira {
 		return p.setting.ConnectionID == c.ID && p.setting.Project == project, nil
 	}
 	r, err := p.repository(ctx, c.ID, project)
@@ -121,8 +121,8 @@ func (p *places) mayRead(ctx context.Context, c redoubt.Connection, project stri
 
 // mayName reports whether the caller may say that a ticket is made in a tracker's project:
 // one that is bound writes where it reads.
-func (p *places) mayName(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
-	if c.Kind == redoubt.HostJira && len(p.globs) == 0 {
+func (p *places) mayName(ctx context.Context, c model.Connection, project string) (bool, error) {
+	if c.Kind == model.HostJira && len(p.globs) == 0 {
 		return true, nil
 	}
 	return p.mayRead(ctx, c, project)
@@ -130,7 +130,7 @@ func (p *places) mayName(ctx context.Context, c redoubt.Connection, project stri
 
 // reaches reports whether a bound caller may know of a connection: the one that is set,
 // those of the findings' projects, and the one that has the repository it names.
-func (p *places) reaches(ctx context.Context, c redoubt.Connection, project string) (bool, error) {
+func (p *places) reaches(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if len(p.globs) == 0 || c.ID == p.setting.ConnectionID {
 		return true, nil
 	}
@@ -144,12 +144,12 @@ func (p *places) reaches(ctx context.Context, c redoubt.Connection, project stri
 
 // stillThere reports whether the place where a ticket was to be made is there, and one
 // that the caller may name.
-func (p *places) stillThere(ctx context.Context, was redoubt.Ticket) (bool, error) {
-	i := slices.IndexFunc(p.connections, func(c redoubt.Connection) bool { return c.ID == was.ConnectionID })
+func (p *places) stillThere(ctx context.Context, was model.Ticket) (bool, error) {
+	i := slices.IndexFunc(p.connections, func(c model.Connection) bool { return c.ID == was.ConnectionID })
 	switch {
 	case i < 0:
 		return false, nil
-	case len(p.globs) > 0 || p.connections[i].Kind == redoubt.HostJira:
+	case len(p.globs) > 0 || p.connections[i].Kind == model.HostJira:
 		return p.mayName(ctx, p.connections[i], was.Project)
 	}
 	r, err := p.repository(ctx, was.ConnectionID, was.Project)
@@ -158,8 +158,8 @@ func (p *places) stillThere(ctx context.Context, was redoubt.Ticket) (bool, erro
 
 // place finds where a ticket about findings of a project is made: where it is named, or
 // where one that is tried again was to be made, as long as that is there, or else where the
-// setting says. That it cannot be made is a redoubt.InvalidError, for people.
-func (r Request) place(ctx context.Context, p *places, projectID int64, was redoubt.Ticket) (t redoubt.Ticket, err error) {
+// setting says. That it cannot be made is a model.InvalidError, for people.
+func (r Request) place(ctx context.Context, p *places, projectID int64, was model.Ticket) (t model.Ticket, err error) {
 	setting, own := p.setting, p.own[projectID]
 	if r.Connection == "" && r.Project == "" {
 		there, err := p.stillThere(ctx, was)
@@ -178,11 +178,11 @@ func (r Request) place(ctx context.Context, p *places, projectID int64, was redo
 	if err != nil {
 		return t, err
 	}
-	t = redoubt.Ticket{ConnectionID: c.ID, Project: r.Project}
+	t = model.Ticket{ConnectionID: c.ID, Project: r.Project}
 	if t.Project == "" && c.ID == setting.ConnectionID {
 		t.Project = setting.Project
 	}
-	if c.Kind == redoubt.HostJira {
+	if c.Kind == model.HostJira {
 		return t, r.jira(ctx, p, c, t.Project)
 	}
 	if t.Project == "" && own.ConnectionID == c.ID {
@@ -192,8 +192,8 @@ func (r Request) place(ctx context.Context, p *places, projectID int64, was redo
 }
 
 // connection is the one that is named, or else the one with the id.
-func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c redoubt.Connection, err error) {
-	i := slices.IndexFunc(p.connections, func(c redoubt.Connection) bool {
+func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c model.Connection, err error) {
+	i := slices.IndexFunc(p.connections, func(c model.Connection) bool {
 		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
 	})
 	known := i >= 0
@@ -204,36 +204,36 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 	}
 	switch {
 	case !known && r.Connection != "":
-		return c, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
+		return c, model.Invalid("connection", "There is no connection called %.100q.", r.Connection)
 	case !known:
-		return c, redoubt.Invalid("connection",
+		return c, model.Invalid("connection",
 			"No tracker is set: the project is no repository of a connection. Set one with redoubt connections tickets, or link a ticket that is there.")
 	case !p.connections[i].Kind.HasIssues():
-		return c, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", p.connections[i].Name)
+		return c, model.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", p.connections[i].Name)
 	}
 	return p.connections[i], nil
 }
 
 // jira holds a ticket to a project of Jira that the caller may name.
-func (r Request) jira(ctx context.Context, p *places, c redoubt.Connection, project string) error {
-	if !redoubt.IsJiraProject(project) {
-		return redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connections tickets.")
+func (r Request) jira(ctx context.Context, p *places, c model.Connection, project string) error {
+	if !model.IsJiraProject(project) {
+		return model.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connections tickets.")
 	}
 	if r.Project == "" {
 		return nil
 	}
 	may, err := p.mayName(ctx, c, project)
 	if err == nil && !may {
-		err = redoubt.Invalid("project", "This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
+		err = model.Invalid("project", "This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
 	}
 	return err
 }
 
 // repository holds a ticket to a repository that the connection sees: the project's own,
 // the one that the setting names, or that of another project which the caller sees.
-func (r Request) repository(ctx context.Context, p *places, t redoubt.Ticket, c redoubt.Connection) (redoubt.Ticket, error) {
+func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c model.Connection) (model.Ticket, error) {
 	if t.Project == "" {
-		return t, redoubt.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
+		return t, model.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
 	}
 	at, err := p.repository(ctx, c.ID, t.Project)
 	if err != nil {
@@ -247,9 +247,9 @@ func (r Request) repository(ctx context.Context, p *places, t redoubt.Ticket, c 
 	}
 	switch {
 	case !allowed:
-		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
+		return t, model.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
 	case TellsEverybody(c, at, p.setting):
-		return t, redoubt.Invalid("project", "%s", PublicReason(t.Project))
+		return t, model.Invalid("project", "%s", PublicReason(t.Project))
 	}
 	t.Project = at.FullName
 	return t, nil

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Request asks for tickets about findings.
 type Request struct {
-	Findings []redoubt.Finding
+	Findings []model.Finding
 	Group    bool // one ticket for the findings of a rule in a project; else one for each
 	// Limit is how many findings get a ticket at most, newest first; those that have one do
 	// not count. 0 is no limit.
@@ -25,7 +25,7 @@ type Request struct {
 	Project    string
 	// Globs are those that the caller is bound to: then the place is one that they reach
 	// (see places).
-	Globs redoubt.ProjectGlobs
+	Globs model.ProjectGlobs
 }
 
 // Outcome is what became of a request, group by group.
@@ -51,13 +51,13 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	var open []redoubt.Finding
+	var open []model.Finding
 	for _, f := range r.Findings {
 		t, linked := had[f.LineageID]
 		switch {
-		case linked && t.State == redoubt.TicketRequested:
+		case linked && t.State == model.TicketRequested:
 			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "A ticket about it is being created."})
-		case linked && t.State != redoubt.TicketFailed:
+		case linked && t.State != model.TicketFailed:
 			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "It is linked to " + t.Slug + " already."})
 		default:
 			open = append(open, f)
@@ -77,7 +77,7 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		was := had[group[0].LineageID]
 		at, err := r.place(ctx, where, group[0].ProjectID, was)
 		ids := idsOf(group)
-		if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
+		if invalid, is := errors.AsType[*model.InvalidError](err); is {
 			out.Failed = append(out.Failed, Group{IDs: ids, Reason: invalid.Fields[0].Message})
 			continue
 		}
@@ -97,17 +97,17 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 }
 
 // newest takes as many findings as a limit allows, newest first, and the ids of the others.
-func newest(findings []redoubt.Finding, limit int) (taken []redoubt.Finding, left []int64) {
+func newest(findings []model.Finding, limit int) (taken []model.Finding, left []int64) {
 	if limit == 0 || len(findings) <= limit {
 		return findings, nil
 	}
-	sorted := slices.SortedFunc(slices.Values(findings), func(a, b redoubt.Finding) int { return cmp.Compare(b.ID, a.ID) })
+	sorted := slices.SortedFunc(slices.Values(findings), func(a, b model.Finding) int { return cmp.Compare(b.ID, a.ID) })
 	return sorted[:limit], idsOf(sorted[limit:])
 }
 
 // byFailed puts together the findings of each ticket that could not be created, which is
 // tried again once, however it was asked for; the others are fresh.
-func byFailed(findings []redoubt.Finding, had map[int64]redoubt.Ticket) (again [][]redoubt.Finding, fresh []redoubt.Finding) {
+func byFailed(findings []model.Finding, had map[int64]model.Ticket) (again [][]model.Finding, fresh []model.Finding) {
 	at := map[int64]int{}
 	for _, f := range findings {
 		t, failed := had[f.LineageID]
@@ -126,7 +126,7 @@ func byFailed(findings []redoubt.Finding, had map[int64]redoubt.Ticket) (again [
 }
 
 // grouped puts together what one ticket is about, in the order in which findings come.
-func grouped(findings []redoubt.Finding, byRule bool) (groups [][]redoubt.Finding) {
+func grouped(findings []model.Finding, byRule bool) (groups [][]model.Finding) {
 	type key struct {
 		project, lineage int64
 		rule             string
@@ -151,23 +151,23 @@ func grouped(findings []redoubt.Finding, byRule bool) (groups [][]redoubt.Findin
 	return groups
 }
 
-func idsOf(findings []redoubt.Finding) []int64 {
-	ids := redoubt.Map(findings, func(f redoubt.Finding) int64 { return f.ID })
+func idsOf(findings []model.Finding) []int64 {
+	ids := model.Map(findings, func(f model.Finding) int64 { return f.ID })
 	slices.Sort(ids)
 	return ids
 }
 
 // request is a ticket that is to be created, and what it is about.
 type request struct {
-	ticket redoubt.Ticket // without an id: a new one
-	about  []redoubt.Finding
+	ticket model.Ticket // without an id: a new one
+	about  []model.Finding
 }
 
 // requested is a request for a ticket in a place, or for one to be tried again that could
 // not be created. In another place that one gets another mark: nobody looks for the first
 // there.
-func requested(at redoubt.Ticket, about []redoubt.Finding, was redoubt.Ticket) request {
-	at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
+func requested(at model.Ticket, about []model.Finding, was model.Ticket) request {
+	at.State, at.Marker = model.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
 	if was.ID == 0 {
 		return request{at, about}
 	}
@@ -180,7 +180,7 @@ func requested(at redoubt.Ticket, about []redoubt.Finding, was redoubt.Ticket) r
 
 // store keeps what is asked for, and has it created. It returns the tickets.
 func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
-	var fresh, again []redoubt.Ticket
+	var fresh, again []model.Ticket
 	for _, r := range asked {
 		if r.ticket.ID == 0 {
 			fresh = append(fresh, r.ticket)
@@ -195,7 +195,7 @@ func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
 	if err := s.UpdateTickets(ctx, again); err != nil {
 		return nil, err
 	}
-	ids, about := make([]int64, len(asked)), map[int64][]redoubt.Finding{}
+	ids, about := make([]int64, len(asked)), map[int64][]model.Finding{}
 	for i, r := range asked {
 		if r.ticket.ID == 0 {
 			r.ticket, added = added[0], added[1:]
@@ -211,8 +211,8 @@ func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
 
 // TellsEverybody reports whether an issue of a repository would tell everybody, and nobody
 // allowed that. At GitLab tickets are confidential.
-func TellsEverybody(c redoubt.Connection, r redoubt.Repository, setting redoubt.TicketSetting) bool {
-	return !r.Private && c.Kind != redoubt.HostGitLab && !setting.Public
+func TellsEverybody(c model.Connection, r model.Repository, setting model.TicketSetting) bool {
+	return !r.Private && c.Kind != model.HostGitLab && !setting.Public
 }
 
 // PublicReason says why a public repository gets no ticket, for people.
@@ -221,8 +221,8 @@ func PublicReason(project string) string {
 }
 
 // Created notes that a ticket is in its tracker, and has its findings show it.
-func Created(ctx context.Context, s Store, t redoubt.Ticket) error {
-	if err := s.UpdateTickets(ctx, []redoubt.Ticket{t}); err != nil {
+func Created(ctx context.Context, s Store, t model.Ticket) error {
+	if err := s.UpdateTickets(ctx, []model.Ticket{t}); err != nil {
 		return fmt.Errorf("note a ticket: %w", err)
 	}
 	return Show(ctx, s, t)

@@ -9,17 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
-// model says what a valid request does, from semantics §6, finding by finding:
+// naive says what a valid request does, from semantics §6, finding by finding:
 // the ids it answers, and the triage of every lineage afterwards.
-func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
-	after = map[int64]redoubt.Triage{}
+func naive(w *world, r Request) (ids []int64, after map[int64]model.Triage) {
+	after = map[int64]model.Triage{}
 	for id, l := range w.lineages {
 		after[id] = l.Triage
 	}
-	var matches []redoubt.Finding
+	var matches []model.Finding
 	for _, f := range w.findings {
 		status := modelStatus(f, after[f.LineageID])
 		switch {
@@ -27,7 +27,7 @@ func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
 		case r.Filter.Ref != "" && f.Ref != r.Filter.Ref:
 		case r.Filter.HasIDs && !slices.Contains(r.Filter.IDs, f.ID):
 		case len(r.Filter.Severities) > 0 && !slices.Contains(r.Filter.Severities, f.Severity):
-		case len(r.Filter.Statuses) > 0 && !slices.ContainsFunc(r.Filter.Statuses, func(s redoubt.Status) bool { return s.String() == status }):
+		case len(r.Filter.Statuses) > 0 && !slices.ContainsFunc(r.Filter.Statuses, func(s model.Status) bool { return s.String() == status }):
 		default:
 			matches = append(matches, f)
 		}
@@ -44,12 +44,12 @@ func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
 	before := maps.Clone(after)
 	ids = []int64{}
 	for _, f := range w.findings { // ascending by id
-		same := func(m redoubt.Finding) bool { return m.LineageID == f.LineageID }
-		if f.IssueType != r.Filter.IssueType || f.State == redoubt.StateRemoved || !slices.ContainsFunc(matches, same) {
+		same := func(m model.Finding) bool { return m.LineageID == f.LineageID }
+		if f.IssueType != r.Filter.IssueType || f.State == model.StateRemoved || !slices.ContainsFunc(matches, same) {
 			continue
 		}
 		t := before[f.LineageID]
-		if r.Automatic && !t.Automatic && t.State != redoubt.TriageUntriaged {
+		if r.Automatic && !t.Automatic && t.State != model.TriageUntriaged {
 			continue
 		}
 		ids = append(ids, f.ID)
@@ -58,23 +58,23 @@ func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
 	return ids, after
 }
 
-func modelStatus(f redoubt.Finding, t redoubt.Triage) string {
+func modelStatus(f model.Finding, t model.Triage) string {
 	switch f.State {
-	case redoubt.StateRemoved:
+	case model.StateRemoved:
 		return ""
-	case redoubt.Fixed:
+	case model.Fixed:
 		return "fixed"
-	case redoubt.Muted:
+	case model.Muted:
 		return "ignored"
 	}
 	switch t.State {
-	case redoubt.TriageUntriaged, redoubt.TriageReopened:
+	case model.TriageUntriaged, model.TriageReopened:
 		return "open"
 	}
 	return t.State.String()
 }
 
-func modelDecision(w *world, r Request, t redoubt.Triage) redoubt.Triage {
+func modelDecision(w *world, r Request, t model.Triage) model.Triage {
 	comment, assignee := t.Comment, t.Assignee
 	if r.Note != "" {
 		comment = r.Note
@@ -90,22 +90,22 @@ func modelDecision(w *world, r Request, t redoubt.Triage) redoubt.Triage {
 	case asked: // it was so already
 		return t
 	}
-	return redoubt.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic, Until: r.Until, Assignee: assignee}
+	return model.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic, Until: r.Until, Assignee: assignee}
 }
 
 func drawWorld(t *rapid.T) *world {
-	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}, members: []redoubt.Member{{User: redoubt.User{Name: "ada"}}, {User: redoubt.User{Name: "bob"}}}}
+	w := &world{now: start, lineages: map[int64]model.Lineage{}, members: []model.Member{{User: model.User{Name: "ada"}}, {User: model.User{Name: "bob"}}}}
 	for id := int64(1); id <= 5; id++ {
-		w.lineages[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+		w.lineages[id] = model.Lineage{ID: id, Triage: model.Triage{State: model.TriageUntriaged}}
 	}
 	for id := range int64(rapid.IntRange(0, 15).Draw(t, "findings")) {
 		lineage := rapid.Int64Range(1, 5).Draw(t, "lineage")
-		w.findings = append(w.findings, redoubt.Finding{
+		w.findings = append(w.findings, model.Finding{
 			ID: id + 1, LineageID: lineage,
-			IssueType:     []redoubt.IssueType{redoubt.SAST, redoubt.SCA}[lineage%2],
+			IssueType:     []model.IssueType{model.SAST, model.SCA}[lineage%2],
 			Ref:           rapid.SampledFrom(refs).Draw(t, "ref"),
-			State:         redoubt.State(rapid.IntRange(1, 4).Draw(t, "state")),
-			Severity:      redoubt.Severity(rapid.IntRange(1, 3).Draw(t, "severity")),
+			State:         model.State(rapid.IntRange(1, 4).Draw(t, "state")),
+			Severity:      model.Severity(rapid.IntRange(1, 3).Draw(t, "severity")),
 			RelevantSince: start.Add(time.Duration(rapid.IntRange(-4, 0).Draw(t, "since")) * time.Hour),
 		})
 	}
@@ -119,22 +119,22 @@ var (
 
 func drawRequest(t *rapid.T) Request {
 	r := Request{HasFilter: true, Limit: rapid.IntRange(0, 6).Draw(t, "limit"), Automatic: rapid.IntRange(0, 3).Draw(t, "automatic") == 0}
-	r.State = redoubt.TriageState(rapid.SampledFrom([]int{0, 2, 3, 4, 5}).Draw(t, "new state"))
-	if r.State == redoubt.TriageIgnored {
-		r.Reason = redoubt.TriageReason(rapid.IntRange(0, 4).Draw(t, "reason"))
+	r.State = model.TriageState(rapid.SampledFrom([]int{0, 2, 3, 4, 5}).Draw(t, "new state"))
+	if r.State == model.TriageIgnored {
+		r.Reason = model.TriageReason(rapid.IntRange(0, 4).Draw(t, "reason"))
 	}
 	if rapid.IntRange(0, 2).Draw(t, "assign") == 0 {
 		name := rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(t, "assignee")
 		r.Assign = &name
 	}
-	if r.State != 0 && r.State != redoubt.TriageReopened && rapid.Bool().Draw(t, "ends") {
+	if r.State != 0 && r.State != model.TriageReopened && rapid.Bool().Draw(t, "ends") {
 		r.Until = start.Add(time.Duration(rapid.IntRange(7, 9).Draw(t, "until")) * time.Minute)
 	}
 	if r.State == 0 && r.Assign == nil || rapid.Bool().Draw(t, "has note") {
 		r.Note = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "note")
 	}
 	f := &r.Filter
-	f.IssueType = rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SCA}).Draw(t, "type")
+	f.IssueType = rapid.SampledFrom([]model.IssueType{model.SAST, model.SCA}).Draw(t, "type")
 	if rapid.Bool().Draw(t, "by ref") {
 		f.Ref = rapid.SampledFrom(refs).Draw(t, "filter ref")
 	}
@@ -142,10 +142,10 @@ func drawRequest(t *rapid.T) Request {
 		f.HasIDs, f.IDs = true, rapid.SliceOf(rapid.Int64Range(1, 20)).Draw(t, "ids")
 	}
 	if rapid.Bool().Draw(t, "by severity") {
-		f.Severities = []redoubt.Severity{redoubt.Severity(rapid.IntRange(1, 3).Draw(t, "filter severity"))}
+		f.Severities = []model.Severity{model.Severity(rapid.IntRange(1, 3).Draw(t, "filter severity"))}
 	}
 	if rapid.Bool().Draw(t, "by status") {
-		f.Statuses = []redoubt.Status{redoubt.Status(rapid.IntRange(1, 5).Draw(t, "filter status"))}
+		f.Statuses = []model.Status{model.Status(rapid.IntRange(1, 5).Draw(t, "filter status"))}
 	}
 	return r
 }
@@ -155,7 +155,7 @@ func (w *world) endDecisions(t *rapid.T) {
 	for id, l := range w.lineages {
 		want := l.Triage
 		if !want.Until.IsZero() && !want.Until.After(w.now) {
-			want.State, want.Reason, want.Until, want.Automatic, want.At = redoubt.TriageReopened, 0, time.Time{}, true, w.now
+			want.State, want.Reason, want.Until, want.Automatic, want.At = model.TriageReopened, 0, time.Time{}, true, w.now
 		}
 		e, over := l.Expire(w.now)
 		if over {
@@ -178,21 +178,21 @@ func TestApplyFollowsTheModel(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "requests") {
 			w.now = w.now.Add(time.Minute)
 			w.endDecisions(t)
-			w.actor = redoubt.Actor{Kind: "token", ID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "actor")}
+			w.actor = model.Actor{Kind: "token", ID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "actor")}
 			r := drawRequest(t)
-			ids, after := model(w, r)
+			ids, after := naive(w, r)
 			before, trail := maps.Clone(w.lineages), len(w.trail)
 			got, err := Apply(t.Context(), w, w, r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(ids, got.IDs); diff != "" {
-				t.Fatalf("ids (-model +got):\n%s", diff)
+				t.Fatalf("ids (-naive +got):\n%s", diff)
 			}
 			changed := 0
 			for id, want := range after {
 				if diff := cmp.Diff(want, w.lineages[id].Triage); diff != "" {
-					t.Fatalf("triage of lineage %d (-model +got):\n%s", id, diff)
+					t.Fatalf("triage of lineage %d (-naive +got):\n%s", id, diff)
 				}
 				if w.lineages[id].Triage != before[id].Triage {
 					changed++

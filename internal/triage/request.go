@@ -7,19 +7,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
 // Check says what is wrong with a request, all at once, by the names that the
-// contract gives its members. The error is a *redoubt.InvalidError. The note loses what
+// contract gives its members. The error is a *model.InvalidError. The note loses what
 // terminals would obey, and credentials.
 func (r *Request) Check() error {
 	said := r.Note
-	r.Note = redact.Text(redoubt.Note(said))
-	var bad redoubt.InvalidError
+	r.Note = redact.Text(model.Note(said))
+	var bad model.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})
 	}
 	if r.Filter.IssueType.String() == "" {
 		fault("issue_type", nil, "is needed: sast, sca or secrets")
@@ -27,26 +27,26 @@ func (r *Request) Check() error {
 	if len(r.Filter.IDs) == 0 && !r.HasFilter {
 		fault("issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
 	}
-	if r.Limit < 0 || r.Limit > redoubt.MaxTriage {
-		fault("limit", r.Limit, "must be from 1 to %d", redoubt.MaxTriage)
+	if r.Limit < 0 || r.Limit > model.MaxTriage {
+		fault("limit", r.Limit, "must be from 1 to %d", model.MaxTriage)
 	}
 	switch r.State {
 	case 0:
 		if r.Note == "" && r.Assign == nil {
 			fault("new_triage_state", nil, "is needed, or new_note or new_assignee: there is nothing to change")
 		}
-	case redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened:
+	case model.TriageIgnored, model.TriageReviewing, model.TriageFixing, model.TriageReopened:
 	default:
 		fault("new_triage_state", r.State.String(), "must be ignored, reviewing, fixing or reopened")
 	}
-	if r.Reason != 0 && r.State != redoubt.TriageIgnored {
+	if r.Reason != 0 && r.State != model.TriageIgnored {
 		fault("new_triage_reason", r.Reason.String(), "goes only with the state ignored")
 	}
-	if !r.Until.IsZero() && (r.State == 0 || r.State == redoubt.TriageReopened) {
-		fault("new_triage_until", redoubt.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end")
+	if !r.Until.IsZero() && (r.State == 0 || r.State == model.TriageReopened) {
+		fault("new_triage_until", model.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end")
 	}
-	if n := utf8.RuneCountInString(r.Note); n > redoubt.MaxNote {
-		fault("new_note", nil, "has %d characters, at most %d", n, redoubt.MaxNote)
+	if n := utf8.RuneCountInString(r.Note); n > model.MaxNote {
+		fault("new_note", nil, "has %d characters, at most %d", n, model.MaxNote)
 	}
 	if !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 		fault("new_note", nil, "must be UTF-8 without NUL characters")
@@ -59,22 +59,22 @@ func (r *Request) Check() error {
 
 // validateStored checks what only the transaction knows: whether the end is still to
 // come, and that the assignee is somebody of the deployment who may sign in. The
-// error is a *redoubt.InvalidError for what is wrong with the request.
+// error is a *model.InvalidError for what is wrong with the request.
 func (r *Request) validateStored(ctx context.Context, s Store) error {
 	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
-		return redoubt.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come", redoubt.LastDay(r.Until))
+		return model.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come", model.LastDay(r.Until))
 	}
 	if r.Assign == nil || *r.Assign == "" {
 		return nil
 	}
 	m, err := s.Member(ctx, *r.Assign)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return redoubt.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them", *r.Assign)
+	case errors.Is(err, model.ErrNotFound):
+		return model.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them", *r.Assign)
 	case err != nil:
 		return err
 	case !m.Enabled():
-		return redoubt.Invalid("body.new_assignee", "%s is disabled and cannot sign in: assign it to somebody else", m.Name)
+		return model.Invalid("body.new_assignee", "%s is disabled and cannot sign in: assign it to somebody else", m.Name)
 	}
 	r.Assign = &m.Name
 	return nil

@@ -9,24 +9,24 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Request asks for one decision about the findings that it selects.
 type Request struct {
 	// Filter selects; its IssueType is required. Ids and other members together
 	// select the intersection.
-	Filter redoubt.FindingFilter
+	Filter model.FindingFilter
 	// HasFilter says that the caller gave a filter beside the issue type and
 	// the ids. What bounds the caller, as Filter.Visible, is none.
 	HasFilter bool
-	Limit     int // newest matches, from 1 to redoubt.MaxTriage; 0 is the most
+	Limit     int // newest matches, from 1 to model.MaxTriage; 0 is the most
 
-	State  redoubt.TriageState  // 0 leaves the state: a note alone
-	Reason redoubt.TriageReason // only with ignored
-	Note   string               // redoubt.MaxNote characters at most; empty leaves the comment
-	Until  time.Time            // when the decision ends; zero: never. Only with a state, but for reopened
-	Assign *string              // name of a user; empty is nobody; nil leaves the assignee
+	State  model.TriageState  // 0 leaves the state: a note alone
+	Reason model.TriageReason // only with ignored
+	Note   string             // model.MaxNote characters at most; empty leaves the comment
+	Until  time.Time          // when the decision ends; zero: never. Only with a state, but for reopened
+	Assign *string            // name of a user; empty is nobody; nil leaves the assignee
 
 	// Automatic is a worker's decision: it passes over what a person decided.
 	Automatic bool
@@ -34,7 +34,7 @@ type Request struct {
 	// DryRun writes nothing: the result says what would be decided about.
 	DryRun bool
 	// Selection is that of a dry run's result: where it is another one by now, the
-	// answer is redoubt.ErrConflict and nothing is written. Empty compares nothing.
+	// answer is model.ErrConflict and nothing is written. Empty compares nothing.
 	Selection string
 }
 
@@ -51,7 +51,7 @@ type Result struct {
 // Apply makes the decision, whole or not at all: the store's transaction is one
 // (semantics §6). Triage hangs on the lineage, so it holds on every ref, also
 // where a ref was filtered for. Each lineage that changes gets one line in the
-// trail. A request that is not allowed is a *redoubt.InvalidError, with all its
+// trail. A request that is not allowed is a *model.InvalidError, with all its
 // faults, and nothing is written; other errors are those of store and selector.
 func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error) {
 	if err := r.Check(); err != nil {
@@ -62,19 +62,19 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	}
 	limit := r.Limit
 	if limit == 0 {
-		limit = redoubt.MaxTriage
+		limit = model.MaxTriage
 	}
 	targets, err := sel.Newest(ctx, r.Filter, limit)
 	if err != nil {
 		return Result{}, err
 	}
-	var lineages map[int64]redoubt.Lineage
+	var lineages map[int64]model.Lineage
 	if len(targets) > 0 {
 		if lineages, err = s.Lineages(ctx, lineagesOf(targets)); err != nil {
 			return Result{}, err
 		}
 	}
-	maps.DeleteFunc(lineages, func(_ int64, l redoubt.Lineage) bool { return r.Automatic && l.Triage.DecidedByPerson() })
+	maps.DeleteFunc(lineages, func(_ int64, l model.Lineage) bool { return r.Automatic && l.Triage.DecidedByPerson() })
 	chosen := slices.Sorted(maps.Keys(lineages))
 	ids, err := r.selected(ctx, sel, targets, lineages, chosen)
 	if err != nil {
@@ -82,7 +82,7 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	}
 	out := Result{IDs: ids, Selection: selection(ids, lineages, chosen)}
 	if r.Selection != "" && r.Selection != out.Selection {
-		return Result{}, fmt.Errorf("what the request selects, or what was decided about it, has changed since the dry run: %w", redoubt.ErrConflict)
+		return Result{}, fmt.Errorf("what the request selects, or what was decided about it, has changed since the dry run: %w", model.ErrConflict)
 	}
 	if events := r.decideAll(lineages, chosen, s); len(events) > 0 && !r.DryRun {
 		err = s.UpdateTriage(ctx, events)
@@ -91,7 +91,7 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 }
 
 // selected lists the findings of the chosen lineages, on every ref; never nil.
-func (r *Request) selected(ctx context.Context, sel Selector, targets []redoubt.Target, lineages map[int64]redoubt.Lineage, chosen []int64) ([]int64, error) {
+func (r *Request) selected(ctx context.Context, sel Selector, targets []model.Target, lineages map[int64]model.Lineage, chosen []int64) ([]int64, error) {
 	if len(chosen) == 0 {
 		return []int64{}, nil
 	}
@@ -109,7 +109,7 @@ func (r *Request) selected(ctx context.Context, sel Selector, targets []redoubt.
 }
 
 // selection is a hash of findings and of what was decided about them.
-func selection(ids []int64, lineages map[int64]redoubt.Lineage, chosen []int64) string {
+func selection(ids []int64, lineages map[int64]model.Lineage, chosen []int64) string {
 	sum := sha256.New()
 	for _, id := range ids {
 		fmt.Fprintf(sum, "%d,", id)
@@ -121,7 +121,7 @@ func selection(ids []int64, lineages map[int64]redoubt.Lineage, chosen []int64) 
 }
 
 // decideAll lists what changes, in the order of ids.
-func (r *Request) decideAll(lineages map[int64]redoubt.Lineage, ids []int64, s Store) (events []redoubt.TriageEvent) {
+func (r *Request) decideAll(lineages map[int64]model.Lineage, ids []int64, s Store) (events []model.TriageEvent) {
 	for _, id := range ids {
 		if e, changed := r.decide(lineages[id], s); changed {
 			events = append(events, e)
@@ -130,8 +130,8 @@ func (r *Request) decideAll(lineages map[int64]redoubt.Lineage, ids []int64, s S
 	return events
 }
 
-func lineagesOf(targets []redoubt.Target) []int64 {
-	out := redoubt.Map(targets, func(t redoubt.Target) int64 { return t.LineageID })
+func lineagesOf(targets []model.Target) []int64 {
+	out := model.Map(targets, func(t model.Target) int64 { return t.LineageID })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -140,7 +140,7 @@ func lineagesOf(targets []redoubt.Target) []int64 {
 // note or an assignee alone leaves the state and when it was set. A reason and
 // an end last only as long as the decision that they were given with; a comment
 // and an assignee last until others take their place.
-func (r *Request) decide(l redoubt.Lineage, s Store) (redoubt.TriageEvent, bool) {
+func (r *Request) decide(l model.Lineage, s Store) (model.TriageEvent, bool) {
 	after := l.Triage
 	if r.State != 0 {
 		after.State, after.Reason, after.Until, after.Automatic = r.State, r.Reason, r.Until, r.Automatic
@@ -152,12 +152,12 @@ func (r *Request) decide(l redoubt.Lineage, s Store) (redoubt.TriageEvent, bool)
 		after.Assignee = *r.Assign
 	}
 	if after == l.Triage {
-		return redoubt.TriageEvent{}, false
+		return model.TriageEvent{}, false
 	}
 	if r.State != 0 {
 		after.At, after.By = s.Now(), s.Actor()
 	}
-	return redoubt.TriageEvent{
+	return model.TriageEvent{
 		LineageID: l.ID, At: s.Now(), By: s.Actor(), Before: l.Triage, After: after, Note: r.Note,
 	}, true
 }

@@ -3,7 +3,7 @@ package triage
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // UndoResult says what an undo did.
@@ -16,14 +16,14 @@ type UndoResult struct {
 // made it gets its own former triage, with a line in the trail. One that was
 // decided about meanwhile stays as it is. Events are those of one decision, one
 // for a lineage.
-func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (UndoResult, error) {
+func Undo(ctx context.Context, s Store, events []model.TriageEvent) (UndoResult, error) {
 	var out UndoResult
-	ids := redoubt.Map(events, func(e redoubt.TriageEvent) int64 { return e.LineageID })
+	ids := model.Map(events, func(e model.TriageEvent) int64 { return e.LineageID })
 	lineages, err := s.Lineages(ctx, ids)
 	if err != nil || len(events) == 0 {
 		return out, err
 	}
-	var back []redoubt.TriageEvent
+	var back []model.TriageEvent
 	for _, e := range events {
 		now, ok := lineages[e.LineageID]
 		if !ok || !sameTriage(now.Triage, e.After) {
@@ -31,7 +31,7 @@ func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (UndoResul
 			continue
 		}
 		out.Restored = append(out.Restored, e.LineageID)
-		back = append(back, redoubt.TriageEvent{
+		back = append(back, model.TriageEvent{
 			LineageID: e.LineageID, At: s.Now(), By: s.Actor(), Before: now.Triage, After: e.Before,
 		})
 	}
@@ -42,7 +42,7 @@ func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (UndoResul
 }
 
 // sameTriage compares decisions; one instant may be written in several ways.
-func sameTriage(a, b redoubt.Triage) bool {
+func sameTriage(a, b model.Triage) bool {
 	if !a.At.Equal(b.At) || !a.Until.Equal(b.Until) {
 		return false
 	}

@@ -7,39 +7,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
-	w := &world{now: start, actor: redoubt.Actor{Kind: "user", ID: "ada"}, lineages: map[int64]redoubt.Lineage{}}
-	former := map[int64]redoubt.Triage{
-		1: {State: redoubt.TriageUntriaged},
-		2: {State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "later", Until: start.AddDate(0, 1, 0), Assignee: "bob", At: start.Add(-time.Hour), By: redoubt.Actor{Kind: "token", ID: "7"}},
-		3: {State: redoubt.TriageFixing, At: start.Add(-time.Minute)},
+	w := &world{now: start, actor: model.Actor{Kind: "user", ID: "ada"}, lineages: map[int64]model.Lineage{}}
+	former := map[int64]model.Triage{
+		1: {State: model.TriageUntriaged},
+		2: {State: model.TriageIgnored, Reason: model.NoTime, Comment: "later", Until: start.AddDate(0, 1, 0), Assignee: "bob", At: start.Add(-time.Hour), By: model.Actor{Kind: "token", ID: "7"}},
+		3: {State: model.TriageFixing, At: start.Add(-time.Minute)},
 	}
 	for id, triage := range former {
-		w.lineages[id] = redoubt.Lineage{ID: id, Triage: triage}
-		w.findings = append(w.findings, redoubt.Finding{ID: id, LineageID: id, IssueType: redoubt.SAST, State: redoubt.Unresolved, RelevantSince: start})
+		w.lineages[id] = model.Lineage{ID: id, Triage: triage}
+		w.findings = append(w.findings, model.Finding{ID: id, LineageID: id, IssueType: model.SAST, State: model.Unresolved, RelevantSince: start})
 	}
-	ids := redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{1, 2, 3}}
-	if _, err := Apply(t.Context(), w, w, Request{Filter: ids, State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive}); err != nil {
+	ids := model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{1, 2, 3}}
+	if _, err := Apply(t.Context(), w, w, Request{Filter: ids, State: model.TriageIgnored, Reason: model.FalsePositive}); err != nil {
 		t.Fatal(err)
 	}
-	decision := append([]redoubt.TriageEvent{}, w.trail...)
-	w.now, w.actor = start.Add(time.Hour), redoubt.Actor{Kind: "user", ID: "bob"}
-	if _, err := Apply(t.Context(), w, w, Request{Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{3}}, State: redoubt.TriageReviewing}); err != nil {
+	decision := append([]model.TriageEvent{}, w.trail...)
+	w.now, w.actor = start.Add(time.Hour), model.Actor{Kind: "user", ID: "bob"}
+	if _, err := Apply(t.Context(), w, w, Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{3}}, State: model.TriageReviewing}); err != nil {
 		t.Fatal(err)
 	}
 	bobs := w.lineages[3].Triage
 
-	got, err := Undo(t.Context(), w, append(decision, redoubt.TriageEvent{LineageID: 99}))
+	got, err := Undo(t.Context(), w, append(decision, model.TriageEvent{LineageID: 99}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(UndoResult{Restored: []int64{1, 2}, Kept: []int64{3, 99}}, got); diff != "" {
 		t.Errorf("undone (-want +got):\n%s", diff)
 	}
-	for id, want := range map[int64]redoubt.Triage{1: former[1], 2: former[2], 3: bobs} {
+	for id, want := range map[int64]model.Triage{1: former[1], 2: former[2], 3: bobs} {
 		if diff := cmp.Diff(want, w.lineages[id].Triage); diff != "" {
 			t.Errorf("lineage %d (-want +got):\n%s", id, diff)
 		}
@@ -57,18 +57,18 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 // instants, however they are written; another time or end is another decision.
 func TestUndoComparesInstants(t *testing.T) {
 	at, until, east := start, start.AddDate(0, 1, 0), time.FixedZone("east", 3600)
-	was := redoubt.Triage{State: redoubt.TriageIgnored, At: at, Until: until}
+	was := model.Triage{State: model.TriageIgnored, At: at, Until: until}
 	for name, tt := range map[string]struct {
-		now  redoubt.Triage
+		now  model.Triage
 		undo bool
 	}{
 		"the same":                {was, true},
-		"written in another zone": {redoubt.Triage{State: redoubt.TriageIgnored, At: at.In(east), Until: until.In(east)}, true},
-		"at another time":         {redoubt.Triage{State: redoubt.TriageIgnored, At: at.Add(time.Second), Until: until}, false},
-		"with another end":        {redoubt.Triage{State: redoubt.TriageIgnored, At: at, Until: until.Add(time.Second)}, false},
+		"written in another zone": {model.Triage{State: model.TriageIgnored, At: at.In(east), Until: until.In(east)}, true},
+		"at another time":         {model.Triage{State: model.TriageIgnored, At: at.Add(time.Second), Until: until}, false},
+		"with another end":        {model.Triage{State: model.TriageIgnored, At: at, Until: until.Add(time.Second)}, false},
 	} {
-		w := &world{now: start, lineages: map[int64]redoubt.Lineage{1: {ID: 1, Triage: tt.now}}}
-		got, err := Undo(t.Context(), w, []redoubt.TriageEvent{{LineageID: 1, After: was}})
+		w := &world{now: start, lineages: map[int64]model.Lineage{1: {ID: 1, Triage: tt.now}}}
+		got, err := Undo(t.Context(), w, []model.TriageEvent{{LineageID: 1, After: was}})
 		if err != nil || (len(got.Restored) == 1) != tt.undo {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -77,14 +77,14 @@ func TestUndoComparesInstants(t *testing.T) {
 
 // TestUndoHandsFailuresOn, and asks for no write where nothing is undone.
 func TestUndoHandsFailuresOn(t *testing.T) {
-	event := []redoubt.TriageEvent{{LineageID: 1}}
+	event := []model.TriageEvent{{LineageID: 1}}
 	for _, method := range []string{"Lineages", "UpdateTriage"} {
-		w := &world{now: start, lineages: map[int64]redoubt.Lineage{1: {ID: 1}}, fail: method}
+		w := &world{now: start, lineages: map[int64]model.Lineage{1: {ID: 1}}, fail: method}
 		if _, err := Undo(t.Context(), w, event); !errors.Is(err, errBroken) {
 			t.Errorf("%s: got %v", method, err)
 		}
 	}
-	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}, fail: "UpdateTriage"}
+	w := &world{now: start, lineages: map[int64]model.Lineage{}, fail: "UpdateTriage"}
 	if got, err := Undo(t.Context(), w, event); err != nil || len(got.Kept) != 1 {
 		t.Errorf("of what is gone: %+v, %v", got, err)
 	}

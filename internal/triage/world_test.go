@@ -6,18 +6,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // world is a Store and a naive Selector over a list of findings.
 type world struct {
 	now      time.Time
-	actor    redoubt.Actor
-	findings []redoubt.Finding
-	lineages map[int64]redoubt.Lineage
-	trail    []redoubt.TriageEvent
+	actor    model.Actor
+	findings []model.Finding
+	lineages map[int64]model.Lineage
+	trail    []model.TriageEvent
 	fail     string // the method that fails
-	members  []redoubt.Member
+	members  []model.Member
 }
 
 var errBroken = errors.New("broken on purpose")
@@ -29,11 +29,11 @@ func (w *world) broken(method string) error {
 	return nil
 }
 
-func (w *world) Now() time.Time       { return w.now }
-func (w *world) Actor() redoubt.Actor { return w.actor }
+func (w *world) Now() time.Time     { return w.now }
+func (w *world) Actor() model.Actor { return w.actor }
 
-func (w *world) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
-	out := map[int64]redoubt.Lineage{}
+func (w *world) Lineages(_ context.Context, ids []int64) (map[int64]model.Lineage, error) {
+	out := map[int64]model.Lineage{}
 	for _, id := range ids {
 		if l, ok := w.lineages[id]; ok {
 			out[id] = l
@@ -42,16 +42,16 @@ func (w *world) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Line
 	return out, w.broken("Lineages")
 }
 
-func (w *world) Member(_ context.Context, name string) (redoubt.Member, error) {
+func (w *world) Member(_ context.Context, name string) (model.Member, error) {
 	for _, m := range w.members {
-		if m.Name == redoubt.NormalUserName(name) {
+		if m.Name == model.NormalUserName(name) {
 			return m, w.broken("Member")
 		}
 	}
-	return redoubt.Member{}, redoubt.ErrNotFound
+	return model.Member{}, model.ErrNotFound
 }
 
-func (w *world) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {
+func (w *world) UpdateTriage(_ context.Context, events []model.TriageEvent) error {
 	if err := w.broken("UpdateTriage"); err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func (w *world) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) er
 	return nil
 }
 
-func (w *world) Newest(_ context.Context, f redoubt.FindingFilter, limit int) (out []redoubt.Target, _ error) {
+func (w *world) Newest(_ context.Context, f model.FindingFilter, limit int) (out []model.Target, _ error) {
 	matches := slices.Clone(w.findings)
-	slices.SortFunc(matches, func(a, b redoubt.Finding) int {
+	slices.SortFunc(matches, func(a, b model.Finding) int {
 		if c := b.RelevantSince.Compare(a.RelevantSince); c != 0 {
 			return c
 		}
@@ -77,23 +77,23 @@ func (w *world) Newest(_ context.Context, f redoubt.FindingFilter, limit int) (o
 	})
 	for _, m := range matches {
 		if w.selects(f, m) && len(out) < limit {
-			out = append(out, redoubt.Target{FindingID: m.ID, LineageID: m.LineageID})
+			out = append(out, model.Target{FindingID: m.ID, LineageID: m.LineageID})
 		}
 	}
 	return out, w.broken("Newest")
 }
 
-func (w *world) selects(f redoubt.FindingFilter, m redoubt.Finding) bool {
-	status := redoubt.StatusOf(m.State, w.lineages[m.LineageID].Triage.State)
+func (w *world) selects(f model.FindingFilter, m model.Finding) bool {
+	status := model.StatusOf(m.State, w.lineages[m.LineageID].Triage.State)
 	return status != 0 && m.IssueType == f.IssueType && (f.Ref == "" || f.Ref == m.Ref) &&
 		(!f.HasIDs || slices.Contains(f.IDs, m.ID)) &&
 		(len(f.Severities) == 0 || slices.Contains(f.Severities, m.Severity)) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, status))
 }
 
-func (w *world) Occurrences(_ context.Context, t redoubt.IssueType, lineages []int64) (out []int64, _ error) {
+func (w *world) Occurrences(_ context.Context, t model.IssueType, lineages []int64) (out []int64, _ error) {
 	for _, m := range w.findings {
-		if m.IssueType == t && m.State != redoubt.StateRemoved && slices.Contains(lineages, m.LineageID) {
+		if m.IssueType == t && m.State != model.StateRemoved && slices.Contains(lineages, m.LineageID) {
 			out = append(out, m.ID)
 		}
 	}

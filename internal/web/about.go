@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/about"
 )
 
 // part is a module that the binary is made of.
@@ -22,7 +22,7 @@ type aboutView struct {
 }
 
 func (req *request) about() error {
-	s := aboutView{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: redoubt.License}
+	s := aboutView{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: about.License}
 	return req.show(http.StatusOK, pageView{Template: "about", Title: "About", Section: "about", Data: s})
 }
 
@@ -35,7 +35,7 @@ func parts() (list []part) {
 			versions[m.Path] = m.Version
 		}
 	}
-	for line := range strings.Lines(redoubt.ThirdParty) {
+	for line := range strings.Lines(about.ThirdParty) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 3 || strings.TrimSpace(cells[2]) != "binary" {
 			continue

@@ -7,15 +7,15 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // accountView is what people see of their own account.
 type accountView struct {
-	User        redoubt.User
-	Memberships []redoubt.Membership
-	Sessions    []redoubt.Session
+	User        model.User
+	Memberships []model.Membership
+	Sessions    []model.Session
 	Current     int64 // the session that looks
 	HasPassword bool
 	ByLink      bool // the session began with a link
@@ -70,7 +70,7 @@ var done = map[string]string{
 // me is the session of the viewer.
 func (req *request) me() (auth.SessionInfo, error) {
 	if req.SignIn == nil {
-		return auth.SessionInfo{}, redoubt.ErrNotFound
+		return auth.SessionInfo{}, model.ErrNotFound
 	}
 	return req.SignIn.session(req.r)
 }
@@ -85,7 +85,7 @@ func (req *request) changeMail(form url.Values) error {
 	}
 	address := strings.TrimSpace(form.Get("address"))
 	err = req.Store.SetUserMail(req.r.Context(), me.User.ID, address, !form.Has("told"), req.viewer.Actor())
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		return req.accountPage(http.StatusBadRequest, accountView{Address: address, AddressBad: invalid.Fields[0].Message})
 	}
 	return req.then(err, "/account?done=mail")
@@ -140,7 +140,7 @@ func (req *request) changePassword(form url.Values) error {
 	case err != nil:
 		return err
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, redoubt.NamesOf(me.Memberships)...)
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, model.NamesOf(me.Memberships)...)
 	if said, ok := sayable(err); ok {
 		return req.showAccount(http.StatusBadRequest, said)
 	}
@@ -150,7 +150,7 @@ func (req *request) changePassword(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	secret, err := sessions.Begin(req.r.Context(), me.User.ID, "password", from, redoubt.CheckedPassword{})
+	secret, err := sessions.Begin(req.r.Context(), me.User.ID, "password", from, model.CheckedPassword{})
 	word := "password"
 	if form.Get("revoke_tokens") != "" {
 		word = "password-tokens"

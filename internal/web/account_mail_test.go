@@ -5,13 +5,13 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A person says where mail goes, or that none does; what is no address is kept to be mended.
 func TestWhereMailGoes(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleViewer)
+	ada := d.user(d.org, "ada", model.RoleViewer)
 	b := d.browserAs(ada)
 	const account = "/orgs/acme/account"
 	shows(t, b.do(http.MethodGet, account, nil).text, "[name=told][value='1'][checked]", "[data-say=no-mail]")
@@ -46,12 +46,12 @@ func TestWhereMailGoes(t *testing.T) {
 // Who asked finds the answers beside what is assigned to them; nobody else does.
 func TestMyRequests(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	const mine = "#my-requests"
 	hides(t, s.page("/mine"), mine)
 	id := s.asks("a <spike>", firstFinding(s))
 	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-say=undecided]")
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("refusing: %s", a.Status)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A user whose display name is the login name of somebody else is named by the login name
@@ -15,7 +15,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	s := demoSite(t)
 	mallory := s.person("mallory", "ada")
 	s.viewer = &Viewer{
-		UserID: mallory.ID, User: mallory.Name, DisplayName: mallory.DisplayName, Role: redoubt.RoleTriager, Deployment: s.org,
+		UserID: mallory.ID, User: mallory.Name, DisplayName: mallory.DisplayName, Role: model.RoleTriager, Deployment: s.org,
 	}
 	finding := firstFinding(s)
 	own := "/findings/" + finding
@@ -31,7 +31,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 		"/exceptions?show=requested": regexp.MustCompile(`(?s)<main.*</main>`),
 		"/exceptions?show=all":       regexp.MustCompile(`(?s)<main.*</main>`),
 	} {
-		s.viewer.Role = redoubt.RoleAdmin
+		s.viewer.Role = model.RoleAdmin
 		text := markup.ReplaceAllString(strings.Join(part.FindAllString(s.page(page), -1), " "), " ")
 		if !strings.Contains(text, "mallory") || regexp.MustCompile(`\bada\b`).MatchString(text) {
 			t.Errorf("%s names the user otherwise: %s", page, text)

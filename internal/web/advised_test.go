@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -63,7 +63,7 @@ func (s *site) sweep() {
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
 			return s.store.Update(ctx, id, storetest.Actor, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised []redoubt.Advised, most int) ([]redoubt.Followed, error) {
+		Follow: func(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
 			return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 		},
 	}
@@ -102,11 +102,11 @@ func (s *site) rematch() {
 }
 
 // scores loads EPSS scores and the catalogue of exploited vulnerabilities.
-func (s *site) scores(epss map[string]float64, exploited ...redoubt.KEV) {
+func (s *site) scores(epss map[string]float64, exploited ...model.KEV) {
 	s.t.Helper()
-	err := s.store.PutScores(s.t.Context(), func(put func(redoubt.EPSSScore) error) error {
+	err := s.store.PutScores(s.t.Context(), func(put func(model.EPSSScore) error) error {
 		for cve, score := range epss {
-			if err := put(redoubt.EPSSScore{CVE: cve, EPSS: redoubt.EPSS{Score: score, Percentile: score}}); err != nil {
+			if err := put(model.EPSSScore{CVE: cve, EPSS: model.EPSS{Score: score, Percentile: score}}); err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func (s *site) lockfile(project, ref, name, text string) {
 	if err := reading.Add(strings.NewReader(text), report.Options{Name: name, Key: []byte("a key of the tests")}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.upload(ingest.Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Whole: true}, reading)
+	s.upload(ingest.Upload{Project: model.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Whole: true}, reading)
 }
 
 const shopLock = `{"name":"shop","version":"1.0.0","lockfileVersion":3,"packages":{
@@ -151,7 +151,7 @@ func advisedSite(t testing.TB) *site {
 		osv("GHSA-0000-0000-0000", "left-pad", "1.3.1", "LOW"),
 	)
 	s.scores(map[string]float64{"CVE-2021-23337": 0.42, "CVE-2022-24999": 0.01},
-		redoubt.KEV{CVE: "CVE-2021-23337", Added: storetest.Epoch, Due: storetest.Epoch.AddDate(0, 0, 21), Ransomware: true, Action: "Apply updates per vendor instructions."})
+		model.KEV{CVE: "CVE-2021-23337", Added: storetest.Epoch, Due: storetest.Epoch.AddDate(0, 0, 21), Ransomware: true, Action: "Apply updates per vendor instructions."})
 	return s
 }
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,11 +16,11 @@ import (
 type advisoryPage struct {
 	*advisory.Vulnerability
 	advisory.Presence
-	Level     redoubt.Severity
+	Level     model.Severity
 	Score     float64
 	Vector    string
-	EPSS      *redoubt.EPSS
-	KEV       *redoubt.KEV
+	EPSS      *model.EPSS
+	KEV       *model.KEV
 	Affected  []affectedRow
 	Impact    []impactRow
 	All       bool   // fixed and removed findings too
@@ -43,7 +43,7 @@ type affectedRow struct {
 
 // impactRow is a finding of it.
 type impactRow struct {
-	redoubt.Impact
+	model.Impact
 	Status string
 	Fix    string
 }
@@ -55,7 +55,7 @@ const impactPerPage = 100
 // to the one that it is shown under.
 func (req *request) showAdvisory() error {
 	q := req.r.URL.Query()
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	after := int64(number(q, "after", bad))
 	if len(bad.Fields) > 0 {
 		return bad
@@ -119,7 +119,7 @@ func (req *request) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, a
 		return err
 	}
 	for _, r := range rows {
-		row := impactRow{Impact: r, Status: redoubt.StatusOf(r.State, r.Triage).String()}
+		row := impactRow{Impact: r, Status: model.StatusOf(r.State, r.Triage).String()}
 		if row.Status == "" {
 			row.Status = "removed"
 		}

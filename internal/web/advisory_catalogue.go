@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -63,8 +63,8 @@ func (req *request) present() (map[int64]advisory.Presence, error) {
 	if last.here != nil && last.version == view.Version() && last.advisories == advisories {
 		return last.here, nil
 	}
-	f := every(productOf(redoubt.SCA))
-	f.Statuses = []redoubt.Status{redoubt.StatusOpen}
+	f := every(productOf(model.SCA))
+	f.Statuses = []model.Status{model.StatusOpen}
 	counts := view.Vulnerabilities(f)
 	f.Dedup = false
 	anywhere := view.Vulnerabilities(f)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -35,13 +35,13 @@ type advisoriesPage struct {
 
 // advisoryRow is a vulnerability in a list.
 type advisoryRow struct {
-	redoubt.AdvisoryCard
+	model.AdvisoryCard
 	advisory.Presence
 	Own       string
 	Open      string // address of its open findings
 	OpenAny   string // the same on every branch
 	Aliases   []string
-	EPSS      *redoubt.EPSS
+	EPSS      *model.EPSS
 	Exploited bool
 	More      int // packages that the row does not name
 }
@@ -64,7 +64,7 @@ type option struct {
 
 // sourceAge is how old what came from a source is.
 type sourceAge struct {
-	redoubt.AdvisorySource
+	model.AdvisorySource
 	Name  string
 	At    time.Time // last found to be up to date
 	Stale bool
@@ -107,7 +107,7 @@ func withPage(q url.Values, n int) string {
 
 // advisorySearch reads an address.
 func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	page = max(number(q, "page", bad), 1)
 	s = advisory.Search{
 		Text: q.Get("q"), Ecosystem: q.Get("ecosystem"), Exploited: q.Get("kev") != "", Malicious: q.Get("malicious") != "",
@@ -119,8 +119,8 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 		s.Unrated = true
 	default:
 		var ok bool
-		if s.Severity, ok = redoubt.ParseSeverity(text); !ok {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "severity", Message: "is low, medium, high, critical or " + notRated, Value: text})
+		if s.Severity, ok = model.ParseSeverity(text); !ok {
+			bad.Fields = append(bad.Fields, model.FieldError{Location: "severity", Message: "is low, medium, high, critical or " + notRated, Value: text})
 		}
 	}
 	if len(bad.Fields) > 0 {
@@ -130,7 +130,7 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 }
 
 func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult) {
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		p.Severities = append(p.Severities, option{severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity})
 	}
 	p.Severities = append(p.Severities, option{notRated, capital(notRated), found.Severities[0], s.Unrated})
@@ -169,7 +169,7 @@ func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presenc
 // Unrated reports whether no database rates it.
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
-func (req *request) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
+func (req *request) advisoryRow(card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS) advisoryRow {
 	row := advisoryRow{
 		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)), Open: req.findingsOf(card.Shown), OpenAny: req.findingsOf(card.Shown) + "&branch=every",
 		Exploited: exploited, EPSS: highest(scores, card.Names),
@@ -187,11 +187,11 @@ func (req *request) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presenc
 
 // findingsOf is the address of what is open of a vulnerability.
 func (req *request) findingsOf(name string) string {
-	return req.to(productOf(redoubt.SCA).Path + "?advisory=" + url.QueryEscape(name))
+	return req.to(productOf(model.SCA).Path + "?advisory=" + url.QueryEscape(name))
 }
 
 // highest is the highest score of a vulnerability's names, or nil.
-func highest(scores map[string]redoubt.EPSS, names []string) (best *redoubt.EPSS) {
+func highest(scores map[string]model.EPSS, names []string) (best *model.EPSS) {
 	for _, name := range names {
 		if s, ok := scores[name]; ok && (best == nil || best.Score < s.Score) {
 			best = &s
@@ -215,7 +215,7 @@ func (req *request) sourceAges() (list []sourceAge, stale bool, err error) {
 
 // sourceName is what people call a source: OSV gives each ecosystem an archive
 // in a folder of its name.
-func sourceName(s redoubt.AdvisorySource) string {
+func sourceName(s model.AdvisorySource) string {
 	switch s.Kind {
 	case "epss":
 		return "EPSS scores"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -156,7 +156,7 @@ func TestHostileAdvisoryIsEscaped(t *testing.T) {
 func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 	s := advisedSite(t)
 	put := func(at time.Time, problem string) {
-		source := redoubt.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", LoadedAt: at, CheckedAt: at, Records: 3, Error: problem}
+		source := model.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", LoadedAt: at, CheckedAt: at, Records: 3, Error: problem}
 		if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 // a signature, and looks for both on the pages that list sources.
 func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 	s := advisedSite(t)
-	source := redoubt.AdvisorySource{Location: "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned#frag", Kind: "osv", LoadedAt: s.clock.Now(), Error: "gone"}
+	source := model.AdvisorySource{Location: "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned#frag", Kind: "osv", LoadedAt: s.clock.Now(), Error: "gone"}
 	if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	s.clock.Advance(time.Hour)
 	s.lockfile("acme/shop", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
 	s.rematch()
-	everywhere := redoubt.FindingFilter{IssueType: redoubt.SCA, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{"lodash"}}
+	everywhere := model.FindingFilter{IssueType: model.SCA, Statuses: []model.Status{model.StatusOpen}, Packages: []string{"lodash"}}
 	each := everywhere
 	each.Dedup = true
 	if s.view().Count(everywhere) != 1 || s.view().Count(each) != 0 {
@@ -331,12 +331,12 @@ func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 		report := func(ref string, full bool, name string) ingest.Upload {
 			u := supplyReport(s, "acme/shop", nil, ref, full, name)
 			r := &u.Report.Results[0]
-			r.Severity, r.Dependency.Unrated, r.Dependency.Vulnerability = redoubt.SeverityMedium, unrated, "GHSA-1111-1111-1111"
-			u.Report.Rules[0].Severity, u.Report.Rules[0].Unrated = redoubt.SeverityMedium, unrated
+			r.Severity, r.Dependency.Unrated, r.Dependency.Vulnerability = model.SeverityMedium, unrated, "GHSA-1111-1111-1111"
+			u.Report.Rules[0].Severity, u.Report.Rules[0].Unrated = model.SeverityMedium, unrated
 			return u
 		}
 		s.build(report("main", true, "old"))
-		s.setConditions(redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityMedium})
+		s.setConditions(model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityMedium})
 		scan := "/scans/" + decimal(s.build(report("topic", false, "left")).ScanID)
 		list := "/supply-chain/vulnerabilities?q=left"
 		id := rowID(s, list)
@@ -361,7 +361,7 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	if len(got) != 2 || got["acme/shop 4.17.20"] != "1" || got["acme/fixed 4.17.21"] != "0" {
 		t.Errorf("the page counts %v", got)
 	}
-	page, err := s.view().Page(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SCA, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{"lodash"}}, 0, 10)
+	page, err := s.view().Page(t.Context(), model.FindingFilter{IssueType: model.SCA, Primary: true, Statuses: []model.Status{model.StatusOpen}, Packages: []string{"lodash"}}, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"path"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // againPath is where who is signed in shows once more who they are.
@@ -127,7 +127,7 @@ func (req *request) proveByPassword() error {
 	var secret string
 	if codeOnly(me) {
 		if err = sessions.Admit(me.User.Name, from); err == nil {
-			secret, err = sessions.Begin(req.r.Context(), me.User.ID, "link", from, redoubt.CheckedPassword{})
+			secret, err = sessions.Begin(req.r.Context(), me.User.ID, "link", from, model.CheckedPassword{})
 		}
 	} else {
 		secret, err = sessions.SignIn(req.r.Context(), me.User.Name, form.Get("password"), from)

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What matters most asks for the password again, in an old session.
 func TestWhatMattersAsksAgain(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
-	d.user(d.org, "ben", redoubt.RoleViewer)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	d.user(d.org, "ben", model.RoleViewer)
 	b := d.browserAs(ada)
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	b.follow(b.submit("/settings/tokens", token))
@@ -75,10 +75,10 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 // came by a link has nothing to show.
 func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	begin := func(method string) *browserOf {
 		b := d.browser()
-		secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, method, auth.Origin{}, redoubt.CheckedPassword{})
+		secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, method, auth.Origin{}, model.CheckedPassword{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +101,12 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 // Who has nothing to show but a code is asked for it as seldom as for a password.
 func TestAskingForACodeAgainIsBounded(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
 	}
 	b := d.browser()
-	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "link", auth.Origin{}, redoubt.CheckedPassword{})
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "link", auth.Origin{}, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}

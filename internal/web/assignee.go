@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -51,7 +51,7 @@ func membersOf(ctx context.Context, tx *store.Tx, me string) (*people, error) {
 // Title is what others call a user, who may have left the deployment since.
 func (p *people) Title(name string) string {
 	switch title, ok := p.titles[name]; {
-	case name == "" || name == redoubt.AssigneeNobody:
+	case name == "" || name == model.AssigneeNobody:
 		return "Nobody"
 	case ok:
 		return title
@@ -77,7 +77,7 @@ func (p *people) label(name string) string {
 func (req *request) named(q url.Values) url.Values {
 	q = maps.Clone(q)
 	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
-		if i := slices.Index(q[key], redoubt.AssigneeMe); i >= 0 {
+		if i := slices.Index(q[key], model.AssigneeMe); i >= 0 {
 			q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, req.viewer.User)
 		}
 	}
@@ -85,11 +85,11 @@ func (req *request) named(q url.Values) url.Values {
 }
 
 // toDo are the statuses of findings that wait for somebody.
-var toDo = []redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}
+var toDo = []model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}
 
 // mine selects what waits for the viewer, each finding once.
-func (req *request) mine(t redoubt.IssueType) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{req.viewer.User}}
+func (req *request) mine(t model.IssueType) model.FindingFilter {
+	return model.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{req.viewer.User}}
 }
 
 // countMine is how many findings wait for the viewer, in all products.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -21,14 +21,14 @@ import (
 // crew makes Ada and Bob users of the deployment, so that findings can be theirs.
 func (s *site) crew() {
 	s.t.Helper()
-	s.member("ada", "Ada Lovelace", redoubt.RoleTriager)
-	s.member("bob", "Bob <Builder>", redoubt.RoleTriager)
+	s.member("ada", "Ada Lovelace", model.RoleTriager)
+	s.member("bob", "Bob <Builder>", model.RoleTriager)
 }
 
-func (s *site) member(name, title string, role redoubt.Role) (u redoubt.User) {
+func (s *site) member(name, title string, role model.Role) (u model.User) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: title}, role)
+		u, err = tx.CreateUser(ctx, model.User{Name: name, DisplayName: title}, role)
 		return err
 	})
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *site) member(name, title string, role redoubt.Role) (u redoubt.User) {
 	return u
 }
 
-func of(names ...string) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Assignees: names}
+func of(names ...string) model.FindingFilter {
+	return model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: names}
 }
 
 // facetCount reads what a facet of a page says of a value.
@@ -64,7 +64,7 @@ func TestAssignInBulk(t *testing.T) {
 	shows(t, page, didTo("assigned", chosen)+` form[action$="/triage/undo"]`)
 	says(t, textAt(t, page, ".done"), "bob")
 	says(t, page, "Bob &lt;Builder&gt;")
-	for name, want := range map[string]int{"ada": 0, redoubt.AssigneeNobody: all - chosen, "bob": chosen} {
+	for name, want := range map[string]int{"ada": 0, model.AssigneeNobody: all - chosen, "bob": chosen} {
 		if got := facetCount(t, s.page("/findings"), "assignees", name); got != strconv.Itoa(want) {
 			t.Errorf("%s has %s open findings, want %d", name, got, want)
 		}
@@ -81,7 +81,7 @@ func TestAssignInBulk(t *testing.T) {
 	for _, target := range targets {
 		take := formOf(s.page("/findings/" + decimal(target.FindingID)))
 		take.Set("state", "note")
-		take.Set("assignee", redoubt.AssigneeMe)
+		take.Set("assignee", model.AssigneeMe)
 		took := s.follow("/triage", take)
 		shows(t, took, didTo("assigned", 1), `button[data-take][value="@nobody"]`)
 		says(t, textAt(t, took, ".done"), "ada")
@@ -98,7 +98,7 @@ func TestAssignInBulk(t *testing.T) {
 		t.Errorf("mine are %s", got)
 	}
 	shows(t, s.follow("/triage/undo", undo), didTo("unassigned", chosen-2)+"[data-left='2']")
-	for name, want := range map[string]int{"ada": 2, "bob": 0, redoubt.AssigneeNobody: s.view().Count(of()) - 2} {
+	for name, want := range map[string]int{"ada": 2, "bob": 0, model.AssigneeNobody: s.view().Count(of()) - 2} {
 		if got := s.view().Count(of(name)); got != want {
 			t.Errorf("after the undo %s has %d, want %d", name, got, want)
 		}
@@ -110,7 +110,7 @@ func TestAssignInBulk(t *testing.T) {
 func TestAssigneesWhoLeft(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	bob := s.member("eve", "Eve", redoubt.RoleViewer)
+	bob := s.member("eve", "Eve", model.RoleViewer)
 	id := firstFinding(s)
 	form := formOf(s.page("/findings/" + id))
 	form.Set("state", "note")
@@ -137,7 +137,7 @@ func TestAssigneesWhoLeft(t *testing.T) {
 		}
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SetRole(ctx, bob.ID, redoubt.RoleNone)
+		return tx.SetRole(ctx, bob.ID, model.RoleNone)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestAssigneesWhoLeft(t *testing.T) {
 	}
 	form = formOf(s.previewOf("assignees=eve&status=any"))
 	form.Set("state", "note")
-	form.Set("assignee", redoubt.AssigneeNobody)
+	form.Set("assignee", model.AssigneeNobody)
 	shows(t, s.follow("/triage", form), didTo("unassigned", 1))
 }
 
@@ -177,13 +177,13 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
 		t.Errorf("the filter keeps %s, want %d", got, chosen)
 	}
-	ids, err := s.view().Newest(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
+	ids, err := s.view().Newest(t.Context(), model.FindingFilter{IssueType: model.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
 	if err != nil || len(ids) != 1 {
 		t.Fatal(err, ids)
 	}
 	own := "/findings/" + decimal(ids[0].FindingID)
 	says(t, textAt(t, s.page(own), ".history [data-did='ignored:no_time']"), day)
-	end, _ := redoubt.EndOfDay(day)
+	end, _ := model.EndOfDay(day)
 	s.clock.Advance(end.Sub(s.clock.Now()))
 	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExpireDecisions(ctx)
@@ -200,7 +200,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 }
 
 // browserOf opens a browser in which somebody of a role is signed in.
-func (s *site) browserOf(name string, role redoubt.Role) *browser {
+func (s *site) browserOf(name string, role model.Role) *browser {
 	if s.others == nil {
 		s.others = map[string]Viewer{}
 	}
@@ -222,10 +222,10 @@ func titled(n int) string {
 func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	ada, bob := s.browserOf("ada", redoubt.RoleTriager), s.browserOf("bob", redoubt.RoleTriager)
+	ada, bob := s.browserOf("ada", model.RoleTriager), s.browserOf("bob", model.RoleTriager)
 	chosen := s.view().Count(open("acme/payments"))
 	ignored := open("acme/payments")
-	ignored.Statuses = []redoubt.Status{redoubt.StatusIgnored}
+	ignored.Statuses = []model.Status{model.StatusIgnored}
 	before := s.view().Count(ignored)
 	filter := "/findings?repos=acme%2Fpayments&sort=newest"
 	ada.open(filter)
@@ -238,7 +238,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	bob.run(`for (const box of [...document.querySelectorAll('[data-row] input[name="id"]')].slice(0, 3)) box.click()`)
 	bob.do(chromedp.Click(`[data-decide]`))
 	bob.until(titled(3))
-	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, redoubt.AssigneeMe), chromedp.Click(`.decide button`))
+	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, model.AssigneeMe), chromedp.Click(`.decide button`))
 	bob.until(decided(3, "reviewing"))
 
 	ada.do(chromedp.Click(`.decide input[value="ignored"]`), chromedp.Click(`.decide button`))
@@ -248,7 +248,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 			t.Errorf("%s was left alone and is not listed", id)
 		}
 	}
-	reviewing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []redoubt.Status{redoubt.StatusReviewing}}
+	reviewing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []model.Status{model.StatusReviewing}}
 	if n := s.view().Count(reviewing); n != 3 {
 		t.Errorf("%d of Bob's are as he left them", n)
 	}
@@ -267,7 +267,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	if said := read[string](ada, `document.querySelector(".done").outerHTML`); document(t, said).Find(didTo("undone", chosen-5)+"[data-left='2']").Length() != 1 {
 		t.Errorf("the undo says %q", said)
 	}
-	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []model.Status{model.StatusFixing}}
 	if n := s.view().Count(fixing); n != 2 {
 		t.Errorf("%d of Bob's two are still being fixed", n)
 	}
@@ -283,7 +283,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 func TestTakeByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	b := s.browserOf("ada", redoubt.RoleTriager)
+	b := s.browserOf("ada", model.RoleTriager)
 	b.open("/findings")
 	b.press("j")
 	b.until(panelID)
@@ -307,7 +307,7 @@ func TestTakeByKeyboard(t *testing.T) {
 func TestViewersDecideNothing(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	b := s.browserOf("bob", redoubt.RoleViewer)
+	b := s.browserOf("bob", model.RoleViewer)
 	b.open("/findings")
 	b.press("j")
 	b.until(panelID)
@@ -337,12 +337,12 @@ func TestViewersDecideNothing(t *testing.T) {
 func TestEndsAreFiltered(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, days := range map[string]int{"7": 7, "30": 30} {
-		s, err := searchOf(productOf(redoubt.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
+		s, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
 		if err != nil || !s.filter.EndsBy.Equal(now.AddDate(0, 0, days)) {
 			t.Errorf("%s: %v, %v", value, s, err)
 		}
 	}
-	if _, err := searchOf(productOf(redoubt.SAST), "/x", url.Values{string(index.FacetEnds): {"8"}}, now); err == nil {
+	if _, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {"8"}}, now); err == nil {
 		t.Error("8 is taken")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ const auditPage = 50
 
 // auditRow is an event with what it links to.
 type auditRow struct {
-	redoubt.AuditEvent
+	model.AuditEvent
 	Detail []auditMember
 	Actor  string // address of the page with this actor's events alone
 }
@@ -32,7 +32,7 @@ type auditView struct {
 	Rows    []auditRow
 	Actions []string
 	Action  string
-	By      redoubt.Actor
+	By      model.Actor
 	Older   string // address of the next page; empty at the end
 	Newest  string // address of the first page; empty on it
 }
@@ -40,16 +40,16 @@ type auditView struct {
 // audit shows who changed what, newest first.
 func (req *request) audit() error {
 	q := req.r.URL.Query()
-	f := store.AuditFilter{Action: q.Get("action"), By: redoubt.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")}}
+	f := store.AuditFilter{Action: q.Get("action"), By: model.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")}}
 	if text := q.Get("before"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n <= 0 {
-			return redoubt.Invalid("before", "%.20q is no number of an event", text)
+			return model.Invalid("before", "%.20q is no number of an event", text)
 		}
 		f.Before = n
 	}
 	s := auditView{Action: f.Action, By: f.By}
-	var events []redoubt.AuditEvent
+	var events []model.AuditEvent
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if s.Actions, err = tx.AuditActions(ctx); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (req *request) audit() error {
 }
 
 // auditAddress is the address of a page of the trail.
-func (req *request) auditAddress(action string, by redoubt.Actor, before int64) string {
+func (req *request) auditAddress(action string, by model.Actor, before int64) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"action": action, "kind": by.Kind, "id": by.ID, "name": by.Name} {
 		if value != "" {

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -43,9 +43,9 @@ func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err
 	case errors.As(err, &fault):
 		return r, true, req.tellFault(r, fault)
 	case errors.As(err, &redirect):
-		err = redoubt.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
+		err = model.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
 	case errors.Is(err, oauth.ErrClient):
-		err = redoubt.Invalid("client_id", "%s", err.Error())
+		err = model.Invalid("client_id", "%s", err.Error())
 	}
 	return r, false, err
 }
@@ -129,9 +129,9 @@ func (req *request) authorize(form url.Values) error {
 		if err != nil {
 			return err
 		}
-		return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{
+		return tx.AddOAuthGrant(ctx, model.OAuthGrant{
 			CodeHash: oauth.Hash(code), ClientHash: oauth.Hash(r.Client.ID), RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource,
-			Token: redoubt.Token{Name: "OAuth: " + clientName(r.Client.Name), Scopes: oauth.TokenScopes(write), Dialect: redoubt.DialectContract, UserID: me.ID},
+			Token: model.Token{Name: "OAuth: " + clientName(r.Client.Name), Scopes: oauth.TokenScopes(write), Dialect: model.DialectContract, UserID: me.ID},
 		})
 	})
 	if err != nil {

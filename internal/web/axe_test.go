@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // axe is axe-core, which looks for what keeps people from using a page.
@@ -68,9 +68,9 @@ func TestPagesAreAccessible(t *testing.T) {
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
 	form.Set("until", "2099-01-31")
-	form.Set("assignee", redoubt.AssigneeMe)
+	form.Set("assignee", model.AssigneeMe)
 	s.follow("/triage", form)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.keepCode(firstFinding(s), nil)
 	pages := pagesOf(s)
 	if len(pages) < 16 {
@@ -123,7 +123,7 @@ func TestPreviewIsAccessible(t *testing.T) {
 // What only a site with advisories shows: their pages, and a finding of one.
 func TestAdvisoryPagesAreAccessible(t *testing.T) {
 	s := advisedSite(t)
-	source := redoubt.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", Error: "no route to host"}
+	source := model.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", Error: "no route to host"}
 	if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}

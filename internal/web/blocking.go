@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -19,16 +19,16 @@ const blockedInFull = 20
 // what the gate would say to it now.
 type blockingPage struct {
 	Scan   scanRow
-	Of     redoubt.Project
-	Gate   *redoubt.ScanGate // nil where the scan did not fail its build
-	Known  bool              // an account of the scan is kept
-	Items  []blockedItem     // what still blocks first
-	Left   int               // how many still do
-	Only   bool              // nothing is kept of what else it reported
-	Newer  int64             // a scan that counts by now instead, or 0
+	Of     model.Project
+	Gate   *model.ScanGate // nil where the scan did not fail its build
+	Known  bool            // an account of the scan is kept
+	Items  []blockedItem   // what still blocks first
+	Left   int             // how many still do
+	Only   bool            // nothing is kept of what else it reported
+	Newer  int64           // a scan that counts by now instead, or 0
 	Types  []blockedType
-	Ask    []askForm           // for the blocking findings without a pending request; empty if there are none
-	Asked  []redoubt.Exception // open ones about what still blocks
+	Ask    []askForm         // for the blocking findings without a pending request; empty if there are none
+	Asked  []model.Exception // open ones about what still blocks
 	Done   *decision
 	Self   string
 	detail int // findings shown in full so far
@@ -36,8 +36,8 @@ type blockingPage struct {
 
 // blockedItem is a finding that the scan failed its build on, or would now.
 type blockedItem struct {
-	redoubt.Blocked
-	Policy redoubt.Policy // that blocks on it; zero when it is gone
+	model.Blocked
+	Policy model.Policy   // that blocks on it; zero when it is gone
 	Blocks bool           // it would now
 	Since  bool           // it did not when the scan ran
 	Now    message        // why it does not any more
@@ -92,7 +92,7 @@ func (req *request) showBlocking() error {
 }
 
 // judge asks the gate what it would say now to the scan's own results.
-func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, account redoubt.ScanAccount) error {
+func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, account model.ScanAccount) error {
 	known, err := readBlocked(ctx, tx, account)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 	if err != nil {
 		return err
 	}
-	policies := map[int64]redoubt.Policy{}
+	policies := map[int64]model.Policy{}
 	all, err := tx.Policies(ctx)
 	if err != nil {
 		return err
@@ -114,11 +114,11 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 	for i := range again.Judged {
 		onPrimary[again.Judged[i].Finding.ID] = again.Judged[i].Known
 	}
-	var blocking []redoubt.Blocked
+	var blocking []model.Blocked
 	if gate := again.Record(); gate != nil {
 		blocking = gate.Blocking
 	}
-	now := map[int64]redoubt.Blocked{}
+	now := map[int64]model.Blocked{}
 	for _, b := range blocking {
 		now[b.FindingID] = b
 	}
@@ -147,13 +147,13 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 // knownFindings are what is stored of the findings that a scan reported or failed
 // its build on, with the lineages of the latter.
 type knownFindings struct {
-	rows     []redoubt.Finding // by id
-	lineages map[int64]redoubt.Lineage
+	rows     []model.Finding // by id
+	lineages map[int64]model.Lineage
 }
 
 // readBlocked reads the findings of a scan's account. Of a scan that is recorded
 // only, the account has no more than what it failed on.
-func readBlocked(ctx context.Context, tx *store.Tx, account redoubt.ScanAccount) (known knownFindings, err error) {
+func readBlocked(ctx context.Context, tx *store.Tx, account model.ScanAccount) (known knownFindings, err error) {
 	failed := map[int64]bool{}
 	ids := slices.Clone(account.Reported)
 	for _, b := range account.Gate.Blocking {
@@ -178,9 +178,9 @@ func readBlocked(ctx context.Context, tx *store.Tx, account redoubt.ScanAccount)
 
 // of returns the findings of a scan. What the advisories say is not its own, as the
 // gate reads it as it is now, but where the scan is recorded only.
-func (k knownFindings) of(scan redoubt.Scan) (own []redoubt.Finding) {
+func (k knownFindings) of(scan model.Scan) (own []model.Finding) {
 	for i := range k.rows {
-		if source := k.rows[i].Source; source == scan.Source || source == redoubt.SourceAdvisories && scan.Outcome.Recorded() {
+		if source := k.rows[i].Source; source == scan.Source || source == model.SourceAdvisories && scan.Outcome.Recorded() {
 			own = append(own, k.rows[i])
 		}
 	}
@@ -195,13 +195,13 @@ func order(first bool) int {
 }
 
 // whyPasses says why a finding does not block any more.
-func (k knownFindings) whyPasses(given policy.EffectivePolicy, then redoubt.Blocked, onPrimary bool) message {
-	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f redoubt.Finding, id int64) int { return cmp.Compare(f.ID, id) })
+func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocked, onPrimary bool) message {
+	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f model.Finding, id int64) int { return cmp.Compare(f.ID, id) })
 	if !stored {
 		return message{"gone", "It is gone: its project or branch was deleted."}
 	}
 	f := &k.rows[at]
-	if t := k.lineages[f.LineageID].Triage; t.State == redoubt.TriageIgnored {
+	if t := k.lineages[f.LineageID].Triage; t.State == model.TriageIgnored {
 		text := "Ignored by " + titleOf(t.By)
 		if t.Reason.String() != "" {
 			text += ": " + reasonWord(t.Reason.String())
@@ -213,9 +213,9 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then redoubt.Bloc
 		return message{"known", "The primary branch has it by now, and the policy blocks only what is new there."}
 	case given.Excluded(f.IssueType, f.Path):
 		return message{"excluded", "Its path is excluded by now."}
-	case then.Condition == "" && given.Stance(f.RuleName).Mode != redoubt.ModeBlock:
+	case then.Condition == "" && given.Stance(f.RuleName).Mode != model.ModeBlock:
 		return message{"mode", "No policy that is for this branch has its rule in mode block any more."}
-	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
+	case f.State != model.Unresolved && f.Source == model.SourceAdvisories:
 		return message{"advisories", "The advisories no longer say so."}
 	}
 	return message{"condition", "No condition of a policy holds for it any more."}
@@ -236,7 +236,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 		return err
 	}
 	var blocking []int64
-	byType := map[redoubt.IssueType][]int64{}
+	byType := map[model.IssueType][]int64{}
 	for i := range p.Items {
 		item := &p.Items[i]
 		item.Unrated = unrated[item.FindingID]

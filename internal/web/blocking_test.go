@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -23,7 +23,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 	s.clock.Advance(1)
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
-		u.Before = func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
+		u.Before = func(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
 			given, err := policy.LoadEffectivePolicy(ctx, tx, project)
 			if err != nil {
 				return err
@@ -39,7 +39,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 		if sum, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, u); err != nil {
 			return err
 		}
-		verdict, err := judge.Outcome(ctx, redoubt.ScanApplied)
+		verdict, err := judge.Outcome(ctx, model.ScanApplied)
 		if err != nil {
 			return err
 		}
@@ -53,20 +53,20 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 
 // branchReport is a report of a branch with one finding for each rule.
 func branchReport(s *site, ref string, full bool, rules ...string) ingest.Upload {
-	r := &redoubt.Report{Tool: "gosec", Products: redoubt.Products(0).With(redoubt.SAST), StartedAt: s.clock.Now()}
+	r := &model.Report{Tool: "gosec", Products: model.Products(0).With(model.SAST), StartedAt: s.clock.Now()}
 	for i, name := range rules {
-		rule := &redoubt.Rule{Name: name, Message: "Do not do **" + name + "**: " + hostile, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+		rule := &model.Rule{Name: name, Message: "Do not do **" + name + "**: " + hostile, IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh}
 		r.Rules = append(r.Rules, rule)
-		r.Results = append(r.Results, redoubt.Result{
-			Item: "results[0]", Rule: rule, Path: "src/" + name + ".go", Location: redoubt.Location{Line: i + 1}, Code: "do_" + name + "()",
-			Message: rule.Message, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh,
+		r.Results = append(r.Results, model.Result{
+			Item: "results[0]", Rule: rule, Path: "src/" + name + ".go", Location: model.Location{Line: i + 1}, Code: "do_" + name + "()",
+			Message: rule.Message, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh,
 		})
 	}
-	return ingest.Upload{Project: redoubt.Project{Name: "acme/app"}, Ref: ref, Commit: "c" + strings.Join(rules, ""), Full: full, DeclaredFull: full, Report: r}
+	return ingest.Upload{Project: model.Project{Name: "acme/app"}, Ref: ref, Commit: "c" + strings.Join(rules, ""), Full: full, DeclaredFull: full, Report: r}
 }
 
 // setMode has every policy with the rule take a mode.
-func (s *site) setMode(rule string, mode redoubt.PolicyMode) {
+func (s *site) setMode(rule string, mode model.PolicyMode) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
@@ -74,7 +74,7 @@ func (s *site) setMode(rule string, mode redoubt.PolicyMode) {
 			return err
 		}
 		for _, p := range policies {
-			if p.Product == redoubt.SAST {
+			if p.Product == model.SAST {
 				_, err = tx.SetRuleMode(ctx, p.ID, rule, mode)
 			}
 		}
@@ -97,14 +97,14 @@ func TestWhatBlocks(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known from now on
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two", "three")).ScanID) + "/blocking"
 	if text := s.page(page); document(t, text).Find("[data-say=not-blocked]").Length() == 0 {
 		// exactly the latest upload again is the scan that there was
 		shows(t, text, blocks(2))
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	text := looks.ReplaceAllString(s.page(page), "$1")
 	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
 	for _, at := range []string{"h1", "[data-verdict]"} {
@@ -124,8 +124,8 @@ func TestWhatBlocks(t *testing.T) {
 	}
 
 	// Another rule blocks by now, one does no more.
-	s.setMode("two", redoubt.ModeMonitor)
-	s.setMode("three", redoubt.ModeBlock)
+	s.setMode("two", model.ModeMonitor)
+	s.setMode("three", model.ModeBlock)
 	text = s.page(page)
 	shows(t, text, blocks(2), "[data-say=passes]", "[data-say=mode]", "[data-say=blocks-since]")
 	says(t, text, "src/three.go:3")
@@ -151,7 +151,7 @@ func TestWhatBlocks(t *testing.T) {
 	}
 	shows(t, text, ".blocked dd[data-say=ignored]")
 
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if text := s.page(page); strings.Contains(text, "<textarea") {
 		t.Error("a viewer is offered to decide")
 	}
@@ -162,17 +162,17 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	const ask, role, decide = "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]", "[data-say=fix-or-decide]"
 	const forms, states = `form[action^="/orgs/acme/triage"]`, "[name=state]"
 	for _, c := range []struct {
-		role         redoubt.Role
+		role         model.Role
 		shows, hides []string
 	}{
-		{redoubt.RoleViewer, []string{ask, role}, []string{decide, together, states, forms}},
-		{redoubt.RoleTriager, []string{decide, together, states, forms}, []string{ask, role}},
+		{model.RoleViewer, []string{ask, role}, []string{decide, together, states, forms}},
+		{model.RoleTriager, []string{decide, together, states, forms}, []string{ask, role}},
 	} {
 		s.as(c.role)
 		text := s.page(page)
@@ -187,19 +187,19 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "one", "two"))
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	s.build(branchReport(s, "topic", true, "old"))
 	sum := s.build(branchReport(s, "topic", true, "one", "two"))
-	if sum.Outcome != redoubt.ScanSuperseded {
+	if sum.Outcome != model.ScanSuperseded {
 		t.Fatalf("the commit that came back is %v", sum.Outcome)
 	}
 	page := "/scans/" + decimal(sum.ScanID) + "/blocking"
 	shows(t, s.page(page), blocks(2), "[data-verdict=block]")
 	says(t, s.page(page), "src/one.go:1")
-	s.setMode("one", redoubt.ModeMonitor)
+	s.setMode("one", model.ModeMonitor)
 	shows(t, s.page(page), blocks(1), "dd[data-say=mode]")
-	s.setMode("two", redoubt.ModeMonitor)
+	s.setMode("two", model.ModeMonitor)
 	text := s.page(page)
 	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=failed-on-passes]")
 	hides(t, text, "[data-say=rerun-passes]") // nothing is known of the rest
@@ -215,25 +215,25 @@ func TestWhyManyPass(t *testing.T) {
 	}
 	s.build(branchReport(s, "topic", true, rules...))
 	for _, name := range rules {
-		s.setMode(name, redoubt.ModeBlock)
+		s.setMode(name, model.ModeBlock)
 	}
 	again := branchReport(s, "topic", true, rules...)
 	again.Commit = "again"
 	page := "/scans/" + decimal(s.build(again).ScanID) + "/blocking"
 	shows(t, s.page(page), blocks(len(rules)))
 	for _, name := range rules[1:] {
-		s.setMode(name, redoubt.ModeMonitor)
+		s.setMode(name, model.ModeMonitor)
 	}
 	text := s.page(page)
 	shows(t, text, blocks(1))
 	if n := document(t, text).Find("dd[data-say=mode]").Length(); n != len(rules)-1 {
 		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
 	}
-	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, redoubt.Blocked{FindingID: 7}, false); got.Code != "gone" {
+	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, model.Blocked{FindingID: 7}, false); got.Code != "gone" {
 		t.Errorf("what is not stored any more: %q", got)
 	}
-	both := knownFindings{rows: []redoubt.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: redoubt.SourceAdvisories}}}
-	if own := both.of(redoubt.Scan{Source: "semgrep"}); len(own) != 1 || own[0].ID != 1 {
+	both := knownFindings{rows: []model.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: model.SourceAdvisories}}}
+	if own := both.of(model.Scan{Source: "semgrep"}); len(own) != 1 || own[0].ID != 1 {
 		t.Errorf("the scan's own are %+v", own)
 	}
 }
@@ -245,7 +245,7 @@ func TestWhatDoesNotBlock(t *testing.T) {
 	shows(t, s.page("/scans/"+decimal(passed.ScanID)+"/blocking"), "[data-say=not-blocked]", "[data-say=policies-pass]")
 	var running int64
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		running, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: passed.ProjectID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
+		running, err = tx.AddScan(ctx, model.Scan{ProjectID: passed.ProjectID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Status: model.ScanRunning, TotalTime: -1})
 		return err
 	})
 	if err != nil {
@@ -272,12 +272,12 @@ func TestWhatBlocksIsAccessible(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two"))
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	u := branchReport(s, "topic", false, "one", "two")
 	u.Commit = "again"
 	page := "/scans/" + decimal(s.build(u).ScanID) + "/blocking"
-	s.setMode("two", redoubt.ModeMonitor)
+	s.setMode("two", model.ModeMonitor)
 	shows(t, s.page(page), blocks(1), "[data-say=passes]")
 	b := s.browse(390, 844)
 	for _, page := range []string{page, strings.TrimSuffix(page, "/blocking") + "?show=reported"} {

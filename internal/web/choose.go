@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // chooseView is the deployments to choose from.
 type chooseView struct {
-	Memberships []redoubt.Membership
+	Memberships []model.Membership
 	Last        string // slug of the last choice
 	Next        string
 	Approve     bool // what is chosen is where a scanner reports to
@@ -34,22 +34,22 @@ func (s *SignIn) chosenName(r *http.Request) string { return s.cookieName(r) + "
 // the one that they chose last, in this browser. No role says that they have to
 // choose. It is never the first by some order: whoever makes a deployment could
 // come first.
-func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (redoubt.Deployment, redoubt.Role) {
+func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
 	if len(v.Memberships) == 1 {
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
 	// They are asked each time: a scanner that is let into the wrong one reports there.
 	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) || strings.HasSuffix(r.Pattern, devicePath) {
-		return redoubt.Deployment{}, redoubt.RoleNone
+		return model.Deployment{}, model.RoleNone
 	}
 	return s.lastChoice(r, v)
 }
 
 // lastChoice is the deployment that was chosen last, if it is still theirs.
-func (s *SignIn) lastChoice(r *http.Request, v auth.SessionInfo) (redoubt.Deployment, redoubt.Role) {
+func (s *SignIn) lastChoice(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
 	cookie, err := r.Cookie(s.chosenName(r))
 	if err != nil {
-		return redoubt.Deployment{}, redoubt.RoleNone
+		return model.Deployment{}, model.RoleNone
 	}
 	return v.Role(cookie.Value)
 }
@@ -80,8 +80,8 @@ func (req *request) chooseOne() error {
 		return err
 	}
 	d, role := me.Role(form.Get("deployment"))
-	if role == redoubt.RoleNone {
-		return redoubt.ErrNotFound
+	if role == model.RoleNone {
+		return model.ErrNotFound
 	}
 	http.SetCookie(req.w, &http.Cookie{
 		Name: req.SignIn.chosenName(req.r), Value: d.Slug, Path: "/", MaxAge: chosenSeconds, HttpOnly: true,
@@ -99,7 +99,7 @@ func (req *request) chooseOne() error {
 // Nobody is led to the sign-in, and then the session has no id.
 func (req *request) signedIn() (auth.SessionInfo, error) {
 	if req.SignIn == nil {
-		return auth.SessionInfo{}, redoubt.ErrNotFound
+		return auth.SessionInfo{}, model.ErrNotFound
 	}
 	me, err := req.SignIn.session(req.r)
 	if errors.Is(err, ErrNotSignedIn) {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // codePath is where who has shown a password, or came by a link, shows the second
@@ -42,7 +42,7 @@ func (req *request) dropHalf() {
 // only half of one has.
 func (req *request) begun(secret string, err error, next string) error {
 	if half, ok := errors.AsType[*auth.HalfError](err); ok {
-		req.keepHalf(half.Secret, int(redoubt.HalfSessionFor.Seconds()))
+		req.keepHalf(half.Secret, int(model.HalfSessionFor.Seconds()))
 		to := codePath
 		if next = safeNext(next); next != "/" {
 			to += "?next=" + url.QueryEscape(next)
@@ -58,9 +58,9 @@ func (req *request) begun(secret string, err error, next string) error {
 
 // half is whose sign-in waits in this browser. Where none does, it has led to the
 // start, and the user has no id.
-func (req *request) half(next string) (secret string, u redoubt.User, err error) {
+func (req *request) half(next string) (secret string, u model.User, err error) {
 	if req.SignIn == nil {
-		return "", u, redoubt.ErrNotFound
+		return "", u, model.ErrNotFound
 	}
 	cookie, err := req.r.Cookie(req.SignIn.halfName(req.r))
 	if err == nil {
@@ -69,7 +69,7 @@ func (req *request) half(next string) (secret string, u redoubt.User, err error)
 	switch {
 	case errors.Is(err, http.ErrNoCookie), errors.Is(err, auth.ErrUnauthenticated):
 		req.lead(signIn(next))
-		return "", redoubt.User{}, nil
+		return "", model.User{}, nil
 	case err != nil:
 		return "", u, err
 	}
@@ -86,7 +86,7 @@ func (req *request) askCode() error {
 	return req.showCode(http.StatusOK, half, u, codeView{Next: next})
 }
 
-func (req *request) showCode(status int, half string, u redoubt.User, s codeView) (err error) {
+func (req *request) showCode(status int, half string, u model.User, s codeView) (err error) {
 	s.Name = u.Name
 	if req.SignIn.Passkeys != nil {
 		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.r.Context(), half, u); err != nil {

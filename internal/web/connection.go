@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -20,7 +20,7 @@ const connectionsPath = "/settings/connections"
 
 // connectionRow is a connection in the list.
 type connectionRow struct {
-	redoubt.Connection
+	model.Connection
 	store.RepositoryCount
 }
 
@@ -31,7 +31,7 @@ type connectionsView struct {
 	Fault string
 	Done  *message
 
-	Tickets       redoubt.TicketSetting
+	Tickets       model.TicketSetting
 	TicketTracker string // name of the connection that the setting names; empty: none
 }
 
@@ -41,17 +41,17 @@ type connectionForm struct {
 }
 
 // Kinds are what can be connected.
-func (connectionForm) Kinds() []redoubt.HostKind { return redoubt.HostKinds() }
+func (connectionForm) Kinds() []model.HostKind { return model.HostKinds() }
 
 // Label is what people call a kind of host.
-func (connectionForm) Label(kind redoubt.HostKind) string { return hostLabels[kind] }
+func (connectionForm) Label(kind model.HostKind) string { return hostLabels[kind] }
 
-var hostLabels = map[redoubt.HostKind]string{
-	redoubt.HostGitea: "Gitea or Forgejo", redoubt.HostGitHub: "GitHub", redoubt.HostGitLab: "GitLab", redoubt.HostGit: "Any git remote", redoubt.HostJira: "Jira, for tickets alone",
+var hostLabels = map[model.HostKind]string{
+	model.HostGitea: "Gitea or Forgejo", model.HostGitHub: "GitHub", model.HostGitLab: "GitLab", model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
 }
 
 func (req *request) connections() error {
-	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: redoubt.HostGitea.String()}, Done: doneMessage(done, req.r.URL.Query().Get("done"))})
+	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: model.HostGitea.String()}, Done: doneMessage(done, req.r.URL.Query().Get("done"))})
 }
 
 func (req *request) showConnections(status int, v connectionsView) error {
@@ -81,7 +81,7 @@ func (req *request) showConnections(status int, v connectionsView) error {
 // hosts is what asks code hosts.
 func (req *request) hosts() (edge.CodeHosts, error) {
 	if req.CodeHosts == nil {
-		return nil, redoubt.ErrUnavailable
+		return nil, model.ErrUnavailable
 	}
 	return req.CodeHosts, nil
 }
@@ -95,7 +95,7 @@ func (req *request) hooksAt() string {
 }
 
 // keepConnection writes what a host answered.
-func (req *request) keepConnection(keep edge.KeepConnection) (c redoubt.Connection, err error) {
+func (req *request) keepConnection(keep edge.KeepConnection) (c model.Connection, err error) {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err
@@ -104,35 +104,35 @@ func (req *request) keepConnection(keep edge.KeepConnection) (c redoubt.Connecti
 }
 
 // credentialOf reads the credential of a form; none where its secret is empty.
-func credentialOf(kind redoubt.HostKind, username, secret, knownHosts string) (c redoubt.HostCredential) {
+func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c model.HostCredential) {
 	username, secret, knownHosts = strings.TrimSpace(username), strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
 	switch {
 	case secret == "":
 		return c
-	case kind == redoubt.HostJira && username != "": // Jira Cloud
-		return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: username, Secret: secret}
-	case kind != redoubt.HostGit:
-		return redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret}
+	case kind == model.HostJira && username != "": // Jira Cloud
+		return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
+	case kind != model.HostGit:
+		return model.HostCredential{Kind: model.CredentialToken, Secret: secret}
 	case knownHosts != "":
-		return redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: strings.ReplaceAll(secret, "\r", "") + "\n", KnownHosts: knownHosts}
+		return model.HostCredential{Kind: model.CredentialSSHKey, Secret: strings.ReplaceAll(secret, "\r", "") + "\n", KnownHosts: knownHosts}
 	}
-	return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: username, Secret: secret}
+	return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
 }
 
 // addConnection connects a code host, once it has answered.
 func (req *request) addConnection(form url.Values) error {
 	v := connectionsView{Form: connectionForm{
-		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), Kind: form.Get("kind"), BaseURL: strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
+		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"), BaseURL: strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
 		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
 	}}
 	hosts, err := req.hosts()
 	if err != nil {
 		return err
 	}
-	kind, _ := redoubt.ParseHostKind(v.Form.Kind)
-	wanted := redoubt.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: lines(v.Form.Follow)}
+	kind, _ := model.ParseHostKind(v.Form.Kind)
+	wanted := model.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: lines(v.Form.Follow)}
 	keep, err := hosts.AskToAdd(req.r.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts))
-	var made redoubt.Connection
+	var made model.Connection
 	if err == nil {
 		made, err = req.keepConnection(keep)
 	}
@@ -167,7 +167,7 @@ type connectionView struct {
 
 // repositoryRow is a repository in a list.
 type repositoryRow struct {
-	redoubt.Repository
+	model.Repository
 	Project string
 	Quiet   string // what its webhook did not tell; empty: nothing
 }
@@ -191,13 +191,13 @@ func (v connectionView) Linked() string {
 }
 
 // ReplyPolicies are whose replies may decide.
-func (connectionView) ReplyPolicies() []redoubt.ReplyPolicy { return redoubt.ReplyPolicies() }
+func (connectionView) ReplyPolicies() []model.ReplyPolicy { return model.ReplyPolicies() }
 
 // ReplyLabel is what people call a policy of replies.
-func (connectionView) ReplyLabel(p redoubt.ReplyPolicy) string { return replyLabels[p] }
+func (connectionView) ReplyLabel(p model.ReplyPolicy) string { return replyLabels[p] }
 
-var replyLabels = map[redoubt.ReplyPolicy]string{
-	redoubt.RepliesLinked: "linked people who may write there", redoubt.RepliesCollaborators: "all who may write there", redoubt.RepliesOff: "nobody",
+var replyLabels = map[model.ReplyPolicy]string{
+	model.RepliesLinked: "linked people who may write there", model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
 }
 
 // KindLabel is what people call the host's kind.
@@ -230,7 +230,7 @@ func (req *request) showConnection(status int, fault string) error {
 			return err
 		}
 		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(req.pathID, "")) + "?page=" + strconv.Itoa(n) })
-		ids := redoubt.Map(list, func(r redoubt.Repository) int64 { return r.ProjectID })
+		ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
 			return err
@@ -282,12 +282,12 @@ func (req *request) testConnection() error {
 
 // changeConnection changes what the connection is called, follows and shows its host.
 func (req *request) changeConnection(form url.Values) error {
-	change := redoubt.ConnectionChange{Name: new(strings.TrimSpace(redoubt.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
+	change := model.ConnectionChange{Name: new(strings.TrimSpace(model.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
 	if form.Has("replies") { // which a host without change requests has no field for
-		policy, is := redoubt.ParseReplyPolicy(form.Get("replies"))
-		people, err := redoubt.ParseHostPeople(lines(form.Get("people")))
+		policy, is := model.ParseReplyPolicy(form.Get("replies"))
+		people, err := model.ParseHostPeople(lines(form.Get("people")))
 		if !is {
-			err = redoubt.Invalid("replies", "choose whose replies decide")
+			err = model.Invalid("replies", "choose whose replies decide")
 		}
 		if said, ok := sayable(err); ok {
 			return req.showConnection(http.StatusBadRequest, said)
@@ -295,7 +295,7 @@ func (req *request) changeConnection(form url.Values) error {
 		change.Replies, change.People = &policy, &people
 	}
 	return req.asking("connection-saved", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
-		var kind redoubt.HostKind
+		var kind model.HostKind
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
 			c, err := tx.Connection(ctx, id)
 			kind = c.Kind
@@ -338,7 +338,7 @@ func (req *request) hookConnection(form url.Values) error {
 	if form.Has("repository") {
 		var err error
 		if repository, err = strconv.ParseInt(form.Get("repository"), 10, 64); err != nil || repository <= 0 {
-			return redoubt.ErrNotFound
+			return model.ErrNotFound
 		}
 	}
 	return req.settled("hooked", func(id int64) error {
@@ -348,7 +348,7 @@ func (req *request) hookConnection(form url.Values) error {
 		}
 		_, refused, err := hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id, repository)
 		if refused != nil && req.r.Context().Err() == nil {
-			return redoubt.Invalid("webhooks", "%s", redoubt.Line(refused.Error()))
+			return model.Invalid("webhooks", "%s", model.Line(refused.Error()))
 		}
 		return cmp.Or(err, req.r.Context().Err())
 	})

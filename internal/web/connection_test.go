@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -31,19 +31,19 @@ const (
 	noHooks    = "acme/new: the account may not make webhooks"
 )
 
-func (h *codeHosts) AskToAdd(_ context.Context, c redoubt.Connection, credential redoubt.HostCredential) (edge.KeepConnection, error) {
-	if err := redoubt.CheckConnection(c); err != nil {
+func (h *codeHosts) AskToAdd(_ context.Context, c model.Connection, credential model.HostCredential) (edge.KeepConnection, error) {
+	if err := model.CheckConnection(c); err != nil {
 		return nil, err
 	}
 	if credential.Secret != hostSecret {
-		return nil, redoubt.Invalid("base_url", refused)
+		return nil, model.Invalid("base_url", refused)
 	}
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		made, err := tx.AddConnection(ctx, c, func(int64) (store.Sealed, error) { return store.Sealed{Credential: []byte("sealed")}, nil })
 		if err != nil {
 			return made, err
 		}
-		list, err := tx.SaveRepositories(ctx, made.ID, []redoubt.Repository{
+		list, err := tx.SaveRepositories(ctx, made.ID, []model.Repository{
 			{HostID: "1", FullName: "acme/new", CloneURL: "https://git.example/acme/new"}, {HostID: "2", FullName: "other/x", CloneURL: "https://git.example/other/x", Private: true},
 		}, true)
 		if err == nil {
@@ -54,20 +54,20 @@ func (h *codeHosts) AskToAdd(_ context.Context, c redoubt.Connection, credential
 }
 
 func (h *codeHosts) AskAgain(_ context.Context, _, id int64) (keep edge.KeepConnection, asked, err error) {
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		problem := ""
 		if h.refuses != nil {
 			problem = h.refuses.Error()
 		}
-		return redoubt.Connection{}, tx.NoteConnectionCheck(ctx, id, "redoubt-bot", problem)
+		return model.Connection{}, tx.NoteConnectionCheck(ctx, id, "redoubt-bot", problem)
 	}, h.refuses, nil
 }
 
-func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change redoubt.ConnectionChange) (edge.KeepConnection, error) {
+func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change model.ConnectionChange) (edge.KeepConnection, error) {
 	if change.Credential != nil && change.Credential.Secret != hostSecret {
-		return nil, redoubt.Invalid("base_url", refused)
+		return nil, model.Invalid("base_url", refused)
 	}
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		c, err := tx.Connection(ctx, id)
 		if err != nil {
 			return c, err
@@ -77,12 +77,12 @@ func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change redoubt.C
 }
 
 func (h *codeHosts) AskToRemove(_ context.Context, _, id int64) (edge.KeepConnection, error) {
-	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
-		return redoubt.Connection{}, tx.DeleteConnection(ctx, id)
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
+		return model.Connection{}, tx.DeleteConnection(ctx, id)
 	}, nil
 }
 
-func (h *codeHosts) Hook(ctx context.Context, _ int64, _ redoubt.Actor, id, repositoryID int64) (n int, refused, err error) {
+func (h *codeHosts) Hook(ctx context.Context, _ int64, _ model.Actor, id, repositoryID int64) (n int, refused, err error) {
 	if h.hook != nil {
 		return 1, nil, h.hook(ctx, id, repositoryID)
 	}
@@ -106,7 +106,7 @@ func followed(n int) string { return fmt.Sprintf("[data-followed='%d'][data-seen
 // shows the credential, and what is chosen becomes a project.
 func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
 	a := s.post(connectionsPath, form)
 	shows(t, a.text, "[data-say=no-connections]")
@@ -158,7 +158,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 		t.Errorf("replies of everybody: %s", a.Status)
 	}
 	if err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateUser(ctx, redoubt.User{Name: "linked-ada"}, redoubt.RoleTriager)
+		_, err := tx.CreateUser(ctx, model.User{Name: "linked-ada"}, model.RoleTriager)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	says(t, textAt(t, s.post(at+"/hooks", url.Values{}).text, "[role=alert]"), noHooks)
 	shows(t, s.follow(at+"/remove", url.Values{}), "[data-say=disconnected]", "[data-say=no-connections]")
 	says(t, s.page("/projects"), "other/x")
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.get(connectionsPath); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
 	}
@@ -177,10 +177,10 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 // TestEachKindOfHostHasItsOwnName in the form, so that no credential goes to another.
 func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	page := s.page(connectionsPath)
-	named := map[string]redoubt.HostKind{}
-	for _, kind := range redoubt.HostKinds() {
+	named := map[string]model.HostKind{}
+	for _, kind := range model.HostKinds() {
 		_, label, _ := strings.Cut(page, fmt.Sprintf(`<option value="%s"`, kind))
 		_, label, _ = strings.Cut(label, ">")
 		label, _, _ = strings.Cut(label, "<")
@@ -196,14 +196,14 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 // TestAConnectionOffersWebhooksWhereItsHostHasThem, and where the server knows its address; else
 // its page says which setting is missing.
 func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
-	for _, kind := range redoubt.HostKinds() {
+	for _, kind := range model.HostKinds() {
 		for name, unreachable := range map[string]bool{"": false, " without an address": true} {
 			t.Run(kind.String()+name, func(t *testing.T) {
 				s := newSite(t)
-				s.as(redoubt.RoleAdmin)
+				s.as(model.RoleAdmin)
 				s.codeHosts.unreachable = unreachable
 				page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
-				has := kind != redoubt.HostGit && kind != redoubt.HostJira
+				has := kind != model.HostGit && kind != model.HostJira
 				if offered := document(t, page).Find(makeHooks).Length() > 0; offered != (has && !unreachable) {
 					t.Errorf("webhooks are offered: %v", offered)
 				}
@@ -217,16 +217,16 @@ func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 
 func TestCredentialOfAForm(t *testing.T) {
 	for _, c := range []struct {
-		kind                   redoubt.HostKind
+		kind                   model.HostKind
 		username, secret, keys string
-		want                   redoubt.HostCredential
+		want                   model.HostCredential
 	}{
-		{redoubt.HostGit, "u", "", "k", redoubt.HostCredential{}},
-		{redoubt.HostGit, " u ", " s\n", "", redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "u", Secret: "s"}},
-		{redoubt.HostGit, "u", "a\r\nb", "k", redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "a\nb\n", KnownHosts: "k"}},
-		{redoubt.HostGitHub, "u", "s", "k", redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "s"}},
-		{redoubt.HostJira, " bot@acme.io ", "s", "", redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "bot@acme.io", Secret: "s"}},
-		{redoubt.HostJira, "", "s", "k", redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "s"}},
+		{model.HostGit, "u", "", "k", model.HostCredential{}},
+		{model.HostGit, " u ", " s\n", "", model.HostCredential{Kind: model.CredentialPassword, Username: "u", Secret: "s"}},
+		{model.HostGit, "u", "a\r\nb", "k", model.HostCredential{Kind: model.CredentialSSHKey, Secret: "a\nb\n", KnownHosts: "k"}},
+		{model.HostGitHub, "u", "s", "k", model.HostCredential{Kind: model.CredentialToken, Secret: "s"}},
+		{model.HostJira, " bot@acme.io ", "s", "", model.HostCredential{Kind: model.CredentialPassword, Username: "bot@acme.io", Secret: "s"}},
+		{model.HostJira, "", "s", "k", model.HostCredential{Kind: model.CredentialToken, Secret: "s"}},
 	} {
 		if got := credentialOf(c.kind, c.username, c.secret, c.keys); got != c.want {
 			t.Errorf("%s with %q: %#v of %q", c.kind, c.username, got.Kind, got.Username)
@@ -239,7 +239,7 @@ func TestRunnersPage(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	p := s.connect()
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	shows(t, s.page(runnersPath), "[data-say=no-runners]")
 	says(t, s.page(runnersPath), "redoubt serve --runner")
 	a := s.post(runnersPath, url.Values{})
@@ -256,7 +256,7 @@ func TestRunnersPage(t *testing.T) {
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, token := range tokens {
-			if token.Has(redoubt.ScopeRunner) && (len(token.Scopes) != 1 || token.ExpiresAt.IsZero() || token.UserID == 0) {
+			if token.Has(model.ScopeRunner) && (len(token.Scopes) != 1 || token.ExpiresAt.IsZero() || token.UserID == 0) {
 				t.Errorf("the token may %+v", token)
 			}
 		}
@@ -274,10 +274,10 @@ func TestRunnersPage(t *testing.T) {
 // TestASilentWebhookIsSaid on the connection's page and in the list, with what it did not tell.
 func TestASilentWebhookIsSaid(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})
 	at := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
-	note := func(do func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error) {
+	note := func(do func(ctx context.Context, tx *store.Tx, r model.Repository) error) {
 		t.Helper()
 		s.clock.Advance(10 * time.Minute)
 		err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -295,13 +295,13 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+	note(func(ctx context.Context, tx *store.Tx, r model.Repository) error {
 		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://redoubt.example/api/webhooks/1/1")
 	})
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+	note(func(ctx context.Context, tx *store.Tx, r model.Repository) error {
 		return tx.NotePoll(ctx, r.ID, tx.Now())
 	})
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+	note(func(ctx context.Context, tx *store.Tx, r model.Repository) error {
 		return tx.NoteMissed(ctx, r, strings.Repeat("1", 40), "the push of 1111 to <trunk>")
 	})
 	const broken, recreate = `data-webhook="broken"`, `<button form="recreate" name="repository" value="`
@@ -338,7 +338,7 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	lacks(t, s.follow(at+"/hooks", url.Values{"repository": {id}}), broken, recreate)
 
 	hides(t, s.page(at), "[data-say=told-elsewhere]")
-	note(func(ctx context.Context, tx *store.Tx, r redoubt.Repository) error {
+	note(func(ctx context.Context, tx *store.Tx, r model.Repository) error {
 		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://other.example/api/webhooks/1/1")
 	})
 	shows(t, s.page(at), makeHooks)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // countLink is a number on a page that opens its rows.
@@ -65,7 +65,7 @@ func (s *site) total(t *testing.T, l countLink) int {
 // opens.
 func TestEveryCountOpensItsRows(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	least := map[string]int{"/overview": 20, "/projects": 4, "/policies": 0, "/findings?group=rule": 20, "/findings?group=project": 8}
 	for page, n := range map[string]int{"/projects": 4, "/scans": 8, "/policies": 0} {
 		seen := map[string]bool{}
@@ -105,7 +105,7 @@ func TestEveryCountOpensItsRows(t *testing.T) {
 func TestFaultsKeepTheLayout(t *testing.T) {
 	hasLayout := func(a answer) bool { return document(t, a.text).Find("header.side nav a").Length() > 0 }
 	s := demoSite(t)
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	for address, want := range map[string]int{
 		"/orgs/acme/nothing/here": http.StatusNotFound, "/orgs/acme/scans/999999": http.StatusNotFound, "/orgs/acme/settings/users": http.StatusForbidden,
 		"/orgs/strangers/overview": http.StatusNotFound, "/orgs/strangers": http.StatusNotFound, "/orgs/acme/findings?severities=odd": http.StatusBadRequest,

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -23,19 +23,19 @@ type dependenciesPage struct {
 	Ecosystems []string
 	Next       string
 	First      string
-	Fault      []redoubt.FieldError
+	Fault      []model.FieldError
 	Unread     []unreadRow
 	Asked      bool
 	Projects   int // distinct ones on this page
 }
 
 type dependencyRow struct {
-	redoubt.Dependency
+	model.Dependency
 	Project string
-	Users   string                  // address of everyone who uses the package
-	Risk    int                     // open vulnerabilities of this version in the project
-	RiskAt  string                  // address of those
-	Way     *redoubt.DependencyPath // how it gets in, where one package was asked for
+	Users   string                // address of everyone who uses the package
+	Risk    int                   // open vulnerabilities of this version in the project
+	RiskAt  string                // address of those
+	Way     *model.DependencyPath // how it gets in, where one package was asked for
 }
 
 // unreadRow is a lockfile that a scanner found and could not read.
@@ -55,12 +55,12 @@ func (req *request) listDependencies() error {
 	if text := q.Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return redoubt.Invalid("after", "is no place in the list: go back to its start")
+			return model.Invalid("after", "is no place in the list: go back to its start")
 		}
 	}
 	status := http.StatusOK
 	err := req.view(func(ctx context.Context, tx *store.Tx) error { return req.dependencies(ctx, tx, p, after) })
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		status, p.Fault, err = http.StatusBadRequest, inForm(invalid.Fields), nil
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (req *request) listDependencies() error {
 }
 
 // inForm names faults as the form does.
-func inForm(fields []redoubt.FieldError) []redoubt.FieldError {
+func inForm(fields []model.FieldError) []model.FieldError {
 	names := map[string]string{"versionLowerBound": "from", "versionUpperBound": "to"}
 	for i, f := range fields {
 		last := f.Location[strings.LastIndexByte(f.Location, '.')+1:]
@@ -132,7 +132,7 @@ func (p *dependenciesPage) ways(ctx context.Context, tx *store.Tx) error {
 	if p.Query.Get("exact") == "" || strings.TrimSpace(p.Query.Get("name")) == "" {
 		return nil
 	}
-	ids := redoubt.Map(p.Rows, func(row dependencyRow) int64 { return row.ID })
+	ids := model.Map(p.Rows, func(row dependencyRow) int64 { return row.ID })
 	ways, err := tx.DependencyPaths(ctx, ids)
 	for i, row := range p.Rows {
 		if way := ways[row.ID]; len(way.Steps) > 1 {
@@ -151,12 +151,12 @@ func keysOf(set map[int64]bool) []int64 {
 }
 
 // dependencyFilter reads what is searched for.
-func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (redoubt.DependencyFilter, error) {
+func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (model.DependencyFilter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	f := redoubt.DependencyFilter{Version: get("version"), Lockfile: get("lockfile")}
-	p := redoubt.PackageFilter{Name: get("name"), ExactName: q.Get("exact") != "", Lower: get("lower"), Upper: get("upper"), Ecosystem: get("ecosystem")}
-	if p != (redoubt.PackageFilter{}) {
-		f.Packages = []redoubt.PackageFilter{p}
+	f := model.DependencyFilter{Version: get("version"), Lockfile: get("lockfile")}
+	p := model.PackageFilter{Name: get("name"), ExactName: q.Get("exact") != "", Lower: get("lower"), Upper: get("upper"), Ecosystem: get("ecosystem")}
+	if p != (model.PackageFilter{}) {
+		f.Packages = []model.PackageFilter{p}
 	}
 	if license := get("license"); license != "" {
 		f.Licenses = []string{license}
@@ -164,7 +164,7 @@ func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (redoubt.
 	if name := get("project"); name != "" {
 		project, err := tx.ProjectByName(ctx, name)
 		if err != nil {
-			return f, redoubt.Invalid("project", "there is no project called %.80q", name)
+			return f, model.Invalid("project", "there is no project called %.80q", name)
 		}
 		f.ProjectIDs = []int64{project.ID}
 	}
@@ -184,7 +184,7 @@ func (req *request) risks(p *dependenciesPage) error {
 	if err != nil || len(p.Rows) == 0 {
 		return err
 	}
-	f := redoubt.FindingFilter{IssueType: redoubt.SCA, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+	f := model.FindingFilter{IssueType: model.SCA, Primary: true, Statuses: []model.Status{model.StatusOpen}}
 	for _, row := range p.Rows {
 		f.Packages, f.ProjectIDs = append(f.Packages, row.Name), append(f.ProjectIDs, row.ProjectID)
 	}

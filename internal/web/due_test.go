@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestDueDatesOnPages sets days on a policy's page, and finds due dates, their filter, their
 // order and what is overdue of groups in the list.
 func TestDueDatesOnPages(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	page := "/policies/" + policyOf(s, "code")
 	const offered = `form[action$="/due"]`
 	shows(t, s.page(page), offered)
@@ -37,7 +37,7 @@ func TestDueDatesOnPages(t *testing.T) {
 		says(t, a.text, `role="alert"`, `value="`+value+`"`)
 	}
 	shows(t, s.page(page), days...)
-	says(t, s.page(page), capital(redoubt.DueDays{Critical: 1, High: 30}.String()))
+	says(t, s.page(page), capital(model.DueDays{Critical: 1, High: 30}.String()))
 
 	list := s.page("/findings?sort=due")
 	shows(t, list, "[data-due].bad")
@@ -61,7 +61,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("due=soon: %s", a.Status)
 	}
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post(page+"/due", form); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager sets days: %s", a.Status)
 	}

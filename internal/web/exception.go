@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -29,9 +29,9 @@ type exceptionsPage struct {
 }
 
 type exceptionRow struct {
-	redoubt.Exception
-	Now     redoubt.ExceptionState // by the clock
-	Ignores int                    // findings, each once
+	model.Exception
+	Now     model.ExceptionState // by the clock
+	Ignores int                  // findings, each once
 	Address string
 
 	Changes int    // of a requested document: findings whose triage would change
@@ -46,8 +46,8 @@ func (r exceptionRow) More() int { return len(r.Lineages) - 1 }
 
 // ignoredFindings selects the findings that an exception ignores, each once, among the
 // occurrences of them.
-func ignoredFindings(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
+func ignoredFindings(t model.IssueType, ids []int64) model.FindingFilter {
+	return model.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []model.Status{model.StatusIgnored}}
 }
 
 // exceptionTabs are the lists of exceptions, by the word in the address.
@@ -70,14 +70,14 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 	section := "exceptions"
 	switch p.Show {
 	case "requested":
-		query.State, section = redoubt.ExceptionRequested, "requests"
+		query.State, section = model.ExceptionRequested, "requests"
 	case "active":
-		query.State = redoubt.ExceptionActive
+		query.State = model.ExceptionActive
 	case "mine":
 		query.CreatorID = req.viewer.UserID
 	case "all":
 	default:
-		return redoubt.Invalid("show", "is requested, active, mine or all")
+		return model.Invalid("show", "is requested, active, mine or all")
 	}
 	for _, tab := range exceptionTabs {
 		p.Tabs = append(p.Tabs, choice{Label: tab.label, Address: req.to("/exceptions?show=" + tab.word), Current: tab.word == p.Show})
@@ -121,7 +121,7 @@ func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) er
 }
 
 // exceptionRows reads what lists show of exceptions, but for the titles of findings.
-func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index.View, list []redoubt.Exception) ([]exceptionRow, error) {
+func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index.View, list []model.Exception) ([]exceptionRow, error) {
 	shown, err := tx.FindingsOfExceptions(ctx, list)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (req *request) titleExceptions(view *index.View, rows []exceptionRow) error
 // findingsByID are those of the findings that lists show, of whatever product.
 func (req *request) findingsByID(view *index.View, ids []int64) (out []shownFinding, err error) {
 	for _, p := range products {
-		page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+		page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +236,7 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 		return err
 	}
 	p := &exceptionPage{Today: req.today(), Fault: why, Done: doneMessage(exceptionsDone, req.r.URL.Query().Get("done"))}
-	var ids map[redoubt.IssueType][]int64
+	var ids map[model.IssueType][]int64
 	var named []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if ids, named, err = req.readException(ctx, tx, view, p, id); err == nil && p.Document != nil {
@@ -254,28 +254,28 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 		return err
 	}
 	p.Mine = p.CreatorID != 0 && p.CreatorID == req.viewer.UserID
-	p.Approver = p.OfFindings() && p.Now == redoubt.ExceptionActive && p.DecidedBy == req.viewer.Actor()
+	p.Approver = p.OfFindings() && p.Now == model.ExceptionActive && p.DecidedBy == req.viewer.Actor()
 	p.Form = proposedApproval(p.Until, req.Clock())
 	if form != nil {
 		p.Form = *form
 	}
 	title, template := "Exception for "+p.Target, "exception"
 	switch p.Kind() {
-	case redoubt.ExceptionOfFindings:
+	case model.ExceptionOfFindings:
 		title = "Exception " + decimal(id)
-	case redoubt.ExceptionOfDocument:
+	case model.ExceptionOfDocument:
 		title, template = "VEX document "+decimal(id), "exception_document"
 	}
 	return req.show(status, pageView{Template: template, Title: title, Section: "exceptions", Data: p})
 }
 
 // readException reads an exception, the findings that it ignores, and those that it names.
-func (req *request) readException(ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64) (ids map[redoubt.IssueType][]int64, named []int64, err error) {
+func (req *request) readException(ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64) (ids map[model.IssueType][]int64, named []int64, err error) {
 	e, err := tx.Exception(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	list := []redoubt.Exception{e}
+	list := []model.Exception{e}
 	rows, err := req.exceptionRows(ctx, tx, view, list)
 	if err != nil {
 		return nil, nil, err
@@ -288,14 +288,14 @@ func (req *request) readException(ctx context.Context, tx *store.Tx, view *index
 	for _, lineage := range e.Lineages {
 		named = append(named, shown[lineage])
 	}
-	if e.Kind() == redoubt.ExceptionOfTarget {
+	if e.Kind() == model.ExceptionOfTarget {
 		all, err := tx.FindingsByException(ctx, e)
 		if err != nil {
 			return nil, nil, err
 		}
 		ids = all[id]
 	}
-	if req.viewer.May(triager) && p.Now == redoubt.ExceptionActive { // other people see no form to remove it
+	if req.viewer.May(triager) && p.Now == model.ExceptionActive { // other people see no form to remove it
 		var effect exceptions.Effect
 		effect, err = exceptions.PreviewRemoving(ctx, tx, e)
 		p.Removing = len(effect)
@@ -304,7 +304,7 @@ func (req *request) readException(ctx context.Context, tx *store.Tx, view *index
 }
 
 // ignoredProducts reads the findings that the exception of a target ignores.
-func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[redoubt.IssueType][]int64) error {
+func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[model.IssueType][]int64) error {
 	for _, product := range products {
 		if len(ids[product.Type]) == 0 {
 			continue

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -31,11 +31,11 @@ func (req *request) askException(values url.Values) error {
 	if err != nil {
 		return err
 	}
-	var made redoubt.Exception
+	var made model.Exception
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		r := redoubt.Exception{Reason: form.Reason, CreatorID: req.viewer.UserID}
-		r.TriageReason, _ = redoubt.ParseTriageReason(form.TriageReason)
-		if r.Until, err = redoubt.ExceptionEnd(form.Until); err != nil {
+		r := model.Exception{Reason: form.Reason, CreatorID: req.viewer.UserID}
+		r.TriageReason, _ = model.ParseTriageReason(form.TriageReason)
+		if r.Until, err = model.ExceptionEnd(form.Until); err != nil {
 			return err
 		}
 		findings, err := tx.FindingsByID(ctx, form.IDs)
@@ -53,13 +53,13 @@ func (req *request) askException(values url.Values) error {
 
 func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
 	f = askForm{
-		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")), TriageReason: cmp.Or(values.Get("triage_reason"), redoubt.AcceptableRisk.String()),
+		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")), TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
 		Back: values.Get("back"), Today: req.today(), Key: "form",
 	}
 	if !req.local(f.Back) {
 		f.Back = req.to("/exceptions")
 	}
-	picked, err := picked(redoubt.SAST, values["id"])
+	picked, err := picked(model.SAST, values["id"])
 	f.IDs = picked.IDs
 	return f, err
 }
@@ -78,17 +78,17 @@ func (req *request) showAskForm(status int, form askForm) error {
 // MayAsk reports whether there is an exception to ask for: the finding is neither ignored
 // nor fixed.
 func (d *findingDetail) MayAsk() bool {
-	return !d.Removed && d.Status != redoubt.StatusIgnored.String() && d.Status != redoubt.StatusFixed.String()
+	return !d.Removed && d.Status != model.StatusIgnored.String() && d.Status != model.StatusFixed.String()
 }
 
 // AskForm asks for an exception for the finding.
 func (d *findingDetail) AskForm() askForm {
-	return askForm{IDs: []int64{d.ID}, Back: d.Own, Today: d.Today, TriageReason: redoubt.AcceptableRisk.String(), Key: decimal(d.ID)}
+	return askForm{IDs: []int64{d.ID}, Back: d.Own, Today: d.Today, TriageReason: model.AcceptableRisk.String(), Key: decimal(d.ID)}
 }
 
 // askAbout returns the open requests about some findings of a project, and forms for the other
-// findings that are open, each with at most redoubt.MaxRequestFindings.
-func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []redoubt.Exception, err error) {
+// findings that are open, each with at most model.MaxRequestFindings.
+func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []model.Exception, err error) {
 	var open []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		findings, err := tx.FindingsByID(ctx, ids)
@@ -115,14 +115,14 @@ func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending
 		pending, err = openRequests(ctx, tx, asked)
 		return err
 	})
-	for part := range slices.Chunk(open, redoubt.MaxRequestFindings) {
-		forms = append(forms, askForm{IDs: part, Back: back, Today: req.today(), TriageReason: redoubt.AcceptableRisk.String(), Key: "all-" + decimal(part[0])})
+	for part := range slices.Chunk(open, model.MaxRequestFindings) {
+		forms = append(forms, askForm{IDs: part, Back: back, Today: req.today(), TriageReason: model.AcceptableRisk.String(), Key: "all-" + decimal(part[0])})
 	}
 	return forms, pending, err
 }
 
 // openRequests reads the requests that are pending by lineage, each once, in the order of their ids.
-func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []redoubt.Exception, err error) {
+func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []model.Exception, err error) {
 	ids := slices.Sorted(maps.Values(byLineage))
 	for _, id := range slices.Compact(ids) {
 		r, err := tx.Exception(ctx, id)

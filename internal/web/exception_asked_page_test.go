@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var (
@@ -46,13 +46,13 @@ func approval(t *testing.T, page string) url.Values {
 // askFor requests an exception until a day; empty is no end.
 func (s *site) askFor(until string, findings ...string) string {
 	s.t.Helper()
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {"only tests"}, "until": {until}})
 	if a.StatusCode != http.StatusSeeOther {
 		s.t.Fatalf("asking: %s %s", a.Status, a.text)
 	}
 	id, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme/exceptions/"), "?")
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	return id
 }
 
@@ -121,7 +121,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	s.build(branchReport(s, "main", true, "one", "two", "three", "four", "five", "six", "seven"))
 	ids := rowIDs(s, "/findings", 7)
 	for i, id := range ids {
-		s.keepCode(id, func(snippet *redoubt.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
+		s.keepCode(id, func(snippet *model.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
 	}
 	request := s.askFor("", ids...)
 	page := s.page("/exceptions/" + request)
@@ -175,8 +175,8 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	var ids []string
 	for _, m := range regexp.MustCompile(`data-blocked="(\d+)"`).FindAllStringSubmatch(s.page(page), -1) {
@@ -187,7 +187,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	}
 	first := s.askFor("", ids[0])
 	link := func(id string) string { return `href="/orgs/acme/exceptions/` + id + `"` }
-	for role, offered := range map[redoubt.Role]bool{redoubt.RoleViewer: true, redoubt.RoleTriager: false} {
+	for role, offered := range map[model.Role]bool{model.RoleViewer: true, model.RoleTriager: false} {
 		s.as(role)
 		text := s.page(page)
 		if strings.Count(text, "data-asked") != 1 || !strings.Contains(text, link(first)) || strings.Contains(text, "data-ask>") != offered {
@@ -195,13 +195,13 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 		}
 	}
 	second := s.askFor("", ids[1])
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	text := s.page(page)
 	says(t, text, link(first), link(second))
 	lacks(t, text, "data-ask>")
 	hides(t, text, "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]")
 	shows(t, text, "[data-say=fix-or-wait]", "[data-say=may-look]")
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	s.post("/exceptions/"+first, url.Values{"do": {"refuse"}, "refusal": {"no"}})
 	if text := s.page(page); strings.Contains(text, link(first)) || !strings.Contains(text, link(second)) {
 		t.Error("a refused request counts as pending")
@@ -228,7 +228,7 @@ func TestCodeOfRequestsFitsThePage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one"))
 	finding := firstFinding(s)
-	s.keepCode(finding, func(snippet *redoubt.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
+	s.keepCode(finding, func(snippet *model.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
 	id := s.askFor("", finding)
 	b := s.browse(1280, 900)
 	for _, page := range []string{"/exceptions?show=requested", "/exceptions/" + id} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // asks asks for an exception and returns the request's id.
@@ -39,7 +39,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	if strings.Contains(s.page("/findings/"+finding), "data-ask>") {
 		t.Error("who may triage is offered to ask")
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exceptions/requests"] [name=id][value="`+finding+`"]`)
 	id := s.asks("<b>only</b> our tests", finding)
 	one := s.page("/exceptions/" + id + "?done=asked")
@@ -67,7 +67,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		}
 	}
 
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if got := s.waits(); got != "1" {
 		t.Errorf("%q wait in the navigation", got)
 	}
@@ -115,16 +115,16 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 // who did not approve it cannot.
 func TestUndoingAnApproval(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	id := s.asks("only tests", firstFinding(s))
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
 	undo := "/exceptions/" + id + "/undo"
 	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme`+undo+`"]`)
 	says(t, s.page(page), "2999-06-30", ">oh<")
 	ada := s.viewer
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleTriager, Deployment: s.org}
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleTriager, Deployment: s.org}
 	lacks(t, s.page(page), undo)
 	if a := s.post(undo, nil); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("undone by another: %s", a.Status)
@@ -149,13 +149,13 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
-	s.setMode("one", redoubt.ModeBlock)
-	s.setMode("two", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
+	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	if strings.Contains(s.page(page), "data-ask>") {
 		t.Error("who may triage is offered to ask")
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	text := s.page(page)
 	shows(t, text, "[data-ask] summary[data-count='2']")
 	_, form, _ := strings.Cut(text, "data-ask>")
@@ -172,7 +172,7 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 		t.Error("what was asked already may be asked again")
 	}
 	shows(t, s.page("/exceptions?show=mine"), "[data-more='1']")
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-01-31"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("approving: %s %s", a.Status, a.text)
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -26,7 +26,7 @@ func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		for _, id := range ids {
 			o, err := tx.Finding(ctx, id)
-			if errors.Is(err, redoubt.ErrNotFound) {
+			if errors.Is(err, model.ErrNotFound) {
 				continue
 			}
 			if err != nil {
@@ -48,13 +48,13 @@ func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
 func (req *request) addCode(rows []exceptionRow) error {
 	var ids []int64
 	for _, r := range rows {
-		if r.Now == redoubt.ExceptionRequested && r.Finding != 0 {
+		if r.Now == model.ExceptionRequested && r.Finding != 0 {
 			ids = append(ids, r.Finding)
 		}
 	}
 	codes, err := req.findingCodes(ids)
 	for i := range rows {
-		if rows[i].Now == redoubt.ExceptionRequested {
+		if rows[i].Now == model.ExceptionRequested {
 			rows[i].Code = codes[rows[i].Finding]
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,10 +28,10 @@ func proposedApproval(until, now time.Time) exceptionDecision {
 	switch {
 	case until.IsZero():
 		return exceptionDecision{Forever: true}
-	case redoubt.CheckExceptionEnd(until, now) != nil:
+	case model.CheckExceptionEnd(until, now) != nil:
 		return exceptionDecision{Until: now.UTC().AddDate(0, 0, exceptionDays).Format(time.DateOnly)}
 	}
-	return exceptionDecision{Until: redoubt.LastDay(until)}
+	return exceptionDecision{Until: model.LastDay(until)}
 }
 
 // exceptionsDone are what the page of an exception says first, by the word in the address.
@@ -44,11 +44,11 @@ var exceptionsDone = map[string]string{
 // refusal returns the status and the text of an error in the input or of a conflict; false for
 // other errors.
 func refusal(err error) (status int, why string, is bool) {
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		return http.StatusBadRequest, invalid.Fields[0].Message, true
 	}
-	if errors.Is(err, redoubt.ErrConflict) {
-		return http.StatusConflict, strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), true
+	if errors.Is(err, model.ErrConflict) {
+		return http.StatusConflict, strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
 	}
 	return 0, "", false
 }
@@ -56,7 +56,7 @@ func refusal(err error) (status int, why string, is bool) {
 // decideException approves or refuses a request. What will not do is shown with what
 // was filled in.
 func (req *request) decideException(values url.Values) error {
-	var e redoubt.Exception
+	var e model.Exception
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		e, err = tx.Exception(ctx, req.pathID)
 		return err
@@ -83,7 +83,7 @@ func (req *request) decideException(values url.Values) error {
 			return err
 		})
 	}
-	return redoubt.Invalid("do", "approve or refuse it")
+	return model.Invalid("do", "approve or refuse it")
 }
 
 func (req *request) withdrawException() error {
@@ -121,7 +121,7 @@ func (req *request) then(err error, to string) error {
 // end is when what is approved ends.
 func (f exceptionDecision) end() (time.Time, error) {
 	if f.Forever == (f.Until != "") {
-		return time.Time{}, redoubt.Invalid("until", "say a last day, or that it never expires, and not both")
+		return time.Time{}, model.Invalid("until", "say a last day, or that it never expires, and not both")
 	}
-	return redoubt.ExceptionEnd(f.Until)
+	return model.ExceptionEnd(f.Until)
 }

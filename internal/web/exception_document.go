@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -15,14 +15,14 @@ import (
 const statementsPerPage = 50
 
 type vexStatement struct {
-	*redoubt.VEXStatement
+	*model.VEXStatement
 	Key     string // its id
-	Made    redoubt.VEXTriage
+	Made    model.VEXTriage
 	Counts  bool
 	Changes int // of a request that does not count: findings whose triage would change by it alone
 }
 
-func isDocument(e redoubt.Exception) bool { return e.Document != nil }
+func isDocument(e model.Exception) bool { return e.Document != nil }
 
 // Scope says in which projects and branch the exception counts, for people.
 func (r *exceptionRow) Scope() string {
@@ -37,7 +37,7 @@ func (r *exceptionRow) Scope() string {
 
 // readStatements reads one page of what the document says, and what that would change.
 func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page int) error {
-	if p.State > redoubt.ExceptionActive { // it says nothing any more
+	if p.State > model.ExceptionActive { // it says nothing any more
 		return nil
 	}
 	d, err := tx.VEXDocument(ctx, p.ID)
@@ -71,19 +71,19 @@ func (req *request) decideDocument(values url.Values) error {
 		left := "" // where to go on where nothing of it is left to decide
 		switch values.Get("do") {
 		case "approve":
-			var receipt redoubt.VEXReceipt
+			var receipt model.VEXReceipt
 			receipt, err = exceptions.AcceptVEX(ctx, tx, req.pathID, statements...)
 			next, left = next+"approved", "/exceptions/"+decimal(receipt.Document.ID)+"?done=approved"
 		case "refuse":
 			_, err = exceptions.RefuseVEX(ctx, tx, req.pathID, values.Get("refusal"), statements...)
 			next, left = next+"refused", "/exceptions?show=requested"
 		default:
-			err = redoubt.Invalid("do", "approve or refuse it")
+			err = model.Invalid("do", "approve or refuse it")
 		}
 		if err != nil {
 			return err
 		}
-		if _, err = tx.Exception(ctx, req.pathID); errors.Is(err, redoubt.ErrNotFound) {
+		if _, err = tx.Exception(ctx, req.pathID); errors.Is(err, model.ErrNotFound) {
 			next, err = left, nil
 		}
 		return err

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -18,7 +18,7 @@ import (
 type exceptionForm struct {
 	Target, Projects, Paths, Until, Reason, TriageReason string
 	Forever                                              bool
-	Faults                                               []redoubt.FieldError
+	Faults                                               []model.FieldError
 	Preview                                              bool // it may be made, and would change
 	Changes                                              int  // so many findings
 	Where, End                                           string
@@ -27,7 +27,7 @@ type exceptionForm struct {
 func exceptionFormFrom(q url.Values) exceptionForm {
 	return exceptionForm{
 		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"), Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
-		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), redoubt.AcceptableRisk.String()), Forever: q.Get("forever") != "",
+		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), model.AcceptableRisk.String()), Forever: q.Get("forever") != "",
 	}
 }
 
@@ -42,19 +42,19 @@ func lines(text string) (out []string) {
 }
 
 // exception reads the form; what is wrong with it is in Faults.
-func (f *exceptionForm) exception(req *request) redoubt.Exception {
-	e := redoubt.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
-	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
+func (f *exceptionForm) exception(req *request) model.Exception {
+	e := model.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
+	e.TriageReason, _ = model.ParseTriageReason(f.TriageReason)
 	switch {
 	case f.Forever == (f.Until != ""):
-		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
+		f.Faults = append(f.Faults, model.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
 	case f.Until != "":
 		var err error
-		if e.Until, err = redoubt.ParseUntil(f.Until); err != nil {
-			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
+		if e.Until, err = model.ParseUntil(f.Until); err != nil {
+			f.Faults = append(f.Faults, model.FieldError{Location: "until", Message: err.Error()})
 		}
 	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(req.Clock())); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](e.Check(req.Clock())); ok {
 		f.Faults = append(f.Faults, invalid.Fields...)
 	}
 	f.Where, f.End = e.Where(), e.UntilText()

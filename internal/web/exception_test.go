@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -96,7 +96,7 @@ func (s *site) audited(kind string) (out []string) {
 // A path becomes a glob that fits it.
 func TestPathsAsGlobs(t *testing.T) {
 	for path, other := range map[string]string{"src/a.go": "b/src/a.go", "app/[id]/page.tsx": "app/i/page.tsx", "a*b?c.js": "aXbYc.js", `a\b`: "a/b"} {
-		globs := redoubt.PathGlobs{"/" + asGlob.Replace(path)}
+		globs := model.PathGlobs{"/" + asGlob.Replace(path)}
 		if err := globs.Check(); err != nil || !glob.Match(globs, path) || glob.Match(globs, other) {
 			t.Errorf("%s as %v: %v, fits %v, fits %s %v", path, globs, err, glob.Match(globs, path), other, glob.Match(globs, other))
 		}
@@ -118,7 +118,7 @@ func TestExceptionFormsThatWillNotDo(t *testing.T) {
 			shows(t, a.text, "[role=alert][data-fault="+field+"]")
 		}
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || document(t, page).Find("[data-say=triager-accepts]").Length() != 1 {
 		t.Errorf("a viewer is offered to add: %s", page)
 	}
@@ -133,14 +133,14 @@ func TestConditionsOnThePages(t *testing.T) {
 	if strings.Contains(s.page(page), `name="grace"`) {
 		t.Error("a triager is offered the form of conditions")
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	form := url.Values{"mode": {"block"}, "severity": {"high"}, "asks": {"fixable"}, "grace": {"14"}, "projects": {"acme/*\r\n"}, "branches": {"main\nrelease/*"}}
 	if a := s.post(page+"/conditions", form); a.StatusCode != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), page+"?condition=added#conditions") {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
 	shows(t, s.page(page+"?condition=added"), "[data-say=added]")
-	added := redoubt.PolicyCondition{
-		Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh, Fixable: true, GraceDays: 14, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}}, Branches: redoubt.ProjectGlobs{"main", "release/*"},
+	added := model.PolicyCondition{
+		Mode: model.ModeBlock, Severity: model.SeverityHigh, Fixable: true, GraceDays: 14, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}, Branches: model.ProjectGlobs{"main", "release/*"},
 	}
 	says(t, s.page(page+"?condition=added"), ">"+capital(added.Sentence())+".<")
 	says(t, s.page("/policies"), `/policies/`+id+`#conditions">1</a>`)
@@ -199,7 +199,7 @@ func policyOf(s *site, slug string) (id string) {
 func TestExceptionPagesAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	s.post("/exceptions", url.Values{"target": {commonRule(s)}, "reason": {"tests only"}, "until": {"2999-01-31"}, "paths": {"/**"}, "seen": {"1"}})
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	chain := "/policies/" + policyOf(s, "supply-chain")
 	s.post(chain+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}})
 	b := s.browse(1440, 900)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var (
@@ -25,15 +25,15 @@ type fault struct {
 	Status    int
 	Title     string
 	Text      string
-	Fields    []redoubt.FieldError
+	Fields    []model.FieldError
 	RequestID string
 }
 
 // faultOf says to a person what failed, and what to do. Nothing of the inside
 // gets into it.
 func faultOf(err error) fault {
-	var invalid *redoubt.InvalidError
-	var busy *redoubt.BusyError
+	var invalid *model.InvalidError
+	var busy *model.BusyError
 	if f := faultOfViewer(err); f.Status != 0 {
 		return f
 	}
@@ -45,7 +45,7 @@ func faultOf(err error) fault {
 			Status: http.StatusBadRequest, Title: "This cannot be done as asked",
 			Text: "Something in the address or in the form is not as it must be:", Fields: asFilledIn(invalid.Fields),
 		}
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, model.ErrNotFound):
 		return fault{
 			Status: http.StatusNotFound, Title: "There is nothing here",
 			Text: "The page does not exist, what it showed is gone, or it belongs to a deployment that you may not see.",
@@ -60,15 +60,15 @@ func faultOf(err error) fault {
 			Status: http.StatusForbidden, Title: "Refused, because another site sent this",
 			Text: "Nothing was changed. Open the page here and try again. Behind a proxy, the server's --public-url must be the address that you use.",
 		}
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		return fault{
 			Status: http.StatusConflict, Title: "Something else was changed meanwhile",
 			Text: "Nothing was written. Load the page again and look at what it says now.",
 		}
-	case errors.Is(err, redoubt.ErrUnavailable):
+	case errors.Is(err, model.ErrUnavailable):
 		return fault{
 			Status: http.StatusServiceUnavailable, Title: "Not available right now",
-			Text: redoubt.OutageOf(err).Text(),
+			Text: model.OutageOf(err).Text(),
 		}
 	}
 	return fault{
@@ -111,7 +111,7 @@ func faultOfViewer(err error) fault {
 }
 
 // asFilledIn names fields as forms do: body.new_triage_until is until.
-func asFilledIn(fields []redoubt.FieldError) []redoubt.FieldError {
+func asFilledIn(fields []model.FieldError) []model.FieldError {
 	out := slices.Clone(fields)
 	for i, f := range out {
 		name := f.Location[strings.LastIndexByte(f.Location, '.')+1:]
@@ -132,9 +132,9 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 		p.Logger.ErrorContext(r.Context(), "page failed", "request_id", f.RequestID, "page", r.Pattern, "cause", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
-		edge.RetryAfter(w.Header(), redoubt.OutageOf(err).RetryAfter())
+		edge.RetryAfter(w.Header(), model.OutageOf(err).RetryAfter())
 	}
-	if busy, ok := errors.AsType[*redoubt.BusyError](err); ok {
+	if busy, ok := errors.AsType[*model.BusyError](err); ok {
 		edge.RetryAfter(w.Header(), busy.Wait)
 	}
 	req := &request{Pages: p, w: w, r: r, viewer: viewer}

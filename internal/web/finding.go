@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -26,11 +26,11 @@ type findingDetail struct {
 	NoLink   string      // why there is no link to the code
 	Commit   string      // where a secret of the history was found
 	Gate     *gateSaying // nil where builds do not fail on it
-	Rule     redoubt.Rule
-	Project  redoubt.Project
+	Rule     model.Rule
+	Project  model.Project
 	Steps    []flowStep // of the data flow
 	Upgrade  *upgrade   // how to get rid of it; nil where nothing sure is known
-	Triage   redoubt.Triage
+	Triage   model.Triage
 	Others   []shownFinding // the same on other refs
 	History  []moment
 	Like     precedent
@@ -38,14 +38,14 @@ type findingDetail struct {
 	Removed  bool          // no list shows it any more
 	Gone     store.Removal // why, where it is removed
 	Advisory string        // address of what the advisories say of it; empty for none
-	KEV      *redoubt.KEV
-	Way      *redoubt.DependencyPath // how the package gets in; nil where nobody knows
+	KEV      *model.KEV
+	Way      *model.DependencyPath // how the package gets in; nil where nobody knows
 	Done     *decision
 	People   *people
 	Today    string // in UTC
 	Mine     bool
-	Ticket   *redoubt.Ticket    // nil: it has none
-	Asked    *redoubt.Exception // that waits to be decided; nil: none
+	Ticket   *model.Ticket    // nil: it has none
+	Asked    *model.Exception // that waits to be decided; nil: none
 	Comment  commentForm
 
 	TicketPossible bool   // one can be created
@@ -145,7 +145,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 		if err := d.findWay(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := req.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
+		if err := req.advised(ctx, tx, d, model.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
 		if err := d.evidence(ctx, tx, o); err != nil {
@@ -178,11 +178,11 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 
 // findWay finds how the package of a supply-chain finding gets in.
 func (d *findingDetail) findWay(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-	if o.IssueType != redoubt.SCA {
+	if o.IssueType != model.SCA {
 		return nil
 	}
 	id, err := tx.FindingDependency(ctx, o.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -222,7 +222,7 @@ func (req *request) occurrences(view *index.View, d *findingDetail, o store.Occu
 	if err != nil {
 		return err
 	}
-	page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+	page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
 	if err != nil {
 		return err
 	}
@@ -274,12 +274,12 @@ func (d *findingDetail) Fingerprint() string {
 func (req *request) precedent(view *index.View, o store.Occurrence) precedent {
 	p := productOf(o.IssueType)
 	s := &search{product: p, base: req.to(p.Path), values: map[string][]string{string(index.FacetRule): {o.RuleName}}, except: map[string][]string{}}
-	filter := redoubt.FindingFilter{IssueType: o.IssueType, Dedup: true, Rules: []string{o.RuleName}}
+	filter := model.FindingFilter{IssueType: o.IssueType, Dedup: true, Rules: []string{o.RuleName}}
 	out := precedent{Total: view.Count(filter), Address: s.address()}
 	ignored, fixed := filter, filter
-	ignored.Statuses, fixed.Statuses = []redoubt.Status{redoubt.StatusIgnored}, []redoubt.Status{redoubt.StatusFixed}
+	ignored.Statuses, fixed.Statuses = []model.Status{model.StatusIgnored}, []model.Status{model.StatusFixed}
 	out.Ignored, out.Fixed = view.Count(ignored), view.Count(fixed)
-	ignored.TriageReasons = []redoubt.TriageReason{redoubt.FalsePositive}
+	ignored.TriageReasons = []model.TriageReason{model.FalsePositive}
 	out.FalsePositive = view.Count(ignored)
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/weblink"
 )
@@ -22,12 +22,12 @@ type codeLine struct {
 
 // flowStep is a step of the data flow.
 type flowStep struct {
-	redoubt.FlowStep
+	model.FlowStep
 	Address string // of its line; empty where none is sure
 }
 
 // evidenceOf reads the evidence of a finding; empty where the scanner sent none.
-func evidenceOf(o store.Occurrence) (e redoubt.Evidence, err error) {
+func evidenceOf(o store.Occurrence) (e model.Evidence, err error) {
 	if len(o.Evidence) > 0 {
 		err = json.Unmarshal(o.Evidence, &e)
 	}
@@ -69,12 +69,12 @@ func (d *findingDetail) reported(o store.Occurrence, code string) {
 
 // flow reads the data flow, with links to its lines where the finding's own leads to the
 // commit that is known.
-func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurrence, steps []redoubt.FlowStep) error {
+func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurrence, steps []model.FlowStep) error {
 	if len(steps) == 0 {
 		return nil
 	}
 	scan, err := tx.Scan(ctx, o.FirstScanID)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	links := weblink.New(d.Project.URL, scan.Commit, o.Ref)
@@ -94,7 +94,7 @@ func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurren
 func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	s, err := tx.Snippet(ctx, o.ID)
 	switch {
-	case err == nil && (o.State == redoubt.Unresolved || o.State == redoubt.Muted):
+	case err == nil && (o.State == model.Unresolved || o.State == model.Muted):
 		d.Code = nil
 		for i, text := range s.Lines {
 			number := s.First + i
@@ -108,7 +108,7 @@ func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurr
 			d.CodeOf += ": the finding has moved since, and no build has sent the code again."
 		}
 		return nil
-	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
+	case err != nil && !errors.Is(err, model.ErrNotFound):
 		return err
 	}
 	if len(d.Code) == 0 {
@@ -118,11 +118,11 @@ func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurr
 }
 
 // whyNoCode says why no code is shown, and how it could be.
-func whyNoCode(d redoubt.Deployment, o store.Occurrence) message {
+func whyNoCode(d model.Deployment, o store.Occurrence) message {
 	switch {
-	case o.State == redoubt.Fixed:
+	case o.State == model.Fixed:
 		return message{"fixed", "The code around a finding goes when it is fixed."}
-	case o.State == redoubt.StateRemoved:
+	case o.State == model.StateRemoved:
 		return message{"removed", "The code around a finding goes when it leaves the scope."}
 	case o.Historical:
 		return message{"history", "The checkout no longer has the code: the secret is in the history."}
@@ -130,7 +130,7 @@ func whyNoCode(d redoubt.Deployment, o store.Occurrence) message {
 		return message{"no-line", "No line is known, so there is no code to show."}
 	case !d.KeepsCode:
 		return message{"not-kept", "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."}
-	case o.IssueType == redoubt.SCA:
+	case o.IssueType == model.SCA:
 		return message{"no-build", "No build has sent the lines around it; redoubt ci does."}
 	}
 	return message{"not-sent", "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."}

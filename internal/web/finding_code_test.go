@@ -7,30 +7,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // keepCode keeps code around a finding, changed by edit, as a build sends it.
-func (s *site) keepCode(id string, edit func(*redoubt.Snippet)) {
+func (s *site) keepCode(id string, edit func(*model.Snippet)) {
 	s.t.Helper()
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	err = s.store.Update(s.t.Context(), s.org.ID, redoubt.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
+	err = s.store.Update(s.t.Context(), s.org.ID, model.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
 		f, err := tx.Finding(ctx, n)
 		if err != nil {
 			return err
 		}
-		snippet := redoubt.Snippet{
+		snippet := model.Snippet{
 			FindingID: n, ScanID: 1, Commit: "fd2f6e0c7b2b4a6f8f3b1d2c3e4f5a6b7c8d9e0f", Path: f.Path, Line: f.Line, EndLine: f.Line + 1, First: f.Line - 1,
 			Lines: []string{"before()", "<script>alert(1)</script>", "\t</mark></pre><img src=x>", "after()"},
 		}
 		if edit != nil {
 			edit(&snippet)
 		}
-		return tx.PutSnippets(ctx, []redoubt.Snippet{snippet})
+		return tx.PutSnippets(ctx, []model.Snippet{snippet})
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -53,27 +53,27 @@ func TestCodeOfAFinding(t *testing.T) {
 		t.Errorf("the lines are not marked:\n%s", page[strings.Index(page, `<pre class="code"`):])
 	}
 	checkInline(t, page)
-	s.keepCode(id, func(snippet *redoubt.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
+	s.keepCode(id, func(snippet *model.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
 	moved := textAt(t, s.page("/findings/"+id), "[data-say=code-was]")
 	says(t, moved, "old/<b>.py:3", "fd2f6e0c7b2b")
 	says(t, s.page("/findings/"+id), "old/&lt;b&gt;.py:3")
 }
 
 func TestWhyThereIsNoCode(t *testing.T) {
-	keeps := redoubt.Deployment{Slug: "acme", KeepsCode: true}
-	there := redoubt.Finding{IssueType: redoubt.SAST, State: redoubt.Unresolved, Line: 3}
+	keeps := model.Deployment{Slug: "acme", KeepsCode: true}
+	there := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
 	for name, test := range map[string]struct {
-		in   redoubt.Deployment
-		edit func(*redoubt.Finding)
+		in   model.Deployment
+		edit func(*model.Finding)
 		want string
 	}{
-		"not sent":     {keeps, func(*redoubt.Finding) {}, "not-sent"},
-		"not kept":     {redoubt.Deployment{Slug: "acme"}, func(*redoubt.Finding) {}, "not-kept"},
-		"supply chain": {keeps, func(f *redoubt.Finding) { f.IssueType = redoubt.SCA }, "no-build"},
-		"fixed":        {keeps, func(f *redoubt.Finding) { f.State = redoubt.Fixed }, "fixed"},
-		"removed":      {keeps, func(f *redoubt.Finding) { f.State = redoubt.StateRemoved }, "removed"},
-		"history":      {keeps, func(f *redoubt.Finding) { f.Historical = true }, "history"},
-		"no line":      {keeps, func(f *redoubt.Finding) { f.Line = 0 }, "no-line"},
+		"not sent":     {keeps, func(*model.Finding) {}, "not-sent"},
+		"not kept":     {model.Deployment{Slug: "acme"}, func(*model.Finding) {}, "not-kept"},
+		"supply chain": {keeps, func(f *model.Finding) { f.IssueType = model.SCA }, "no-build"},
+		"fixed":        {keeps, func(f *model.Finding) { f.State = model.Fixed }, "fixed"},
+		"removed":      {keeps, func(f *model.Finding) { f.State = model.StateRemoved }, "removed"},
+		"history":      {keeps, func(f *model.Finding) { f.Historical = true }, "history"},
+		"no line":      {keeps, func(f *model.Finding) { f.Line = 0 }, "no-line"},
 	} {
 		f := there
 		test.edit(&f)

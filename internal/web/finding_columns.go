@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // orderWords are what people call the orders, in the order of the menu.
@@ -27,7 +27,7 @@ var orderWords = []struct {
 }
 
 // readOrder checks the word of an order. The one that pages start with has none.
-func (s *search) readOrder(bad *redoubt.InvalidError) {
+func (s *search) readOrder(bad *model.InvalidError) {
 	var words []string
 	for _, o := range index.Orders(s.product.Type) {
 		words = append(words, o.String())
@@ -42,7 +42,7 @@ func (s *search) readOrder(bad *redoubt.InvalidError) {
 type column struct {
 	key      string // also the word of the address
 	label    string
-	products redoubt.Products
+	products model.Products
 }
 
 // columns is the table of them, in the order of a row.
@@ -60,13 +60,13 @@ var columns = []column{
 }
 
 // columnsOf lists the columns of a product.
-func columnsOf(t redoubt.IssueType) []column {
+func columnsOf(t model.IssueType) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !c.products.Has(t) })
 }
 
 // readColumns checks the choice of columns, and puts it into their order. All of them are
 // no choice.
-func (s *search) readColumns(bad *redoubt.InvalidError) {
+func (s *search) readColumns(bad *model.InvalidError) {
 	var known, chosen []string
 	for _, c := range columnsOf(s.product.Type) {
 		known = append(known, c.key)
@@ -76,7 +76,7 @@ func (s *search) readColumns(bad *redoubt.InvalidError) {
 	}
 	for _, word := range s.columns {
 		if !slices.Contains(known, word) {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "columns", Message: "are some of " + strings.Join(known, ", "), Value: word})
+			bad.Fields = append(bad.Fields, model.FieldError{Location: "columns", Message: "are some of " + strings.Join(known, ", "), Value: word})
 		}
 	}
 	if s.columns = chosen; len(chosen) == len(known) {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -21,13 +21,13 @@ type textPart struct {
 }
 
 // commentParts cut a comment where it names those whom it mentions.
-func commentParts(c redoubt.FindingComment) (parts []textPart) {
+func commentParts(c model.FindingComment) (parts []textPart) {
 	known := map[string]bool{}
 	for _, m := range c.Mentions {
 		known[m.Name] = true
 	}
 	from := 0
-	for _, m := range redoubt.Mentions(c.Text, func(name string) bool { return known[name] }) {
+	for _, m := range model.Mentions(c.Text, func(name string) bool { return known[name] }) {
 		parts = append(parts, textPart{c.Text[from:m.Start], false}, textPart{c.Text[m.Start:m.End], true})
 		from = m.End
 	}
@@ -35,22 +35,22 @@ func commentParts(c redoubt.FindingComment) (parts []textPart) {
 }
 
 // commentMoments tell what was said, or that it was withdrawn.
-func (req *request) commentMoments(c redoubt.FindingComment) []moment {
+func (req *request) commentMoments(c model.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: who(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
 		m.What, m.Did = "Comment, withdrawn since", "withdrawn-since"
 		return []moment{m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: who(c.WithdrawnBy)}}
 	}
 	m.Said = commentParts(c)
-	m.MayWithdraw = req.viewer.Role >= redoubt.RoleAdmin || c.AuthorID != 0 && c.AuthorID == req.viewer.UserID
+	m.MayWithdraw = req.viewer.Role >= model.RoleAdmin || c.AuthorID != 0 && c.AuthorID == req.viewer.UserID
 	return []moment{m}
 }
 
 // addComment writes what a form says about a finding, and leads back to where it was written.
 func (req *request) addComment(form url.Values) error {
 	return req.changeComments(form.Get("back"), commentForm{Text: form.Get("text")}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-		if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
-			return redoubt.ErrNotFound
+		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
+			return model.ErrNotFound
 		}
 		return sendOnce(ctx, tx, form.Get("once"), func() error {
 			_, err := triage.Comment(ctx, tx, o.Finding, form.Get("text"), req.viewer.UserID)
@@ -63,10 +63,10 @@ func (req *request) addComment(form url.Values) error {
 func (req *request) withdrawComment(form url.Values) error {
 	id, err := strconv.ParseInt(req.r.PathValue("comment"), 10, 64)
 	if err != nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	return req.changeComments(form.Get("back"), commentForm{}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error { // of one that was removed too
-		_, err := triage.WithdrawComment(ctx, tx, o.Finding, id, req.viewer.UserID, req.viewer.Role >= redoubt.RoleAdmin)
+		_, err := triage.WithdrawComment(ctx, tx, o.Finding, id, req.viewer.UserID, req.viewer.Role >= model.RoleAdmin)
 		return err
 	})
 }
@@ -100,7 +100,7 @@ const mentionsOfMine = 5
 
 // mention is a comment that mentions the viewer.
 type mention struct {
-	redoubt.FindingComment
+	model.FindingComment
 	Title, Address string
 	Said           []textPart
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // person makes a user of the deployment, who may look.
-func (s *site) person(name, title string) (u redoubt.User) {
+func (s *site) person(name, title string) (u model.User) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: title}, redoubt.RoleViewer)
+		u, err = tx.CreateUser(ctx, model.User{Name: name, DisplayName: title}, model.RoleViewer)
 		return err
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func TestCommentsOnThePages(t *testing.T) {
 	ben := s.person("ben", "Ben Okri")
 	finding := firstFinding(s)
 	own, back := "/findings/"+finding, "/orgs/acme/findings?finding="+finding
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	says(t, s.page(own), `action="/orgs/acme/findings/`+finding+`/comments"`, `<option value="ben" label="Ben Okri">`)
 	a := s.post(own+"/comments", url.Values{"text": {"<b>look</b>, @ben.\n@nobody"}, "back": {back}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != back+"#comments" {
@@ -50,7 +50,7 @@ func TestCommentsOnThePages(t *testing.T) {
 	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@nobody</p>", "Ada Lovelace")
 	shows(t, page, withdraws)
 	checkInline(t, page)
-	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", redoubt.MaxNote+1)}}} {
+	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", model.MaxNote+1)}}} {
 		a := s.post(own+"/comments", form)
 		if a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() != 1 || !strings.Contains(a.text, form.Get("text")+"</textarea>") {
 			t.Errorf("%s: %s", what, a.Status)
@@ -64,7 +64,7 @@ func TestCommentsOnThePages(t *testing.T) {
 	}
 	hides(t, s.page("/mine"), mentions)
 
-	s.viewer = &Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: redoubt.RoleTriager, Deployment: s.org}
+	s.viewer = &Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: model.RoleTriager, Deployment: s.org}
 	shows(t, s.page("/mine"), mentions)
 	says(t, s.page("/mine"), `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
 	hides(t, s.page(own), withdraws)
@@ -75,21 +75,21 @@ func TestCommentsOnThePages(t *testing.T) {
 	} else {
 		shows(t, a.text, "[role=alert]")
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if a := s.post(first, url.Values{"back": {back}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("withdrawing: %s %s", a.Status, a.text)
 	}
 	if a := s.post(first, nil); a.StatusCode != http.StatusConflict {
 		t.Errorf("withdrawn twice: %s", a.Status)
 	}
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleAdmin, Deployment: s.org}
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleAdmin, Deployment: s.org}
 	if a := s.post(withdraw, nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("withdrawn by an administrator: %s", a.Status)
 	}
 	page = s.page(own)
 	shows(t, page, ".history .comment[data-did=withdrawn-since]", ".history [data-did=withdrawn]")
 	lacks(t, page, "look")
-	s.viewer = &Viewer{UserID: ben.ID, User: "ben", Role: redoubt.RoleViewer, Deployment: s.org}
+	s.viewer = &Viewer{UserID: ben.ID, User: "ben", Role: model.RoleViewer, Deployment: s.org}
 	hides(t, s.page("/mine"), mentions)
 	if got := s.audited("finding_comment."); strings.Join(got, " ") != "finding_comment.create by user:ada finding_comment.create by user:ada finding_comment.withdraw by user:ada finding_comment.withdraw by user:bob" {
 		t.Errorf("in the audit log: %q", got)
@@ -102,7 +102,7 @@ func TestACommentIsSentOnce(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
 	own := "/findings/" + firstFinding(s)
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	onceOf := func() string {
 		_, after, _ := strings.Cut(s.page(own), `name="once" value="`)
 		text, _, _ := strings.Cut(after, `"`)
@@ -122,7 +122,7 @@ func TestACommentIsSentOnce(t *testing.T) {
 	send(first, "the same", http.StatusSeeOther)
 	send(first, "the same", http.StatusSeeOther)
 	send(second, "another", http.StatusSeeOther)
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: redoubt.RoleViewer, Deployment: s.org}
+	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleViewer, Deployment: s.org}
 	send(first, "of bob", http.StatusSeeOther)
 	page := s.page(own)
 	for text, want := range map[string]int{"the same": 1, "another": 1, "of bob": 1} {
@@ -137,7 +137,7 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	own := "/findings/" + finding
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	const commentForm = `form[action$="/comments"]`
 	shows(t, s.page(own), commentForm)
 	s.post(own+"/comments", url.Values{"text": {"it goes"}})
@@ -150,8 +150,8 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		o.State = redoubt.StateRemoved
-		return tx.UpdateFindings(ctx, []redoubt.FindingWrite{{Finding: o.Finding, Body: o.Body}})
+		o.State = model.StateRemoved
+		return tx.UpdateFindings(ctx, []model.FindingWrite{{Finding: o.Finding, Body: o.Body}})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func firstComment(s *site, user int64) (id string) {
 func lastComment(s *site, own string) string {
 	s.t.Helper()
 	viewer := s.viewer
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	_, after, _ := strings.Cut(s.page(own), "/orgs/acme"+own+"/comments/")
 	s.viewer = viewer
 	id, _, _ := strings.Cut(after, "/")
@@ -203,7 +203,7 @@ func TestMentionByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
 	s.person("bea", "Beatrice Lee")
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	b := s.browse(1440, 900)
 	b.open("/findings/" + firstFinding(s))
 	const field, list = `document.querySelector("[data-mention]")`, `document.querySelector(".people")`

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/export"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // exportNames are what people call the formats.
@@ -28,11 +28,11 @@ func (s *search) exports() []choice {
 }
 
 // exportFindings sends all findings that one of the three pages selects.
-func exportFindings(t redoubt.IssueType) func(*request) error {
+func exportFindings(t model.IssueType) func(*request) error {
 	return func(req *request) error {
 		f := export.Format(req.r.URL.Query().Get("format"))
 		if !slices.Contains(export.Formats(), f) {
-			return redoubt.Invalid("format", "is one of csv, jsonl, sarif, xlsx")
+			return model.Invalid("format", "is one of csv, jsonl, sarif, xlsx")
 		}
 		s, err := req.searched(productOf(t), req.r.URL.Query())
 		if err == nil {

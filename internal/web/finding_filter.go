@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // unselective are the words of a findings page that select nothing, and those that need
@@ -20,8 +20,8 @@ var (
 
 // FindingFilter reads the query of a findings page for one issue type, for those who keep
 // it, as the rules of notifications do. Selects is false where it asks for what findings
-// of that type do not have. What will not do is a *redoubt.InvalidError.
-func FindingFilter(t redoubt.IssueType, query string, now time.Time) (f redoubt.FindingFilter, selects bool, err error) {
+// of that type do not have. What will not do is a *model.InvalidError.
+func FindingFilter(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error) {
 	s, selects, err := keptSearch("filter", t, query, now)
 	if s == nil {
 		return f, selects, err
@@ -30,42 +30,42 @@ func FindingFilter(t redoubt.IssueType, query string, now time.Time) (f redoubt.
 }
 
 // FindingQuery reads the query of a findings page of one issue type for those who keep all
-// of it, as saved views do. What will not do is a *redoubt.InvalidError about the query.
-func FindingQuery(t redoubt.IssueType, query string, now time.Time) (index.PageQuery, error) {
+// of it, as saved views do. What will not do is a *model.InvalidError about the query.
+func FindingQuery(t model.IssueType, query string, now time.Time) (index.PageQuery, error) {
 	s, selects, err := keptSearch("query", t, query, now)
 	switch {
 	case err != nil:
 		return index.PageQuery{}, err
 	case !selects:
-		return index.PageQuery{}, redoubt.Invalid("query", "the query filters by what findings of the issue type %s do not have", t)
+		return index.PageQuery{}, model.Invalid("query", "the query filters by what findings of the issue type %s do not have", t)
 	}
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
 }
 
 // keptSearch reads a query that somebody keeps, which errors call what.
-func keptSearch(what string, t redoubt.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
+func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {
-		return nil, false, redoubt.Invalid(what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what)
+		return nil, false, model.Invalid(what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what)
 	}
 	selects = true
 	for key := range q {
 		known := func(f facet) bool { return string(f.key) == strings.TrimPrefix(key, "-") }
 		switch {
 		case slices.Contains(lookedUp, key):
-			return nil, false, redoubt.Invalid(what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what)
+			return nil, false, model.Invalid(what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what)
 		case key == viewWord:
-			return nil, false, redoubt.Invalid(what, "a %s names no saved view: take what the view filters by", what)
+			return nil, false, model.Invalid(what, "a %s names no saved view: take what the view filters by", what)
 		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):
 		case slices.ContainsFunc(facets, known): // of another product
 			selects = false
 		default:
-			return nil, false, redoubt.Invalid(what, "%.40q is no word of a %s", key, what)
+			return nil, false, model.Invalid(what, "%.40q is no word of a %s", key, what)
 		}
 	}
 	s, err = searchOf(productOf(t), "", q, now)
-	if invalid, ok := err.(*redoubt.InvalidError); ok { //nolint:errorlint // searchOf wraps nothing
-		return nil, false, redoubt.Invalid(what, "%s", invalid.Error())
+	if invalid, ok := err.(*model.InvalidError); ok { //nolint:errorlint // searchOf wraps nothing
+		return nil, false, model.Invalid(what, "%s", invalid.Error())
 	}
 	return s, selects, err
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -25,15 +25,15 @@ type gateSaying struct {
 func (req *request) askGate(view *index.View, d *findingDetail) error {
 	return req.view(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, d.ID)
-		if err != nil || o.State != redoubt.Unresolved {
+		if err != nil || o.State != model.Unresolved {
 			return err
 		}
 		policies, err := tx.Policies(ctx)
 		if err != nil || !mayBlock(view, o, policies) {
 			return err
 		}
-		scan := redoubt.Scan{ProjectID: o.ProjectID, Ref: o.Ref, Source: o.Source, Products: redoubt.Products(0).With(o.IssueType)}
-		again, err := policy.Reevaluate(ctx, tx, d.Project, scan, []redoubt.Finding{o.Finding})
+		scan := model.Scan{ProjectID: o.ProjectID, Ref: o.Ref, Source: o.Source, Products: model.Products(0).With(o.IssueType)}
+		again, err := policy.Reevaluate(ctx, tx, d.Project, scan, []model.Finding{o.Finding})
 		if err != nil {
 			return err
 		}
@@ -44,10 +44,10 @@ func (req *request) askGate(view *index.View, d *findingDetail) error {
 
 // mayBlock reports whether a policy has the finding's rule in mode block, or
 // conditions for such findings.
-func mayBlock(view *index.View, o store.Occurrence, policies []redoubt.Policy) bool {
-	byRule := redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
+func mayBlock(view *index.View, o store.Occurrence, policies []model.Policy) bool {
+	byRule := model.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []model.PolicyMode{model.ModeBlock}}
 	return view.Count(byRule) > 0 ||
-		slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return p.Product == o.IssueType && len(p.Conditions) > 0 })
+		slices.ContainsFunc(policies, func(p model.Policy) bool { return p.Product == o.IssueType && len(p.Conditions) > 0 })
 }
 
 // sayingOf words the gate's answer. What fails no build only because the primary
@@ -79,7 +79,7 @@ func whyBlocked(effective policy.EffectivePolicy, s *policy.Sighting) string {
 	if s.Condition != "" {
 		return s.Condition
 	}
-	at := slices.IndexFunc(effective.Policies, func(p redoubt.Policy) bool { return p.ID == s.PolicyID })
+	at := slices.IndexFunc(effective.Policies, func(p model.Policy) bool { return p.ID == s.PolicyID })
 	if at < 0 {
 		return "a policy has its rule in mode block"
 	}

@@ -7,29 +7,29 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // supplyReport is a report of vulnerable dependencies, one of each severity.
 func supplyReport(s *site, project string, tags []string, ref string, full bool, names ...string) ingest.Upload {
-	r := &redoubt.Report{Tool: "scanner", Products: redoubt.Products(0).With(redoubt.SCA), StartedAt: s.clock.Now()}
+	r := &model.Report{Tool: "scanner", Products: model.Products(0).With(model.SCA), StartedAt: s.clock.Now()}
 	for i, name := range names {
-		severity := redoubt.Severity(1 + i%4)
-		rule := &redoubt.Rule{Name: "vulnerable-" + name, Message: name, IssueType: redoubt.SCA, Severity: severity, Confidence: redoubt.ConfidenceHigh}
+		severity := model.Severity(1 + i%4)
+		rule := &model.Rule{Name: "vulnerable-" + name, Message: name, IssueType: model.SCA, Severity: severity, Confidence: model.ConfidenceHigh}
 		r.Rules = append(r.Rules, rule)
-		r.Results = append(r.Results, redoubt.Result{
-			Item: "results[0]", Rule: rule, Path: "go.sum", Location: redoubt.Location{Line: i + 1}, Message: name, Severity: severity, Confidence: redoubt.ConfidenceHigh,
-			Dependency: &redoubt.Vulnerable{Ecosystem: "gomod", Package: name, Version: "1.0.0", Transitivity: redoubt.Transitivity(1 + i%2), Lockfile: "go.sum", Reachability: redoubt.Reachable},
+		r.Results = append(r.Results, model.Result{
+			Item: "results[0]", Rule: rule, Path: "go.sum", Location: model.Location{Line: i + 1}, Message: name, Severity: severity, Confidence: model.ConfidenceHigh,
+			Dependency: &model.Vulnerable{Ecosystem: "gomod", Package: name, Version: "1.0.0", Transitivity: model.Transitivity(1 + i%2), Lockfile: "go.sum", Reachability: model.Reachable},
 		})
 	}
-	return ingest.Upload{Project: redoubt.Project{Name: project, Tags: tags}, Ref: ref, Commit: "c" + ref, Full: full, DeclaredFull: full, Report: r}
+	return ingest.Upload{Project: model.Project{Name: project, Tags: tags}, Ref: ref, Commit: "c" + ref, Full: full, DeclaredFull: full, Report: r}
 }
 
 // setConditions has the policy of the supply chain hold these alone.
-func (s *site) setConditions(conditions ...redoubt.PolicyCondition) {
+func (s *site) setConditions(conditions ...model.PolicyCondition) {
 	s.t.Helper()
 	id, err := strconv.ParseInt(policyOf(s, "supply-chain"), 10, 64)
 	if err != nil {
@@ -69,21 +69,21 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 	names := []string{"low-a", "medium-a", "high-a", "critical-a"}
 	s.build(supplyReport(s, "acme/shop", []string{"pci"}, "main", true, "old"))
 	s.build(supplyReport(s, "acme/tools", nil, "main", true, "old"))
-	block := redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh}
-	with := func(edit func(*redoubt.PolicyCondition)) redoubt.PolicyCondition {
+	block := model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh}
+	with := func(edit func(*model.PolicyCondition)) model.PolicyCondition {
 		c := block
 		edit(&c)
 		return c
 	}
 	said := map[string]int{}
-	for what, conditions := range map[string][]redoubt.PolicyCondition{
+	for what, conditions := range map[string][]model.PolicyCondition{
 		"none": nil, "high": {block},
-		"comment": {with(func(c *redoubt.PolicyCondition) { c.Mode = redoubt.ModeComment })},
-		"monitor": {with(func(c *redoubt.PolicyCondition) { c.Mode = redoubt.ModeMonitor })},
-		"project": {with(func(c *redoubt.PolicyCondition) { c.Scope.Projects = redoubt.ProjectGlobs{"acme/shop"} })},
-		"tag":     {with(func(c *redoubt.PolicyCondition) { c.Scope.Tags = []string{"pci"} })},
-		"branch":  {with(func(c *redoubt.PolicyCondition) { c.Branches = redoubt.ProjectGlobs{"topic/*"} })},
-		"of two":  {with(func(c *redoubt.PolicyCondition) { c.Mode = redoubt.ModeComment }), with(func(c *redoubt.PolicyCondition) { c.Direct = true; c.Severity = 0 })},
+		"comment": {with(func(c *model.PolicyCondition) { c.Mode = model.ModeComment })},
+		"monitor": {with(func(c *model.PolicyCondition) { c.Mode = model.ModeMonitor })},
+		"project": {with(func(c *model.PolicyCondition) { c.Scope.Projects = model.ProjectGlobs{"acme/shop"} })},
+		"tag":     {with(func(c *model.PolicyCondition) { c.Scope.Tags = []string{"pci"} })},
+		"branch":  {with(func(c *model.PolicyCondition) { c.Branches = model.ProjectGlobs{"topic/*"} })},
+		"of two":  {with(func(c *model.PolicyCondition) { c.Mode = model.ModeComment }), with(func(c *model.PolicyCondition) { c.Direct = true; c.Severity = 0 })},
 	} {
 		s.setConditions(conditions...)
 		for _, u := range []ingest.Upload{
@@ -113,7 +113,7 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 	if said["blocks"] < 10 || said[""] < 10 {
 		t.Errorf("said %v", said)
 	}
-	s.setConditions(redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityLow})
+	s.setConditions(model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityLow})
 	shows(t, s.page("/findings/"+rowID(s, "/supply-chain/vulnerabilities?q=old")), "[data-gate=blocks-new]")
 }
 

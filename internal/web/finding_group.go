@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -38,9 +38,9 @@ func (p *findingsPage) grouped(groups []index.Group) {
 		key := groupFacet(p.group)
 		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[key] = "", []string{g.Name} })}
 		row.Late = p.with(func(o *search) {
-			o.group, o.values[key], o.values[string(index.FacetDue)] = "", []string{g.Name}, []string{string(redoubt.DueOverdue)}
+			o.group, o.values[key], o.values[string(index.FacetDue)] = "", []string{g.Name}, []string{string(model.DueOverdue)}
 		})
-		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		for severity := model.SeverityCritical; severity > 0; severity-- {
 			if n := g.Severity[severity]; n > 0 {
 				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n, Address: p.with(func(o *search) {
 					o.group, o.values[key], o.values[string(index.FacetSeverity)] = "", []string{g.Name}, []string{severity.String()}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -39,7 +39,7 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	if err != nil {
 		return err
 	}
-	if o.State == redoubt.StateRemoved {
+	if o.State == model.StateRemoved {
 		d.Gone = store.LastRemoval(events)
 	}
 	trail, err := tx.TriageTrail(ctx, o.LineageID)
@@ -64,7 +64,7 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	}
 	for _, r := range asked {
 		d.History = append(d.History, askedMoments(r)...)
-		if r.State == redoubt.ExceptionRequested {
+		if r.State == model.ExceptionRequested {
 			d.Asked = &r
 		}
 	}
@@ -79,11 +79,11 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	return nil
 }
 
-var scanWords = map[redoubt.FindingEventKind]string{
-	redoubt.EventFixed: "Fixed: a scan looked and no longer saw it", redoubt.EventReturned: "Came back", redoubt.EventRemoved: "Out of scope",
-	redoubt.EventMoved: "Moved", redoubt.EventMuted: "Suppressed in the code", redoubt.EventUnmuted: "No longer suppressed in the code",
-	redoubt.EventPrecedent: "Here in place of a finding that was decided", redoubt.EventCopied: "A copy: its decisions are about another finding alone from here on",
-	redoubt.EventMerged: "Took in another finding: they are one from here on",
+var scanWords = map[model.FindingEventKind]string{
+	model.EventFixed: "Fixed: a scan looked and no longer saw it", model.EventReturned: "Came back", model.EventRemoved: "Out of scope",
+	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code", model.EventUnmuted: "No longer suppressed in the code",
+	model.EventPrecedent: "Here in place of a finding that was decided", model.EventCopied: "A copy: its decisions are about another finding alone from here on",
+	model.EventMerged: "Took in another finding: they are one from here on",
 }
 
 func scanMoment(e store.FindingHistory) moment {
@@ -107,9 +107,9 @@ func scanMoment(e store.FindingHistory) moment {
 			m.Note = "from " + detail.From
 		}
 		switch {
-		case e.Kind == redoubt.EventPrecedent:
+		case e.Kind == model.EventPrecedent:
 			m.Other, m.Did, m.Note = detail.FindingID, detail.State, precedentNote(detail.State, detail.Reason, detail.At)
-		case e.Kind == redoubt.EventCopied, e.Kind == redoubt.EventMerged:
+		case e.Kind == model.EventCopied, e.Kind == model.EventMerged:
 			if m.Other = detail.FindingID; detail.Project != "" {
 				m.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
 			}
@@ -133,31 +133,31 @@ func precedentNote(state, reason string, at time.Time) string {
 }
 
 // askedMoments are the request for an exception, and the decision about it.
-func askedMoments(e redoubt.Exception) []moment {
+func askedMoments(e model.Exception) []moment {
 	asked := moment{At: e.CreatedAt, Kind: "triage", Did: "asked", What: "Exception asked for", By: who(e.CreatedBy), Note: e.Reason, Exception: e.ID}
 	until := ""
-	if day := redoubt.LastDay(e.Until); day != "" {
+	if day := model.LastDay(e.Until); day != "" {
 		until = ", until " + day + " (UTC)"
 	}
-	if e.State == redoubt.ExceptionRequested {
+	if e.State == model.ExceptionRequested {
 		asked.What += until
 		return []moment{asked}
 	}
 	state := e.State.String()
-	if e.State == redoubt.ExceptionActive {
+	if e.State == model.ExceptionActive {
 		state = "approved" + until
 	}
 	return []moment{asked, {At: e.DecidedAt, Kind: "triage", Did: "exception-" + e.State.String(), What: "Exception " + state, By: who(e.DecidedBy), Note: e.Answer, Exception: e.ID}}
 }
 
 // triageMoment tells a decision, an assignment, or both.
-func triageMoment(e redoubt.TriageEvent, p *people) moment {
+func triageMoment(e model.TriageEvent, p *people) moment {
 	m := moment{At: e.At, Kind: "triage", By: who(e.By), ByKind: e.By.Kind, Note: e.Note}
 	before, after := e.Before, e.After
 	var said []string
 	switch {
 	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) && before.By == after.By:
-	case after.State == redoubt.TriageUntriaged:
+	case after.State == model.TriageUntriaged:
 		said, m.Did = append(said, "Undone: untriaged again"), "undone"
 	default:
 		what := "Set to " + after.State.String()
@@ -166,7 +166,7 @@ func triageMoment(e redoubt.TriageEvent, p *people) moment {
 			m.Did += ":" + after.Reason.String()
 			what += ", " + reasonWord(after.Reason.String())
 		}
-		if day := redoubt.LastDay(after.Until); day != "" {
+		if day := model.LastDay(after.Until); day != "" {
 			what += ", until " + day + " (UTC)"
 		}
 		said = append(said, what)

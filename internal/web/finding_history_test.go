@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,11 +16,11 @@ func TestHistoryNamesThePrecedent(t *testing.T) {
 	s.build(branchReport(s, "main", true, "eval"))
 	old := firstFinding(s)
 	view := s.view()
-	o, err := view.Newest(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 1)
+	o, err := view.Newest(t.Context(), model.FindingFilter{IssueType: model.SAST}, 1)
 	if err != nil || len(o) != 1 {
 		t.Fatal(o, err)
 	}
-	s.decide(o[0].FindingID, redoubt.TriageFixing)
+	s.decide(o[0].FindingID, model.TriageFixing)
 	on := s.clock.Now().UTC().Format(time.DateOnly)
 	s.clock.Advance(time.Hour)
 	u := branchReport(s, "main", true, "eval")
@@ -34,8 +34,8 @@ func TestHistoryNamesThePrecedent(t *testing.T) {
 
 // TestAHistoryTellsOfCopies holds that the line of a copy leads to what it is a copy of.
 func TestAHistoryTellsOfCopies(t *testing.T) {
-	got := scanMoment(store.FindingHistory{FindingEvent: redoubt.FindingEvent{Kind: redoubt.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
-	want := moment{Kind: "copied", What: scanWords[redoubt.EventCopied], ScanID: 3, Other: 7}
+	got := scanMoment(store.FindingHistory{FindingEvent: model.FindingEvent{Kind: model.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
+	want := moment{Kind: "copied", What: scanWords[model.EventCopied], ScanID: 3, Other: 7}
 	if want.What == "" || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // findingsPage is what the template of the findings pages shows.
@@ -103,7 +103,7 @@ type choice struct {
 type param struct{ Name, Value string }
 
 // listFindings shows one of the three findings pages.
-func listFindings(t redoubt.IssueType) func(*request) error {
+func listFindings(t model.IssueType) func(*request) error {
 	return func(req *request) error {
 		q, err := req.withDefaultView(t, req.r.URL.Query())
 		if err != nil {
@@ -115,7 +115,7 @@ func listFindings(t redoubt.IssueType) func(*request) error {
 
 // showFindings shows the list of a query, with the form that saves it; refused adds the
 // faults of a form to the finding in the panel.
-func (req *request) showFindings(status int, t redoubt.IssueType, q url.Values, form viewForm, refused func(*findingDetail)) error {
+func (req *request) showFindings(status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail)) error {
 	s, err := req.searched(productOf(t), q)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		p.Pages = newPager(s.page, perPage, answer.Total, s.onPage)
 	}
 	if p.Total == 0 {
-		p.Bare = view.Count(redoubt.FindingFilter{IssueType: s.filter.IssueType}) == 0
+		p.Bare = view.Count(model.FindingFilter{IssueType: s.filter.IssueType}) == 0
 		f := s.filter
 		f.Dedup, f.Primary = false, false
 		p.Elsewhere, p.Every = view.Count(f), s.with(func(o *search) { o.branch = "every" })
@@ -265,7 +265,7 @@ func (s *search) meFirst(values []valueView) []valueView {
 		switch {
 		case s.people != nil && v.Value == s.people.me:
 			return 0
-		case v.Value == redoubt.AssigneeNobody:
+		case v.Value == model.AssigneeNobody:
 			return 1
 		}
 		return 2
@@ -275,8 +275,8 @@ func (s *search) meFirst(values []valueView) []valueView {
 }
 
 // dueWords are what people call the windows of due dates.
-var dueWords = map[redoubt.DueWindow]string{
-	redoubt.DueOverdue: "Overdue", redoubt.Due7Days: "Within 7 days", redoubt.Due30Days: "Within 30 days", redoubt.DueLater: "Later", redoubt.DueNone: "No date",
+var dueWords = map[model.DueWindow]string{
+	model.DueOverdue: "Overdue", model.Due7Days: "Within 7 days", model.Due30Days: "Within 30 days", model.DueLater: "Later", model.DueNone: "No date",
 }
 
 // label is what people call a value.
@@ -289,7 +289,7 @@ func (s *search) label(f facet, value string) string {
 	case f.key == index.FacetEnds:
 		return "Within " + value + " days"
 	case f.key == index.FacetDue:
-		return dueWords[redoubt.DueWindow(value)]
+		return dueWords[model.DueWindow(value)]
 	case f.key == index.FacetRef:
 		return branch(value)
 	case f.key == index.FacetReason:

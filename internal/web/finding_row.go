@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // shownFinding is a finding as the Web API answers it, with what pages add.
@@ -39,7 +39,7 @@ func (req *request) unrated(view *index.View, ids []int64) (map[int64]bool, erro
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: redoubt.SCA, HasIDs: true, IDs: ids, Severities: []redoubt.Severity{redoubt.SeverityMedium}}, 0, len(ids))
+	page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: model.SCA, HasIDs: true, IDs: ids, Severities: []model.Severity{model.SeverityMedium}}, 0, len(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (f shownFinding) Suggested() *api.Autofix {
 
 // Decided reports whether somebody decided something that reopening would take back.
 func (f shownFinding) Decided() bool {
-	return f.TriageState != redoubt.TriageUntriaged.String() && f.TriageState != redoubt.TriageReopened.String()
+	return f.TriageState != model.TriageUntriaged.String() && f.TriageState != model.TriageReopened.String()
 }
 
 // Fixes joins the versions that are no longer vulnerable.

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // product is one of the three findings pages.
 type product struct {
-	Type    redoubt.IssueType
+	Type    model.IssueType
 	Path    string // below the deployment; the command line links to these
 	Section string
 	Title   string
@@ -23,12 +23,12 @@ type product struct {
 }
 
 var products = []product{
-	{redoubt.SAST, "/findings", "findings", "Code", "code finding"},
-	{redoubt.SCA, "/supply-chain/vulnerabilities", "vulnerabilities", "Supply chain", "vulnerability"},
-	{redoubt.Secrets, "/secrets", "secrets", "Secrets", "secret"},
+	{model.SAST, "/findings", "findings", "Code", "code finding"},
+	{model.SCA, "/supply-chain/vulnerabilities", "vulnerabilities", "Supply chain", "vulnerability"},
+	{model.Secrets, "/secrets", "secrets", "Secrets", "secret"},
 }
 
-func productOf(t redoubt.IssueType) product { return products[t-1] }
+func productOf(t model.IssueType) product { return products[t-1] }
 
 // perPage is how many rows a page lists.
 const perPage = 50
@@ -51,7 +51,7 @@ type search struct {
 	page    int      // from 1
 	finding int64    // shown in the panel
 	wide    string   // key of the facet that shows all its values; empty for none
-	filter  redoubt.FindingFilter
+	filter  model.FindingFilter
 	people  *people   // who findings can be assigned to; nil where nobody asks
 	now     time.Time // when it is asked
 	opened  openedView
@@ -61,16 +61,16 @@ type search struct {
 const anyStatus = "any"
 
 // searchOf reads an address. Without a word about the status a page is about
-// what is open. All faults are in one *redoubt.InvalidError.
+// what is open. All faults are in one *model.InvalidError.
 func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
 		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
 		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), columns: list(q, "columns"), page: 1,
 	}
-	s.filter = redoubt.FindingFilter{
-		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &redoubt.FindingFilter{},
+	s.filter = model.FindingFilter{
+		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &model.FindingFilter{},
 	}
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	s.now = now
 	s.readFacets(q, bad)
 	s.readEnds()
@@ -98,7 +98,7 @@ func (req *request) searched(p product, q url.Values) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.people, err = req.people(); err != nil || p.Type != redoubt.SCA {
+	if s.people, err = req.people(); err != nil || p.Type != model.SCA {
 		return s, err
 	}
 	if err = req.narrowToVersion(s); err != nil || s.query+s.about == "" {
@@ -126,7 +126,7 @@ func (req *request) narrowToVersion(s *search) error {
 	if err != nil {
 		return err
 	}
-	f := redoubt.FindingFilter{IssueType: redoubt.SCA, Projects: s.filter.Projects, Packages: s.filter.Packages}
+	f := model.FindingFilter{IssueType: model.SCA, Projects: s.filter.Projects, Packages: s.filter.Packages}
 	page, err := view.Page(req.r.Context(), f, 0, max(view.Count(f), 1))
 	if err != nil {
 		return err
@@ -152,15 +152,15 @@ func (s *search) readEnds() {
 }
 
 // dueWithin is what is chosen of due dates.
-func (s *search) dueWithin(values map[string][]string) *redoubt.DueFilter {
-	var windows []redoubt.DueWindow
+func (s *search) dueWithin(values map[string][]string) *model.DueFilter {
+	var windows []model.DueWindow
 	for _, value := range values[string(index.FacetDue)] {
-		windows = append(windows, redoubt.DueWindow(value))
+		windows = append(windows, model.DueWindow(value))
 	}
-	return redoubt.DueWithin(windows, s.now)
+	return model.DueWithin(windows, s.now)
 }
 
-func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
+func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
 	for _, f := range facetsOf(s.product.Type) {
 		key := string(f.key)
 		included := list(q, key)
@@ -169,7 +169,7 @@ func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
 			included = append(included, list(q, "repo")...) // as the command line links
 		case index.FacetStatus:
 			if len(included) == 0 && len(q["-"+key]) == 0 {
-				included = []string{redoubt.StatusOpen.String()}
+				included = []string{model.StatusOpen.String()}
 			}
 			included = slices.DeleteFunc(included, func(v string) bool { return v == anyStatus })
 		}
@@ -179,7 +179,7 @@ func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
 }
 
 // take puts the values of a facet into a filter.
-func (s *search) take(f facet, key string, values []string, into map[string][]string, filter *redoubt.FindingFilter, bad *redoubt.InvalidError) {
+func (s *search) take(f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError) {
 	if len(values) == 0 {
 		return
 	}
@@ -188,7 +188,7 @@ func (s *search) take(f facet, key string, values []string, into map[string][]st
 	}
 	into[key] = values
 	for _, v := range f.set(filter, values) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: key, Message: strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "), Value: v})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: key, Message: strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "), Value: v})
 	}
 }
 
@@ -204,7 +204,7 @@ func list(q url.Values, key string) []string {
 }
 
 // readSince takes days back from now, as 30, or a date.
-func (s *search) readSince(now time.Time, bad *redoubt.InvalidError) {
+func (s *search) readSince(now time.Time, bad *model.InvalidError) {
 	if s.since == "" {
 		return
 	}
@@ -214,25 +214,25 @@ func (s *search) readSince(now time.Time, bad *redoubt.InvalidError) {
 	}
 	day, err := time.Parse(time.DateOnly, s.since)
 	if err != nil {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "since", Message: "is a number of days, or a date as 2026-01-31", Value: s.since})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "since", Message: "is a number of days, or a date as 2026-01-31", Value: s.since})
 	}
 	s.filter.Since = day
 }
 
-func (s *search) oneOf(v *string, bad *redoubt.InvalidError, name string, words ...string) {
+func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ...string) {
 	if *v != "" && !slices.Contains(words, *v) {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is one of " + strings.Join(words, ", "), Value: *v})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is one of " + strings.Join(words, ", "), Value: *v})
 	}
 }
 
-func number(q url.Values, name string, bad *redoubt.InvalidError) int {
+func number(q url.Values, name string, bad *model.InvalidError) int {
 	text := q.Get(name)
 	if text == "" {
 		return 0
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is a whole number", Value: text})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: text})
 	}
 	return int(n)
 }
@@ -348,7 +348,7 @@ func (s *search) question() index.ListQuery {
 	for _, f := range facetsOf(s.product.Type) {
 		keep := s.chosen(f)
 		if f.key == index.FacetAssignee && s.people != nil {
-			keep = append(keep, s.people.me, redoubt.AssigneeNobody)
+			keep = append(keep, s.people.me, model.AssigneeNobody)
 		}
 		asked := index.FacetRequest{Facet: f.key, Keep: keep}
 		if string(f.key) == s.wide {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // total is the number that a findings page says.
@@ -38,7 +38,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range products {
 		page := s.page(p.Path)
-		want := s.view().Count(redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}})
+		want := s.view().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		if got := total(t, page); got != count(want) {
 			t.Errorf("%s says %s, the API counts %d", p.Path, got, want)
 		}
@@ -87,8 +87,8 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 func TestLinksOfTheCommandLine(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?repo=acme/payments&ref=main")
-	want := s.view().Count(redoubt.FindingFilter{
-		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
+	want := s.view().Count(model.FindingFilter{
+		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
 	})
 	if got := total(t, page); got != count(want) || want == 0 {
 		t.Errorf("says %s, want %d", got, want)
@@ -107,7 +107,7 @@ func TestAddressIsState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := searchOf(productOf(redoubt.SAST), "/x", q, s.clock.Now())
+		got, err := searchOf(productOf(model.SAST), "/x", q, s.clock.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +121,8 @@ func TestAddressIsState(t *testing.T) {
 func TestExcludeLeavesOut(t *testing.T) {
 	s := demoSite(t)
 	all, without := s.page("/findings"), s.page("/findings?-repos=acme/payments")
-	want := s.view().Count(redoubt.FindingFilter{
-		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Except: &redoubt.FindingFilter{Projects: []string{"acme/payments"}},
+	want := s.view().Count(model.FindingFilter{
+		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Except: &model.FindingFilter{Projects: []string{"acme/payments"}},
 	})
 	if total(t, without) != count(want) || total(t, without) == total(t, all) {
 		t.Errorf("%s of %s are left, want %d", total(t, without), total(t, all), want)
@@ -191,7 +191,7 @@ func TestFindingTellsEverything(t *testing.T) {
 func TestEveryFindingHasAPage(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range products {
-		page, err := s.view().Page(t.Context(), redoubt.FindingFilter{IssueType: p.Type}, 0, 400)
+		page, err := s.view().Page(t.Context(), model.FindingFilter{IssueType: p.Type}, 0, 400)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,10 +211,10 @@ func TestEveryFindingHasAPage(t *testing.T) {
 // answers, for every supply-chain finding.
 func TestTagsAreWhatTheAPISays(t *testing.T) {
 	s := demoSite(t)
-	s.setMode(commonRule(s), redoubt.ModeBlock)
+	s.setMode(commonRule(s), model.ModeBlock)
 	said, blocked := map[string]int{}, 0
 	for _, p := range products {
-		filter := redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+		filter := model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}}
 		page, err := s.view().Page(t.Context(), filter, 0, 400)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks, err := s.view().Newest(t.Context(), redoubt.FindingFilter{IssueType: p.Type, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}, 10_000)
+		blocks, err := s.view().Newest(t.Context(), model.FindingFilter{IssueType: p.Type, Modes: []model.PolicyMode{model.ModeBlock}}, 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,14 +232,14 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 			blocking[b.FindingID] = true
 		}
 		for i, f := range all {
-			if p.Type != redoubt.SCA && i%5 != 0 && !blocking[f.ID] {
+			if p.Type != model.SCA && i%5 != 0 && !blocking[f.ID] {
 				continue
 			}
 			text := s.page("/findings/" + decimal(f.ID))
 			if got, want := document(t, text).Find("[data-say=malicious]").Length() > 0, f.IsMalicious != nil && *f.IsMalicious; got != want {
 				t.Errorf("#%d says that its package is malicious: %v, the API: %v", f.ID, got, want)
 			}
-			if got := gateTag.MatchString(text); p.Type != redoubt.SCA && got != blocking[f.ID] {
+			if got := gateTag.MatchString(text); p.Type != model.SCA && got != blocking[f.ID] {
 				t.Errorf("#%d says what its rule does to builds: %v, the API: %v", f.ID, got, blocking[f.ID])
 			}
 			said[p.Section]++

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -21,7 +21,7 @@ type firstBlockPage struct {
 // firstBlockRow is what the condition would do in one of the policies.
 type firstBlockRow struct {
 	policy.Impact
-	Policy  redoubt.Policy
+	Policy  model.Policy
 	Product product
 	Set     bool   // the policy has the condition
 	Matches int    // open findings
@@ -29,13 +29,13 @@ type firstBlockRow struct {
 }
 
 // firstCondition is the condition that the step adds.
-func firstCondition(severity redoubt.Severity) redoubt.PolicyCondition {
-	return redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: severity}
+func firstCondition(severity model.Severity) model.PolicyCondition {
+	return model.PolicyCondition{Mode: model.ModeBlock, Severity: severity}
 }
 
 // hasCondition reports whether the policy has the condition, or one for milder findings.
-func hasCondition(p redoubt.Policy, severity redoubt.Severity) bool {
-	return slices.ContainsFunc(p.Conditions, func(c redoubt.PolicyCondition) bool {
+func hasCondition(p model.Policy, severity model.Severity) bool {
+	return slices.ContainsFunc(p.Conditions, func(c model.PolicyCondition) bool {
 		plain := firstCondition(c.Severity)
 		plain.ID = c.ID
 		return c.Severity > 0 && c.Severity <= severity && reflect.DeepEqual(c, plain)
@@ -43,9 +43,9 @@ func hasCondition(p redoubt.Policy, severity redoubt.Severity) bool {
 }
 
 // defaultPolicies lists the default policy of each product.
-func defaultPolicies(ctx context.Context, tx *store.Tx) ([]redoubt.Policy, error) {
+func defaultPolicies(ctx context.Context, tx *store.Tx) ([]model.Policy, error) {
 	policies, err := tx.Policies(ctx)
-	return slices.DeleteFunc(policies, func(p redoubt.Policy) bool { return !p.Default }), err
+	return slices.DeleteFunc(policies, func(p model.Policy) bool { return !p.Default }), err
 }
 
 // askFirstBlock shows what blocking by severity would do.
@@ -67,8 +67,8 @@ func (req *request) askFirstBlock() error {
 		for _, of := range policies {
 			row := firstBlockRow{Policy: of, Product: productOf(of.Product), Set: hasCondition(of, severity)}
 			f, q := every(row.Product), url.Values{}
-			f.Statuses = []redoubt.Status{redoubt.StatusOpen}
-			for s := redoubt.SeverityCritical; s >= severity; s-- {
+			f.Statuses = []model.Status{model.StatusOpen}
+			for s := model.SeverityCritical; s >= severity; s-- {
 				f.Severities = append(f.Severities, s)
 				q.Add("severities", s.String())
 			}
@@ -90,10 +90,10 @@ func (req *request) askFirstBlock() error {
 	return req.show(http.StatusOK, pageView{Template: "start_block", Title: "Block by severity", Section: "overview", Data: p})
 }
 
-func firstSeverity(text string) (redoubt.Severity, error) {
-	severity, ok := redoubt.ParseSeverity(text)
+func firstSeverity(text string) (model.Severity, error) {
+	severity, ok := model.ParseSeverity(text)
 	if !ok {
-		return 0, redoubt.Invalid("severity", "is low, medium, high or critical")
+		return 0, model.Invalid("severity", "is low, medium, high or critical")
 	}
 	return severity, nil
 }

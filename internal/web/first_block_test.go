@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ var firstBlockCells = regexp.MustCompile(`<tr data-product="(\w+)" data-matches=
 // scanners that state a severity for each result only.
 func mildRules(u ingest.Upload) ingest.Upload {
 	for _, rule := range u.Report.Rules {
-		rule.Severity = redoubt.SeverityMedium
+		rule.Severity = model.SeverityMedium
 	}
 	return u
 }
@@ -28,7 +28,7 @@ func mildRules(u ingest.Upload) ingest.Upload {
 // the gate does: by the severity of findings, and for rules that are first seen later.
 func TestFirstStartBlocksBySeverity(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.build(mildRules(branchReport(s, "main", true, "old")))
 	s.build(mildRules(branchReport(s, "topic", true, "old", "fresh")))
 	says(t, s.page(startPath), startPath+"/block?severity=high", startPath+"/block?severity=critical")
@@ -46,7 +46,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
 			for _, p := range policies {
-				if len(p.Conditions) != 1 || p.Conditions[0].Mode != redoubt.ModeBlock || p.Conditions[0].Severity != redoubt.SeverityHigh {
+				if len(p.Conditions) != 1 || p.Conditions[0].Mode != model.ModeBlock || p.Conditions[0].Severity != model.SeverityHigh {
 					t.Errorf("%s has the conditions %+v", p.Slug, p.Conditions)
 				}
 			}
@@ -57,7 +57,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 		t.Errorf("the gate blocks on %d, the preview said 1", n)
 	}
 	u := mildRules(branchReport(s, "other", true, "old", "never-seen", "medium"))
-	u.Report.Results[2].Severity = redoubt.SeverityMedium
+	u.Report.Results[2].Severity = model.SeverityMedium
 	if n := s.blockedIn(s.build(u).ScanID); n != 1 {
 		t.Errorf("the gate blocks on %d of a rule that is new and one of medium severity", n)
 	}
@@ -67,7 +67,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	if a := s.post(startPath+"/block", url.Values{"severity": {"grave"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no severity: %s", a.Status)
 	}
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post(startPath+"/block", form); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
 	}
@@ -80,7 +80,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 // has those too that only imports name, and blocks on them as its preview says.
 func TestNewPoliciesTakeImportedRules(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "old", "fresh"))
 	s.serve("code", "served")
@@ -89,11 +89,11 @@ func TestNewPoliciesTakeImportedRules(t *testing.T) {
 		t.Errorf("the preview says %q", got)
 	}
 	s.follow("/policies/new", wouldForm(t, page))
-	modes := func(slug string) map[string]redoubt.PolicyMode {
-		out := map[string]redoubt.PolicyMode{}
+	modes := func(slug string) map[string]model.PolicyMode {
+		out := map[string]model.PolicyMode{}
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
-			at := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Slug == slug })
+			at := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Slug == slug })
 			rules, _, err2 := tx.PolicyRules(ctx, policies[at].ID, 0, 1000)
 			for _, r := range rules {
 				out[r.Rule.Name] = r.Mode
@@ -107,7 +107,7 @@ func TestNewPoliciesTakeImportedRules(t *testing.T) {
 	}
 	own, all := modes("gate"), modes("code")
 	for name := range all {
-		if own[name] != redoubt.ModeBlock {
+		if own[name] != model.ModeBlock {
 			t.Errorf("%s is in mode %v", name, own[name])
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,14 +16,14 @@ const startPath = "/start"
 // startState is how far a deployment is set up: what there is in it, and what its
 // people chose.
 type startState struct {
-	redoubt.FirstStart
-	Scan     redoubt.Scan // the newest that was completed; zero while none was
-	Project  string       // of the scan, or of the one that failed
-	Failed   redoubt.Scan // the newest that failed, while none was completed
-	Blocking int          // rules and conditions that fail builds
-	People   int          // who may sign in
-	Invited  int          // who has not come yet
-	Provider bool         // an identity provider lets people in
+	model.FirstStart
+	Scan     model.Scan // the newest that was completed; zero while none was
+	Project  string     // of the scan, or of the one that failed
+	Failed   model.Scan // the newest that failed, while none was completed
+	Blocking int        // rules and conditions that fail builds
+	People   int        // who may sign in
+	Invited  int        // who has not come yet
+	Provider bool       // an identity provider lets people in
 
 	// Connections are the code hosts that are connected, and Failing those of them that
 	// refuse. Only administrators see them.
@@ -119,7 +119,7 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
 	if err != nil {
 		return err
 	}
-	s.People = len(slices.DeleteFunc(members, func(m redoubt.Member) bool { return !m.Enabled() }))
+	s.People = len(slices.DeleteFunc(members, func(m model.Member) bool { return !m.Enabled() }))
 	invitations, err := tx.Invitations(ctx)
 	s.Invited = len(invitations)
 	return err
@@ -128,8 +128,8 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
 // readScan finds the newest scan that was completed; or, while there is none, that failed:
 // who waits for the first is to see what became of it.
 func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
-	for status, into := range map[redoubt.ScanStatus]*redoubt.Scan{redoubt.ScanCompleted: &s.Scan, redoubt.ScanError: &s.Failed} {
-		scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{Statuses: []redoubt.ScanStatus{status}}, store.ScanCursor{}, 1)
+	for status, into := range map[model.ScanStatus]*model.Scan{model.ScanCompleted: &s.Scan, model.ScanError: &s.Failed} {
+		scans, _, err := tx.Scans(ctx, model.ScanFilter{Statuses: []model.ScanStatus{status}}, store.ScanCursor{}, 1)
 		if err != nil {
 			return err
 		}
@@ -150,14 +150,14 @@ func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	for _, c := range counts {
-		if c.Mode == redoubt.ModeBlock {
+		if c.Mode == model.ModeBlock {
 			s.Blocking += c.Rules
 		}
 	}
 	policies, err := tx.Policies(ctx)
 	for _, p := range policies {
 		for _, c := range p.Conditions {
-			if c.Mode == redoubt.ModeBlock {
+			if c.Mode == model.ModeBlock {
 				s.Blocking++
 			}
 		}
@@ -170,8 +170,8 @@ type startPage struct {
 	*startState
 	List     []startStep
 	Ways     []startWay
-	MadeAs   redoubt.Token // the token that was made just now; zero where none was
-	Made     string        // its text, this once
+	MadeAs   model.Token // the token that was made just now; zero where none was
+	Made     string      // its text, this once
 	MayToken bool
 	MayHosts bool
 	Done     *message
@@ -226,7 +226,7 @@ func (req *request) startSteps() error {
 
 // leaveStart keeps that people here know their way.
 func (req *request) leaveStart() error {
-	if err := req.chooseStart(func(f *redoubt.FirstStart) { f.Left = true }); err != nil {
+	if err := req.chooseStart(func(f *model.FirstStart) { f.Left = true }); err != nil {
 		return err
 	}
 	req.redirect(req.to("/overview"))
@@ -235,14 +235,14 @@ func (req *request) leaveStart() error {
 
 // blockNothing keeps that nothing shall block for now.
 func (req *request) blockNothing() error {
-	if err := req.chooseStart(func(f *redoubt.FirstStart) { f.BlocksNothing = true }); err != nil {
+	if err := req.chooseStart(func(f *model.FirstStart) { f.BlocksNothing = true }); err != nil {
 		return err
 	}
 	req.redirect(req.to(startPath + "?done=blocks-nothing"))
 	return nil
 }
 
-func (req *request) chooseStart(choose func(*redoubt.FirstStart)) error {
+func (req *request) chooseStart(choose func(*model.FirstStart)) error {
 	return req.update(func(ctx context.Context, tx *store.Tx) error {
 		f, err := tx.FirstStart(ctx)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -98,14 +98,14 @@ func TestWaysQuoteTheAddress(t *testing.T) {
 // completed ticks it, whatever failed.
 func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
-	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
+	s.member("ada", "Ada Lovelace", model.RoleAdmin)
 	fail := func() {
 		s.clock.Advance(time.Minute)
 		s.change(func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/broken"})
+			p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/broken"})
 			if err == nil {
-				_, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanError, Error: "no rules", TotalTime: -1})
+				_, err = tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/main", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: model.ScanError, Error: "no rules", TotalTime: -1})
 			}
 			return err
 		})
@@ -122,7 +122,7 @@ func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
 // with one click, shown once, and may hand in scans alone.
 func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	s := newSite(t)
-	s.member("ada", "Ada Lovelace", redoubt.RoleTriager)
+	s.member("ada", "Ada Lovelace", model.RoleTriager)
 	bare := s.page("/overview")
 	shows(t, bare, "[data-say=nothing-scanned]", "[data-say=not-scanned]", "[value=terminal][checked]")
 	says(t, bare, "http://example.com")
@@ -141,7 +141,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	lacks(t, s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")), text)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Tokens(ctx)
-		if len(list) != 1 || len(list[0].Scopes) != 1 || !list[0].Has(redoubt.ScopeCI) || list[0].ExpiresAt.IsZero() || list[0].UserID == 0 {
+		if len(list) != 1 || len(list[0].Scopes) != 1 || !list[0].Has(model.ScopeCI) || list[0].ExpiresAt.IsZero() || list[0].UserID == 0 {
 			t.Errorf("the tokens are %+v", list)
 		}
 		return err
@@ -168,22 +168,22 @@ const decide, leave = `a[href$="/start/block?severity=high"]`, `form[action$="/s
 // do one is not shown it, and the whole goes when all is done or an admin says so.
 func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
-	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
+	s.member("ada", "Ada Lovelace", model.RoleAdmin)
 	shows(t, s.page("/overview"), decide, "[data-say=alone]", leave)
 	s.build(branchReport(s, "main", true, "one"))
 	shows(t, s.page("/overview"), "[data-say=set-up] [data-say=scanned] .tag.good", "[data-say=set-up] [data-say=undecided] .tag.plain")
 	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
-	for _, role := range []redoubt.Role{redoubt.RoleViewer, redoubt.RoleTriager} {
+	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
 		s.as(role)
 		hides(t, s.page("/overview"), "[data-say=set-up]")
 		hides(t, s.page(startPath), decide, "[data-say=undecided]", leave)
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	shows(t, s.follow(startPath+"/block-nothing", nil), ".say[data-say=blocks-nothing]", "#startsteps [data-say=blocks-nothing]")
-	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
 	shows(t, s.steps(), "[data-say=blocking][data-count='1']")
-	s.member("bob", "Bob", redoubt.RoleViewer)
+	s.member("bob", "Bob", model.RoleViewer)
 	shows(t, s.steps(), "[data-say=people][data-count='2']", "[data-say=all-set-up]")
 	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
 	if a := s.post(startPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
@@ -209,8 +209,8 @@ func (s *site) steps() string {
 
 func TestFirstStartIsLeft(t *testing.T) {
 	s := newSite(t)
-	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
-	for role, want := range map[redoubt.Role]int{redoubt.RoleViewer: http.StatusForbidden, redoubt.RoleTriager: http.StatusForbidden} {
+	s.member("ada", "Ada Lovelace", model.RoleAdmin)
+	for role, want := range map[model.Role]int{model.RoleViewer: http.StatusForbidden, model.RoleTriager: http.StatusForbidden} {
 		s.as(role)
 		for _, path := range []string{"/leave", "/block-nothing"} {
 			if a := s.post(startPath+path, nil); a.StatusCode != want {
@@ -218,14 +218,14 @@ func TestFirstStartIsLeft(t *testing.T) {
 			}
 		}
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if a := s.post(startPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer makes a token: %s", a.Status)
 	}
 	const token = `form[action$="/start/token"]`
 	shows(t, s.page("/overview"), "[data-say=nothing-scanned]", "[data-say=others-connect]")
 	hides(t, s.page("/overview"), token, leave)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	shows(t, s.page(startPath), leave)
 	shows(t, s.follow(startPath+"/leave", nil), "[data-say=no-project]")
 	shows(t, s.page(startPath), token)
@@ -236,8 +236,8 @@ func TestFirstStartIsLeft(t *testing.T) {
 // knows of, before and after the token is made.
 func TestFirstStartIsAccessible(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
-	s.member("ada", "Ada Lovelace", redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
+	s.member("ada", "Ada Lovelace", model.RoleAdmin)
 	b := s.browse(390, 844)
 	look := func(what string) {
 		t.Helper()
@@ -264,7 +264,7 @@ func TestFirstStartIsAccessible(t *testing.T) {
 // makes them agree.
 func TestStartPageNamesTheProject(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	_, note, _ := strings.Cut(s.page("/start"), `<div class="way of-terminal">`)
 	note, _, _ = strings.Cut(note, `<div class="way of-`)
 	says(t, note, "<code>redoubt ci</code>", "<code>origin</code>", "<code>local_scan/</code>", "<code>semgrep ci</code>", "export SEMGREP_REPO_NAME=")

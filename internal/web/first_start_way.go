@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // wayFiles are what people copy: what docs/connect-your-ci.md shows, which a test
@@ -110,10 +110,10 @@ func startWays(base string, fresh bool, from, made string) []startWay {
 func (req *request) createStartToken(form url.Values) error {
 	at := slices.IndexFunc(ways, func(w startWay) bool { return w.Key == form.Get("from") })
 	if at < 0 {
-		return redoubt.Invalid("from", "is none of the ways to scan")
+		return model.Invalid("from", "is none of the ways to scan")
 	}
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
-	token := redoubt.Token{Name: ways[at].tokenName(), PublicID: secret.PublicID, Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract, ExpiresAt: req.Clock().Add(startToken)}
+	token := model.Token{Name: ways[at].tokenName(), PublicID: secret.PublicID, Scopes: []model.Scope{model.ScopeCI}, Dialect: model.DialectContract, ExpiresAt: req.Clock().Add(startToken)}
 	token, err := req.keepToken(token, secret)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // funcs are what templates may call.
@@ -35,7 +35,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"capital":   capital,
 		"browser":   browserName,
 		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-		"lastDay":   redoubt.LastDay,
+		"lastDay":   model.LastDay,
 		"who":       who,
 		"reason":    reasonWord,
 		"middle":    middle,
@@ -129,9 +129,9 @@ func who(actor any) string {
 // reasonWord is what people call a reason to ignore, by its word on the wire.
 func reasonWord(wire string) string {
 	switch wire {
-	case redoubt.NoTime.String():
+	case model.NoTime.String():
 		return "Won’t fix now"
-	case redoubt.NoTriageReason.String():
+	case model.NoTriageReason.String():
 		return "Not specified"
 	}
 	return capital(wire)

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/globalsearch"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -139,7 +139,7 @@ func (p *searchPage) group(hits []foundHit) {
 func (req *request) addressOf(h globalsearch.Hit) string {
 	listed := func(key, value string) string {
 		if h.IssueType == 0 {
-			h.IssueType = redoubt.SAST
+			h.IssueType = model.SAST
 		}
 		q := url.Values{key: {value}}
 		if h.Open == 0 {
@@ -174,7 +174,7 @@ func (req *request) listsWith(text string) (lists []choice) {
 	}
 	for _, p := range products {
 		label := p.Title
-		if p.Type != redoubt.Secrets {
+		if p.Type != model.Secrets {
 			label += " findings"
 		}
 		add(label, p.Path, "q")

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/globalsearch"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -54,7 +54,7 @@ func pageRequest(t testing.TB, path string) *http.Request {
 func TestSearchLeadsToWhatIsThere(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	finding := firstFinding(s)
 	s.keep(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
 	for _, c := range []struct{ typed, leads string }{
@@ -100,23 +100,23 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	s := demoSite(t)
 	project := first(s, "/projects", "/projects/")
 	for _, c := range []struct {
-		role        redoubt.Role
+		role        model.Role
 		at, offers  string // an address of a hit, or of the form that one sends
 		offered     bool
 		description string
 	}{
-		{redoubt.RoleTriager, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, true, "a scan of the project"},
-		{redoubt.RoleViewer, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, false, "a scan, which a viewer may not make"},
-		{redoubt.RoleTriager, "/projects/999999", `form[id^=send-action][action$="/scan"]`, false, "a scan of no project"},
-		{redoubt.RoleTriager, "/overview", `form[id^=send-action][action$="/scan"]`, false, "a scan of nothing"},
-		{redoubt.RoleViewer, "/findings?severities=high&finding=3", `[id^=hit-action][href*="/export?"]`, true, "an export"},
-		{redoubt.RoleViewer, "/projects", `[id^=hit-action][href*="/export?"]`, false, "an export of no list"},
-		{redoubt.RoleViewer, "/overview", `[id^=hit-action][href$="/upload"]`, false, "an upload, which a viewer may not make"},
-		{redoubt.RoleTriager, "/overview", `[id^=hit-action][href$="/upload"]`, true, "an upload"},
-		{redoubt.RoleTriager, "/overview", `[id^=hit-action][href$="/settings/users"]`, false, "an invitation by a triager"},
-		{redoubt.RoleAdmin, "/overview", `[id^=hit-action][href$="/settings/users"]`, true, "an invitation"},
-		{redoubt.RoleViewer, "/overview", `[id^=hit-page][href$="/settings/audit"]`, false, "the audit log for a viewer"},
-		{redoubt.RoleAdmin, "/overview", `[id^=hit-page][href$="/settings/audit"]`, true, "the audit log"},
+		{model.RoleTriager, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, true, "a scan of the project"},
+		{model.RoleViewer, "/projects/" + project, `form[id^=send-action][action$="/scan"]`, false, "a scan, which a viewer may not make"},
+		{model.RoleTriager, "/projects/999999", `form[id^=send-action][action$="/scan"]`, false, "a scan of no project"},
+		{model.RoleTriager, "/overview", `form[id^=send-action][action$="/scan"]`, false, "a scan of nothing"},
+		{model.RoleViewer, "/findings?severities=high&finding=3", `[id^=hit-action][href*="/export?"]`, true, "an export"},
+		{model.RoleViewer, "/projects", `[id^=hit-action][href*="/export?"]`, false, "an export of no list"},
+		{model.RoleViewer, "/overview", `[id^=hit-action][href$="/upload"]`, false, "an upload, which a viewer may not make"},
+		{model.RoleTriager, "/overview", `[id^=hit-action][href$="/upload"]`, true, "an upload"},
+		{model.RoleTriager, "/overview", `[id^=hit-action][href$="/settings/users"]`, false, "an invitation by a triager"},
+		{model.RoleAdmin, "/overview", `[id^=hit-action][href$="/settings/users"]`, true, "an invitation"},
+		{model.RoleViewer, "/overview", `[id^=hit-page][href$="/settings/audit"]`, false, "the audit log for a viewer"},
+		{model.RoleAdmin, "/overview", `[id^=hit-page][href$="/settings/audit"]`, true, "the audit log"},
 	} {
 		s.as(c.role)
 		_, texts, all := s.palette(c.at, "")
@@ -124,7 +124,7 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 			t.Errorf("%s on %s: %s: want %t of %q", c.role, c.at, c.description, c.offered, texts)
 		}
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	_, _, all := s.palette("/findings?severities=high&finding=3", "")
 	addresses, _, _ := s.palette("/findings?severities=high&finding=3", textAt(t, all, `[id^=hit-action][href*="/export?"]`))
 	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?format=csv&severities=high" {
@@ -140,7 +140,7 @@ func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
 	s := demoSite(t)
 	const name = `acme/<img src=x onerror=alert(1)>&"\u202e`
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+		_, err := tx.CreateProject(ctx, model.Project{Name: name})
 		return err
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -69,7 +69,7 @@ func TestProjectSettings(t *testing.T) {
 	if a := s.post("/projects/"+id, url.Values{}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %d", a.StatusCode)
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	page := s.follow("/projects/"+id, url.Values{"tags": {"edge, tier:1,edge"}, "primary": {"release/3.1"}, "visibility": {"private"}, "managed_full": {"on"}})
 	shows(t, page, "[data-say=saved]", `input[name=tags][value="edge, tier:1"]`)
 	if got := textAt(t, page, "[data-primary]"); got != "release/3.1" {
@@ -77,7 +77,7 @@ func TestProjectSettings(t *testing.T) {
 	}
 	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/gateway")
-		if p.PrimaryBranch != "refs/heads/release/3.1" || !p.ManagedScan.Full || p.ManagedScan.Diff || p.Visibility != redoubt.VisibilityPrivate {
+		if p.PrimaryBranch != "refs/heads/release/3.1" || !p.ManagedScan.Full || p.ManagedScan.Diff || p.Visibility != model.VisibilityPrivate {
 			t.Errorf("stored: %+v", p)
 		}
 		return err
@@ -145,7 +145,7 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: redoubt.ScanRunning, Unread: []string{"strange.lock"}})
+		id, err = tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: model.ScanRunning, Unread: []string{"strange.lock"}})
 		return err
 	})
 	if err != nil {
@@ -209,14 +209,14 @@ func TestPolicyModes(t *testing.T) {
 	if a := s.post("/policies/"+id+"/rules", change); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %d", a.StatusCode)
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	page := s.follow("/policies/"+id+"/rules", change)
 	if rule := textAt(t, page, "[data-say=mode-set] code"); rule != "redoubt.python.eval" {
 		t.Errorf("the mode of %q is said to be set", rule)
 	}
 	says(t, page, `value="block" aria-pressed="true"`)
 	says(t, textAt(t, page, "[data-changed-by]"), "ada")
-	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
+	filter := model.FindingFilter{IssueType: model.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []model.PolicyMode{model.ModeBlock}}
 	if s.view().Count(filter) == 0 {
 		t.Error("the mode does not hold")
 	}
@@ -270,7 +270,7 @@ func (s *site) makeSBOM() {
 	if err != nil || job == nil {
 		s.t.Fatalf("no job: %v", err)
 	}
-	var request redoubt.SBOMRequest
+	var request model.SBOMRequest
 	if err := json.Unmarshal(job.Input, &request); err != nil {
 		s.t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestPagesOfDependencies(t *testing.T) {
 	s := demoSite(t)
 	want := 0
 	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
-		list, more, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, 0, 100_000)
+		list, more, err := tx.Dependencies(ctx, model.DependencyFilter{}, 0, 100_000)
 		if want = len(list); more || want <= 200 {
 			t.Fatalf("the demo has %d dependencies, and more: %v; three pages at least are needed", want, more)
 		}

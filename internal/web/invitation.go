@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -32,8 +32,8 @@ func (req *request) shared() (bool, error) {
 // knows a user of that name: nobody is looked for.
 func (req *request) invite(s usersView) error {
 	code, hash := auth.NewCode()
-	i := redoubt.UserInvitation{
-		Name: s.Form.Name, NewName: redoubt.NewUserName(s.Form.Name, req.viewer.Deployment.Slug), DisplayName: s.Form.DisplayName,
+	i := model.UserInvitation{
+		Name: s.Form.Name, NewName: model.NewUserName(s.Form.Name, req.viewer.Deployment.Slug), DisplayName: s.Form.DisplayName,
 		Role: s.Form.Role, InvitedBy: req.viewer.Name(), ExpiresAt: req.Clock().Add(inviteFor),
 	}
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -59,7 +59,7 @@ func (req *request) invited() error {
 		s.Invited, err = tx.Invitation(ctx, id)
 		return err
 	})
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	if err == nil && code != "" {
@@ -106,7 +106,7 @@ func (req *request) leadToInvitations() (bool, error) {
 
 // answered finds the invitation that the address names and that is for who looks.
 // Where nobody is signed in, who has no session.
-func (req *request) answered() (i redoubt.UserInvitation, who auth.SessionInfo, err error) {
+func (req *request) answered() (i model.UserInvitation, who auth.SessionInfo, err error) {
 	if who, err = req.signedIn(); err != nil || who.Session.ID == 0 {
 		return i, who, err
 	}
@@ -114,9 +114,9 @@ func (req *request) answered() (i redoubt.UserInvitation, who auth.SessionInfo, 
 	if err != nil {
 		return i, who, err
 	}
-	at := slices.IndexFunc(list, func(i redoubt.UserInvitation) bool { return i.ID == req.pathID })
+	at := slices.IndexFunc(list, func(i model.UserInvitation) bool { return i.ID == req.pathID })
 	if at < 0 {
-		return i, who, redoubt.ErrNotFound
+		return i, who, model.ErrNotFound
 	}
 	return list[at], who, nil
 }
@@ -130,7 +130,7 @@ func (req *request) acceptInvitation() error {
 	return req.accept(i, who)
 }
 
-func (req *request) accept(i redoubt.UserInvitation, who auth.SessionInfo) error {
+func (req *request) accept(i model.UserInvitation, who auth.SessionInfo) error {
 	if err := req.Store.AcceptInvitation(req.r.Context(), i, who.User); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (req *request) declineInvitation() error {
 
 // joinView is the page behind the link of an invitation.
 type joinView struct {
-	redoubt.UserInvitation
+	model.UserInvitation
 	As    string // who is signed in; empty: nobody
 	Here  string // the path of the page
 	Fault string
@@ -164,11 +164,11 @@ type joinView struct {
 // joining finds the invitation that the address names.
 func (req *request) joining() (s joinView, who auth.SessionInfo, err error) {
 	if req.SignIn == nil {
-		return s, who, redoubt.ErrNotFound
+		return s, who, model.ErrNotFound
 	}
 	s.Least, s.Here = auth.MinPassword, req.r.URL.Path
 	s.UserInvitation, err = req.Store.InvitationByCode(req.r.Context(), auth.CodeHash(req.r.PathValue("code")))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return s, who, errLink
 	}
 	if err != nil {
@@ -205,12 +205,12 @@ func (req *request) useJoin(form url.Values) error {
 	if s.As != "" {
 		return req.accept(s.UserInvitation, who)
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), redoubt.User{Name: s.NewName, DisplayName: s.DisplayName}, s.Deployment.Slug, s.Deployment.Name)
-	var u redoubt.User
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), model.User{Name: s.NewName, DisplayName: s.DisplayName}, s.Deployment.Slug, s.Deployment.Name)
+	var u model.User
 	if err == nil {
 		u, err = req.Store.JoinByInvitation(req.r.Context(), s.UserInvitation, hash)
 	}
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return errLink
 	}
 	if said, ok := sayable(err); ok {
@@ -220,6 +220,6 @@ func (req *request) useJoin(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), model.CheckedPassword{})
 	return req.begun(secret, err, "/")
 }

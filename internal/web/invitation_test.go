@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // bothDoors runs a test on the pages over each engine.
-func bothDoors(t *testing.T, fn func(*testing.T, *door, redoubt.Deployment)) {
+func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -46,10 +46,10 @@ func plainly(a answer, name string) string {
 func TestNamesOfOthersCannotBeFound(t *testing.T) {
 	answers := map[string][]string{}
 	for _, name := range []string{"tri-taken", "tri-fresh"} {
-		bothDoors(t, func(t *testing.T, d *door, other redoubt.Deployment) {
-			tri := d.user(other, "tri-taken", redoubt.RoleTriager)
+		bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+			tri := d.user(other, "tri-taken", model.RoleTriager)
 			his := d.browserAs(tri)
-			b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+			b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 			say := func(a answer) { answers[name] = append(answers[name], plainly(a, name)) }
 			made := b.submit("/settings/users", url.Values{"name": {name}, "display_name": {"T"}, "role": {"triager"}})
 			say(made)
@@ -81,9 +81,9 @@ func TestNamesOfOthersCannotBeFound(t *testing.T) {
 }
 
 func TestAPersonJoinsByAccepting(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other redoubt.Deployment) {
-		tri := d.user(other, "tri", redoubt.RoleTriager)
-		admin, his := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)), d.browserAs(tri)
+	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+		tri := d.user(other, "tri", model.RoleTriager)
+		admin, his := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.browserAs(tri)
 		invite := func() { admin.submit("/settings/users", url.Values{"name": {"Tri"}, "role": {"triager"}}) }
 		invite()
 		his.wants("before", his.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusNotFound, "")
@@ -94,7 +94,7 @@ func TestAPersonJoinsByAccepting(t *testing.T) {
 		checkInline(t, list.text)
 		path := regexp.MustCompile(`/invitations/\d+`).FindString(list.text)
 
-		stranger := d.browserAs(d.user(other, "stranger", redoubt.RoleAdmin))
+		stranger := d.browserAs(d.user(other, "stranger", model.RoleAdmin))
 		stranger.wants("accepted by another", stranger.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
 		stranger.wants("declined by another", stranger.do(http.MethodPost, path+"/decline", nil), http.StatusNotFound, "")
 		nobody := d.browser()
@@ -129,7 +129,7 @@ func signedIn(name, role string) string {
 // rest as it was typed.
 func TestFormsSayWhatWasTyped(t *testing.T) {
 	d := newDoor(t)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	for name, want := range map[string]string{
 		"zoe_x y":                 `"zoe_x y"`,
 		strings.Repeat("z", 99):   "@acme",
@@ -161,7 +161,7 @@ func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	d := doorOf(t, siteOf(t, clock, s, storetest.Deployment(t, s)))
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	page := b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}))
 	link := linkText.FindString(page.text)
 	ben := d.browser()
@@ -177,7 +177,7 @@ func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 // By the link, who is signed in accepts as who they are.
 func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	d := newDoor(t)
-	admin := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	other, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "somebody@acme")
 	checkInline(t, page.text)
 	shows(t, page.text, "input[name=password]")
-	tri := d.browserAs(d.user(other, "tri", redoubt.RoleTriager))
+	tri := d.browserAs(d.user(other, "tri", model.RoleTriager))
 	accept := tri.do(http.MethodGet, link, nil).text
 	says(t, textAt(t, accept, "form button.primary"), "tri")
 	hides(t, accept, "input[name=password]")
@@ -200,8 +200,8 @@ func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 // Whoever has no role yet is led to what they are invited to.
 func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
 	d := newDoor(t)
-	admin := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
-	eve := d.browserAs(d.user(d.org, "eve", redoubt.RoleViewer))
+	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
+	eve := d.browserAs(d.user(d.org, "eve", model.RoleViewer))
 	admin.submit("/settings/users/eve/role", url.Values{"role": {"none"}})
 	eve.wants("without one", eve.do(http.MethodGet, "/", nil), http.StatusForbidden, "")
 	admin.submit("/settings/users", url.Values{"name": {"eve"}, "role": {"viewer"}})
@@ -209,10 +209,10 @@ func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
 }
 
 func TestPeopleOfSeveralDeploymentsChoose(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other redoubt.Deployment) {
-		tri := d.user(other, "tri", redoubt.RoleTriager)
-		d.user(d.org, "ada", redoubt.RoleAdmin)
-		d.mustJoin(tri, d.org, redoubt.RoleTriager)
+	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+		tri := d.user(other, "tri", model.RoleTriager)
+		d.user(d.org, "ada", model.RoleAdmin)
+		d.mustJoin(tri, d.org, model.RoleTriager)
 		b := d.browserAs(tri)
 		b.wants("/", b.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/choose?next=%2F")
 		page := b.do(http.MethodGet, "/choose?next=%2F", nil)
@@ -234,7 +234,7 @@ func TestPeopleOfSeveralDeploymentsChoose(t *testing.T) {
 		b.wants("elsewhere", choose("acme", "//evil.example"), http.StatusSeeOther, "/orgs/acme/overview")
 		b.wants("of another one", choose("acme", "/orgs/noise/scans"), http.StatusSeeOther, "/orgs/acme/overview")
 
-		d.mustJoin(tri, d.org, redoubt.RoleNone)
+		d.mustJoin(tri, d.org, model.RoleNone)
 		b.wants("with one left", b.do(http.MethodGet, approve, nil), http.StatusSeeOther, "/orgs/noise/approve/ABCD-2345")
 	})
 }

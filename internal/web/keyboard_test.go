@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -138,7 +138,7 @@ func TestKeysDecideOnce(t *testing.T) {
 	b.run(`document.querySelector("[data-keys-toggle]").click()`)
 	send("false")
 	b.until(decided(1, "fixing"))
-	if n := s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusFixing}}); n != 1 {
+	if n := s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}); n != 1 {
 		t.Errorf("%d are being fixed", n)
 	}
 }
@@ -281,20 +281,20 @@ const hostile = `"><script>window.harmed = 1</script><img src=x onerror="window.
 // not in a title, a path, a rule, a branch or a link.
 func TestHostileFindingText(t *testing.T) {
 	s := newSite(t)
-	rule := &redoubt.Rule{
-		Name: "evil." + hostile, Message: hostile, IssueType: redoubt.SAST, Severity: redoubt.SeverityCritical, Confidence: redoubt.ConfidenceHigh, Category: hostile,
+	rule := &model.Rule{
+		Name: "evil." + hostile, Message: hostile, IssueType: model.SAST, Severity: model.SeverityCritical, Confidence: model.ConfidenceHigh, Category: hostile,
 		CWE: []string{hostile}, References: []string{"javascript:window.harmed=4", "https://example.com/" + hostile, "data:text/html,<script>1</script>"}, URL: "javascript:window.harmed=5",
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
-			Project: redoubt.Project{Name: "acme/" + strings.ReplaceAll(hostile, "/", "|"), URL: "https://git.example/acme/x", Tags: []string{`<b onclick=x>`}},
+			Project: model.Project{Name: "acme/" + strings.ReplaceAll(hostile, "/", "|"), URL: "https://git.example/acme/x", Tags: []string{`<b onclick=x>`}},
 			Ref:     "refs/heads/" + hostile, Commit: "abc", Full: true, DeclaredFull: true, At: s.clock.Now(),
-			Report: &redoubt.Report{
-				Tool: "semgrep", Products: redoubt.Products(0).With(redoubt.SAST), StartedAt: s.clock.Now(), Rules: []*redoubt.Rule{rule},
-				Results: []redoubt.Result{{
-					Item: "results[0]", Rule: rule, Path: "src/" + hostile, Location: redoubt.Location{Line: 3}, Code: "x = 1\n</pre>" + hostile, Severity: redoubt.SeverityCritical, Confidence: redoubt.ConfidenceHigh,
+			Report: &model.Report{
+				Tool: "semgrep", Products: model.Products(0).With(model.SAST), StartedAt: s.clock.Now(), Rules: []*model.Rule{rule},
+				Results: []model.Result{{
+					Item: "results[0]", Rule: rule, Path: "src/" + hostile, Location: model.Location{Line: 3}, Code: "x = 1\n</pre>" + hostile, Severity: model.SeverityCritical, Confidence: model.ConfidenceHigh,
 					Message:  hostile + "\n\n[click](javascript:window.harmed=6) [ok](https://example.com/\"onclick=window.harmed=7)\n\n```\n</pre>" + hostile + "\n```",
-					DataFlow: []redoubt.FlowStep{{Path: hostile, Line: 1, Content: hostile}},
+					DataFlow: []model.FlowStep{{Path: hostile, Line: 1, Content: hostile}},
 				}},
 			},
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -52,10 +52,10 @@ func TestPagesAreLaidOut(t *testing.T) {
 	s := demoSite(t)
 	s.longNames()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: "CVE-2021-23337", Reason: "build tools only", TriageReason: redoubt.AcceptableRisk})
+		_, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: "CVE-2021-23337", Reason: "build tools only", TriageReason: model.AcceptableRisk})
 		return err
 	})
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	b := s.browse(1280, 900)
 	scan := first(s, "/scans?project=acme/app", "/scans/")
 	for _, page := range []string{

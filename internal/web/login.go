@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // loginView is the page to sign in on.
@@ -27,7 +27,7 @@ type loginView struct {
 // login shows the page, or leads on who is signed in already.
 func (req *request) login() error {
 	if req.SignIn == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	next := req.r.URL.Query().Get("next")
 	_, err := req.SignIn.session(req.r)
@@ -61,7 +61,7 @@ func (req *request) showLogin(status int, s loginView) error {
 // enter signs in by name and password.
 func (req *request) enter(form url.Values) error {
 	if req.SignIn == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	s := loginView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
 	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), s.Name, form.Get("password"), req.SignIn.origin(req.r))
@@ -91,7 +91,7 @@ func (req *request) tooMany(busy *auth.BusyError) string {
 // leave signs out.
 func (req *request) leave() error {
 	if req.SignIn == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	who, err := req.SignIn.session(req.r)
 	if err == nil {
@@ -110,10 +110,10 @@ func (req *request) leave() error {
 // proxies look ahead.
 func (req *request) signInLink() error {
 	if req.SignIn == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
-	_, u, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	_, u, err := req.Store.Link(req.r.Context(), model.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
+	if errors.Is(err, model.ErrNotFound) {
 		return errLink
 	}
 	if err != nil {
@@ -125,15 +125,15 @@ func (req *request) signInLink() error {
 // enterByLink signs in by a link that works once.
 func (req *request) enterByLink() error {
 	if req.SignIn == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
-	l, _, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
+	l, _, err := req.Store.Link(req.r.Context(), model.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
 	if err == nil {
 		var secret string
 		secret, err = req.SignIn.Sessions.BeginByLink(req.r.Context(), l, req.SignIn.origin(req.r))
 		err = req.begun(secret, err, "/")
 	}
-	if errors.Is(err, redoubt.ErrNotFound) || errors.Is(err, auth.ErrSignIn) {
+	if errors.Is(err, model.ErrNotFound) || errors.Is(err, auth.ErrSignIn) {
 		return errLink
 	}
 	return err
@@ -151,14 +151,14 @@ type setupView struct {
 }
 
 // setupLink finds the link that the address names, of either kind.
-func (req *request) setupLink() (l redoubt.UserLink, u redoubt.User, err error) {
+func (req *request) setupLink() (l model.UserLink, u model.User, err error) {
 	if req.SignIn == nil {
-		return l, u, redoubt.ErrNotFound
+		return l, u, model.ErrNotFound
 	}
 	hash := auth.CodeHash(req.r.PathValue("code"))
-	for _, kind := range []redoubt.LinkKind{redoubt.LinkSetup, redoubt.LinkReset} {
+	for _, kind := range []model.LinkKind{model.LinkSetup, model.LinkReset} {
 		l, u, err = req.Store.Link(req.r.Context(), kind, hash)
-		if !errors.Is(err, redoubt.ErrNotFound) {
+		if !errors.Is(err, model.ErrNotFound) {
 			return l, u, err
 		}
 	}
@@ -171,7 +171,7 @@ func (req *request) setup() error {
 	if err != nil {
 		return err
 	}
-	s := setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
+	s := setupView{Setup: l.Kind == model.LinkSetup, Name: u.Name}
 	if s.Of, err = req.suffix(l); err != nil {
 		return err
 	}
@@ -180,12 +180,12 @@ func (req *request) setup() error {
 
 // suffix is the slug that ends the name of the user whom a link makes: none where
 // the server has no other deployment.
-func (req *request) suffix(l redoubt.UserLink) (string, error) {
+func (req *request) suffix(l model.UserLink) (string, error) {
 	all, err := req.Store.Deployments(req.r.Context())
-	if err != nil || len(all) < 2 || l.Kind != redoubt.LinkSetup {
+	if err != nil || len(all) < 2 || l.Kind != model.LinkSetup {
 		return "", err
 	}
-	at := slices.IndexFunc(all, func(d redoubt.Deployment) bool { return d.ID == l.Deployment })
+	at := slices.IndexFunc(all, func(d model.Deployment) bool { return d.ID == l.Deployment })
 	if at < 0 {
 		return "", errLink
 	}
@@ -207,25 +207,25 @@ func (req *request) useLink(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	s := setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
+	s := setupView{Setup: l.Kind == model.LinkSetup, Name: u.Name}
 	if s.Of, err = req.suffix(l); err != nil {
 		return err
 	}
 	if s.Setup {
-		s.Name, s.DisplayName = redoubt.NormalUserName(form.Get("name")), strings.TrimSpace(form.Get("display_name"))
+		s.Name, s.DisplayName = model.NormalUserName(form.Get("name")), strings.TrimSpace(form.Get("display_name"))
 		u, err = s.firstAdmin()
 	}
-	var about []redoubt.Membership
+	var about []model.Membership
 	if err == nil {
 		about, err = req.Store.Memberships(req.r.Context(), u.ID)
 	}
 	if err == nil {
-		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, append(redoubt.NamesOf(about), s.Of)...)
+		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, append(model.NamesOf(about), s.Of)...)
 	}
 	if err == nil {
 		err = req.applyLink(l, &u, form.Get("revoke_tokens") != "")
 	}
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return errLink
 	}
 	if said, ok := sayable(err); ok {
@@ -235,22 +235,22 @@ func (req *request) useLink(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), model.CheckedPassword{})
 	return req.begun(secret, err, "/")
 }
 
 // firstAdmin is the user whom a setup link makes of what was filled in.
-func (s setupView) firstAdmin() (redoubt.User, error) {
-	u := redoubt.User{Name: s.Name, DisplayName: s.DisplayName}
+func (s setupView) firstAdmin() (model.User, error) {
+	u := model.User{Name: s.Name, DisplayName: s.DisplayName}
 	if s.Of == "" {
 		return u, nil
 	}
-	u.Name = redoubt.NewUserName(s.Name, s.Of)
-	return u, redoubt.CheckNewUserName(s.Name, s.Of)
+	u.Name = model.NewUserName(s.Name, s.Of)
+	return u, model.CheckNewUserName(s.Name, s.Of)
 }
 
-func (req *request) applyLink(l redoubt.UserLink, u *redoubt.User, revokeTokens bool) (err error) {
-	if l.Kind == redoubt.LinkSetup {
+func (req *request) applyLink(l model.UserLink, u *model.User, revokeTokens bool) (err error) {
+	if l.Kind == model.LinkSetup {
 		*u, err = req.Store.UseSetupLink(req.r.Context(), l, *u)
 		return err
 	}
@@ -259,12 +259,12 @@ func (req *request) applyLink(l redoubt.UserLink, u *redoubt.User, revokeTokens 
 
 // newPassword checks a new password, typed twice, and returns its hash. What else
 // somebody would guess with is about it: names of the deployment.
-func (req *request) newPassword(password, again string, u redoubt.User, about ...string) (string, error) {
-	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
+func (req *request) newPassword(password, again string, u model.User, about ...string) (string, error) {
+	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return "", err
 	}
 	if password != again {
-		return "", redoubt.Invalid("again", "the two passwords differ")
+		return "", model.Invalid("again", "the two passwords differ")
 	}
 	if err := auth.CheckPassword(password, u.Name, append(about, u.DisplayName)...); err != nil {
 		return "", err
@@ -274,11 +274,11 @@ func (req *request) newPassword(password, again string, u redoubt.User, about ..
 
 // sayable is what a form says about an error that whoever filled it in can mend.
 func sayable(err error) (string, bool) {
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
-		return (&redoubt.InvalidError{Fields: asFilledIn(invalid.Fields)}).Error(), true
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		return (&model.InvalidError{Fields: asFilledIn(invalid.Fields)}).Error(), true
 	}
-	if errors.Is(err, redoubt.ErrConflict) {
-		return strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), true
+	if errors.Is(err, model.ErrConflict) {
+		return strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
 	}
 	return "", false
 }

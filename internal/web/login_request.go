@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -28,7 +28,7 @@ const (
 // approveView is who waits for a token, or the question for a code.
 type approveView struct {
 	Typed   string // the code that was asked for; there is nobody under it
-	Request redoubt.LoginRequest
+	Request model.LoginRequest
 	Host    string // where the person is: nobody else's address is to be let in at
 	Near    bool   // it was asked from the network that the person comes from
 	Choose  string // address of the page to choose another deployment
@@ -37,7 +37,7 @@ type approveView struct {
 }
 
 // approvePage is the page about a request, below a deployment.
-func approvePage(l redoubt.LoginRequest) string {
+func approvePage(l model.LoginRequest) string {
 	if l.ByProgram() {
 		return devicePath + "?code=" + url.QueryEscape(l.Code)
 	}
@@ -59,7 +59,7 @@ const (
 
 // waiting finds who waits under the code that the viewer names. Where this is not the
 // page to decide about it, the viewer is told, or led there, and done is true.
-func (req *request) waiting(form url.Values) (l redoubt.LoginRequest, done bool, err error) {
+func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, err error) {
 	code := auth.TidyLoginCode(cmp.Or(req.r.PathValue("code"), form.Get("code")))
 	if code == "" && req.r.Method == get {
 		return l, true, req.showApproval(http.StatusOK, approveView{})
@@ -68,15 +68,15 @@ func (req *request) waiting(form url.Values) (l redoubt.LoginRequest, done bool,
 		l, err = tx.WaitingLogin(ctx, code)
 		return err
 	})
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		if g := req.codes.Allow(req.viewer.User); !g.OK {
-			return l, true, &redoubt.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
+			return l, true, &model.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
 		}
 		return l, true, req.showApproval(http.StatusNotFound, approveView{Typed: code})
 	}
 	if here := strings.HasSuffix(req.r.Pattern, devicePath); err == nil && here != l.ByProgram() {
 		if here && req.r.Method != get { // where a viewer may be, nobody is sent on with a form for triagers
-			return l, true, redoubt.ErrNotFound
+			return l, true, model.ErrNotFound
 		}
 		req.redirect(req.to(approvePage(l)))
 		done = true
@@ -95,7 +95,7 @@ func (req *request) askForToken() error {
 
 func (req *request) showApproval(status int, v approveView) error {
 	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.base(), "https://"), "http://")
-	v.Near = redoubt.Network(v.Request.Address) == redoubt.Network(edge.OriginOf(req.r).Address)
+	v.Near = model.Network(v.Request.Address) == model.Network(edge.OriginOf(req.r).Address)
 	v.Choose = choosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
 	title := "A scanner asks for a token"
 	if v.Request.Code == "" || v.Request.ByProgram() {
@@ -116,7 +116,7 @@ func (req *request) decideToken(form url.Values) error {
 		}
 		return req.showApproval(http.StatusOK, approveView{Denied: true})
 	}
-	token := redoubt.Token{Name: "semgrep login " + l.Code, Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract}
+	token := model.Token{Name: "semgrep login " + l.Code, Scopes: []model.Scope{model.ScopeCI}, Dialect: model.DialectContract}
 	let := "scanner"
 	if l.ByProgram() {
 		token.Name = "OAuth: " + clientName(l.Program.Name)

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 	d := newDoor(t)
-	ben := d.user(d.org, "ben", redoubt.RoleTriager)
-	if _, err := d.store.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
+	ben := d.user(d.org, "ben", model.RoleTriager)
+	if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
 		t.Fatal(err)
 	}
 	b := d.browserAs(ben)
@@ -26,7 +26,7 @@ func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 	b.wants("approved", a, http.StatusSeeOther, "/orgs/acme/settings/tokens?done=scanner")
 	shows(t, b.follow(a).text, "[data-say=scanner]")
 	l, err := d.store.LoginByKey(t.Context(), []byte("key"))
-	if err != nil || !l.Approved() || l.Token.UserID != ben.ID || len(l.Token.Scopes) != 1 || l.Token.Scopes[0] != redoubt.ScopeCI || l.ApprovedBy != ben.Actor() {
+	if err != nil || !l.Approved() || l.Token.UserID != ben.ID || len(l.Token.Scopes) != 1 || l.Token.Scopes[0] != model.ScopeCI || l.ApprovedBy != ben.Actor() {
 		t.Errorf("the request is %+v, %v", l, err)
 	}
 	b.wants("again", b.submit("/approve/ABCD-2345", nil), http.StatusNotFound, "")
@@ -40,13 +40,13 @@ func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 // approves once there is room.
 func TestAScannerIsNotPromisedATokenTooMany(t *testing.T) {
 	d := newDoor(t)
-	ben := d.user(d.org, "ben", redoubt.RoleTriager)
+	ben := d.user(d.org, "ben", model.RoleTriager)
 	for i, code := range []string{"ABCD-2345", "ABCD-2346"} {
-		if _, err := d.store.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte{byte(i)}, Code: code, Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {
+		if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte{byte(i)}, Code: code, Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var last redoubt.Token
+	var last model.Token
 	change := func(fn func(ctx context.Context, tx *store.Tx) error) {
 		if err := d.store.Update(t.Context(), d.org.ID, storetest.Actor, fn); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAScannerIsNotPromisedATokenTooMany(t *testing.T) {
 	change(func(ctx context.Context, tx *store.Tx) (err error) {
 		for i := range 99 {
 			name := strconv.Itoa(i)
-			if last, err = tx.CreateToken(ctx, redoubt.Token{PublicID: "full" + name, Name: name, UserID: ben.ID}, storetest.TokenHash(name)); err != nil {
+			if last, err = tx.CreateToken(ctx, model.Token{PublicID: "full" + name, Name: name, UserID: ben.ID}, storetest.TokenHash(name)); err != nil {
 				return err
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // losesKeys has a server begin anew with another key file, as after redoubt key new.
@@ -30,10 +30,10 @@ func (d *door) losesKeys() {
 // for them, and gets in by what is left: a recovery code, or an admin's help.
 func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
-	d.user(d.org, "root", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	d.user(d.org, "root", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
-	if _, err := d.store.AddPasskey(t.Context(), redoubt.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("of another key"), Name: "laptop"}, nil, redoubt.Session{}, nil); err != nil {
+	if _, err := d.store.AddPasskey(t.Context(), model.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("of another key"), Name: "laptop"}, nil, model.Session{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.losesKeys()
@@ -75,17 +75,17 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 // A passkey that cannot be read can be removed where the server has none at all.
 func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	b.setUpApp()
 	other := d.browser()
-	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, methodAnew, auth.Origin{}, redoubt.CheckedPassword{})
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, methodAnew, auth.Origin{}, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.cookies["redoubt"] = secret
 	other.page("/overview")
-	if _, err := d.store.AddPasskey(t.Context(), redoubt.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("sealed"), Name: "laptop"}, nil, redoubt.Session{}, nil); err != nil {
+	if _, err := d.store.AddPasskey(t.Context(), model.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("sealed"), Name: "laptop"}, nil, model.Session{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := d.store.Passkeys(t.Context(), ada.ID)

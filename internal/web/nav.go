@@ -3,7 +3,7 @@ package web
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -17,7 +17,7 @@ type navItem struct {
 	Label   string
 	Path    string // below the deployment
 	Section string // pages with it are below this entry
-	least   redoubt.Role
+	least   model.Role
 
 	Address string
 	Current bool

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // network stands between a browser and the pages, as a bad one does.
@@ -83,7 +83,7 @@ func TestFormsInABrowser(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}
 	s.pages = n
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	b := s.browse(1280, 700)
 	page := "/policies/" + policyOf(s, "code")
 	b.open(page)

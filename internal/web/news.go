@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -46,7 +46,7 @@ func (req *request) showNews() error {
 		req.redirect(req.to("/overview"))
 		return nil
 	}
-	q, bad := req.r.URL.Query(), &redoubt.InvalidError{}
+	q, bad := req.r.URL.Query(), &model.InvalidError{}
 	version, at, had := whole(q, "version", bad), whole(q, "at", bad), int(whole(q, "had", bad))
 	if len(bad.Fields) > 0 {
 		return bad
@@ -87,28 +87,28 @@ func (req *request) showNews() error {
 
 // followed are the filters of the page that asks: a findings page, or with no
 // type the overview.
-func (req *request) followed(q url.Values) ([]redoubt.FindingFilter, *search, error) {
+func (req *request) followed(q url.Values) ([]model.FindingFilter, *search, error) {
 	if q.Get("type") == "" {
-		filters := make([]redoubt.FindingFilter, len(products))
+		filters := make([]model.FindingFilter, len(products))
 		for i, p := range products {
 			filters[i] = every(p)
-			filters[i].Statuses = []redoubt.Status{redoubt.StatusOpen}
+			filters[i].Statuses = []model.Status{model.StatusOpen}
 		}
 		return filters, nil, nil
 	}
-	t, ok := redoubt.ParseIssueType(q.Get("type"))
+	t, ok := model.ParseIssueType(q.Get("type"))
 	if !ok {
-		return nil, nil, redoubt.Invalid("type", "is sast, sca or secrets")
+		return nil, nil, model.Invalid("type", "is sast, sca or secrets")
 	}
 	query, err := url.ParseQuery(q.Get("query"))
 	if err != nil {
-		return nil, nil, redoubt.Invalid("query", "is no query")
+		return nil, nil, model.Invalid("query", "is no query")
 	}
 	s, err := req.searched(productOf(t), query)
 	if err != nil {
 		return nil, nil, err
 	}
-	return []redoubt.FindingFilter{s.filter}, s, nil
+	return []model.FindingFilter{s.filter}, s, nil
 }
 
 func newsWords(fresh, gone int) string {
@@ -126,10 +126,10 @@ func newsWords(fresh, gone int) string {
 }
 
 // whole reads a number that is not negative.
-func whole(q url.Values, name string, bad *redoubt.InvalidError) int64 {
+func whole(q url.Values, name string, bad *model.InvalidError) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
 	}
 	return n
 }

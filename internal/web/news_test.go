@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -121,7 +121,7 @@ func TestNewsOfADecision(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = triage.Apply(ctx, tx, view, triage.Request{State: redoubt.TriageIgnored, Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{1}}})
+		_, err = triage.Apply(ctx, tx, view, triage.Request{State: model.TriageIgnored, Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{1}}})
 		return err
 	})
 	if got := told(t, s.poll(address).text); got != "0 1" {

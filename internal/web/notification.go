@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -41,7 +41,7 @@ func (req *request) notifications() error {
 		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string { return req.to(notificationsPath) + "?page=" + strconv.Itoa(n) })
 		from := min((page-1)*notificationRulesPerPage, len(list))
 		list = list[from:min(from+notificationRulesPerPage, len(list))]
-		ids := redoubt.Map(list, func(r redoubt.NotificationRule) int64 { return r.ID })
+		ids := model.Map(list, func(r model.NotificationRule) int64 { return r.ID })
 		last, err := tx.LastNotifications(ctx, ids)
 		for _, r := range list {
 			v.Rows = append(v.Rows, notificationRow{r, deliveryRow{last[r.ID]}})
@@ -66,7 +66,7 @@ func (req *request) showNewNotification(status int, f notificationForm) error {
 // notifier is what makes and tries rules.
 func (req *request) notifier() (*notify.Notifier, error) {
 	if req.Notifier == nil {
-		return nil, redoubt.ErrUnavailable
+		return nil, model.ErrUnavailable
 	}
 	return req.Notifier, nil
 }
@@ -79,7 +79,7 @@ func (req *request) addNotification(form url.Values) error {
 	}
 	var f notificationForm
 	f.filledIn(form)
-	var r redoubt.NotificationRule
+	var r model.NotificationRule
 	var secret string
 	address, err := f.apply(&r)
 	if err == nil {
@@ -137,7 +137,7 @@ func (req *request) notification() error {
 
 // showNotification shows a rule; a form that is filled in already stays so.
 func (req *request) showNotification(status int, id int64, v notificationView) error {
-	q, bad := req.r.URL.Query(), &redoubt.InvalidError{}
+	q, bad := req.r.URL.Query(), &model.InvalidError{}
 	before, tested := number(q, "before", bad), number(q, "tested", bad)
 	if len(bad.Fields) > 0 {
 		return bad
@@ -251,7 +251,7 @@ func (req *request) rotateNotification() error {
 func (req *request) resendNotification() error {
 	message, err := strconv.ParseInt(req.r.PathValue("notification"), 10, 64)
 	if err != nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	return req.onNotification("notification-resent", func(ctx context.Context, tx *store.Tx, _ *notify.Notifier, id int64) (string, error) {
 		_, err := tx.ResendNotification(ctx, id, message)
@@ -269,7 +269,7 @@ func (req *request) testNotification() error {
 	if err != nil {
 		return err
 	}
-	first := slices.MinFunc(sent, func(a, b redoubt.Notification) int { return cmp.Compare(a.ID, b.ID) })
+	first := slices.MinFunc(sent, func(a, b model.Notification) int { return cmp.Compare(a.ID, b.ID) })
 	req.redirect(req.to(notificationPath(req.pathID)) + "?tested=" + decimal(first.ID))
 	return nil
 }

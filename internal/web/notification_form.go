@@ -7,24 +7,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // What people call what a rule is made of.
 var (
-	eventLabels = map[redoubt.NotificationEvent]string{
-		redoubt.EventNewFinding: "New findings", redoubt.EventBuildBlocked: "A build is blocked", redoubt.EventAdvisory: "An advisory affects dependencies in use",
-		redoubt.EventScanFailed: "A scan fails", redoubt.EventScanMissing: "A project is not scanned for days", redoubt.EventDecisionEnded: "A decision ends and its findings reopen",
-		redoubt.EventAssigned: "Findings are assigned",
-		redoubt.EventComment:  "Somebody comments on a finding", redoubt.EventExceptionAsked: "An exception is asked for", redoubt.EventExceptionDecided: "What became of an exception that was asked for",
-		redoubt.EventOverdue: "Findings become overdue",
+	eventLabels = map[model.NotificationEvent]string{
+		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked", model.EventAdvisory: "An advisory affects dependencies in use",
+		model.EventScanFailed: "A scan fails", model.EventScanMissing: "A project is not scanned for days", model.EventDecisionEnded: "A decision ends and its findings reopen",
+		model.EventAssigned: "Findings are assigned",
+		model.EventComment:  "Somebody comments on a finding", model.EventExceptionAsked: "An exception is asked for", model.EventExceptionDecided: "What became of an exception that was asked for",
+		model.EventOverdue: "Findings become overdue",
 	}
-	channelLabels = map[redoubt.NotificationChannel]string{
-		redoubt.ChannelWebhook: "Webhook", redoubt.ChannelSlack: "Slack", redoubt.ChannelTeams: "Microsoft Teams", redoubt.ChannelMattermost: "Mattermost",
-		redoubt.ChannelDiscord: "Discord", redoubt.ChannelEmail: "E-mail",
+	channelLabels = map[model.NotificationChannel]string{
+		model.ChannelWebhook: "Webhook", model.ChannelSlack: "Slack", model.ChannelTeams: "Microsoft Teams", model.ChannelMattermost: "Mattermost",
+		model.ChannelDiscord: "Discord", model.ChannelEmail: "E-mail",
 	}
-	digestLabels = map[redoubt.NotificationDigest]string{
-		redoubt.DigestNone: "one for each event, at once", redoubt.DigestDay: "one a day, 07:00 UTC", redoubt.DigestWeek: "one a week, Mondays 07:00 UTC",
+	digestLabels = map[model.NotificationDigest]string{
+		model.DigestNone: "one for each event, at once", model.DigestDay: "one a day, 07:00 UTC", model.DigestWeek: "one a week, Mondays 07:00 UTC",
 	}
 )
 
@@ -59,13 +59,13 @@ const missingDaysOffered = 7
 // address proposes, as a findings page does with its query.
 func newNotificationForm(q url.Values) notificationForm {
 	return notificationForm{
-		EventNames: []string{redoubt.EventNewFinding.String()}, MissingDays: strconv.Itoa(missingDaysOffered), Channel: redoubt.ChannelWebhook.String(),
-		Digest: redoubt.DigestNone.String(), Filter: q.Get("filter"), IssueTypes: q["issue_types"],
+		EventNames: []string{model.EventNewFinding.String()}, MissingDays: strconv.Itoa(missingDaysOffered), Channel: model.ChannelWebhook.String(),
+		Digest: model.DigestNone.String(), Filter: q.Get("filter"), IssueTypes: q["issue_types"],
 	}
 }
 
 // formOfRule is the form filled in with a rule. Its address is not in it.
-func formOfRule(r redoubt.NotificationRule) notificationForm {
+func formOfRule(r model.NotificationRule) notificationForm {
 	f := notificationForm{
 		ID: r.ID, Name: r.Name, EventNames: r.Events.Names(), MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter,
 		MissingDays: strconv.Itoa(r.MissingDays), Channel: r.Channel.String(), To: strings.Join(r.To, "\n"), Digest: r.Digest.String(), Host: r.Host,
@@ -78,7 +78,7 @@ func formOfRule(r redoubt.NotificationRule) notificationForm {
 
 // filledIn takes over what a form sends. Its channel is one of a new rule alone.
 func (f *notificationForm) filledIn(form url.Values) {
-	f.Name, f.EventNames, f.MinSeverity, f.IssueTypes = strings.TrimSpace(redoubt.Line(form.Get("name"))), form["events"], form.Get("min_severity"), form["issue_types"]
+	f.Name, f.EventNames, f.MinSeverity, f.IssueTypes = strings.TrimSpace(model.Line(form.Get("name"))), form["events"], form.Get("min_severity"), form["issue_types"]
 	f.Filter, f.MissingDays = strings.TrimSpace(form.Get("filter")), strings.TrimSpace(form.Get("missing_days"))
 	f.URL, f.To, f.Digest = strings.TrimSpace(form.Get("url")), form.Get("to"), form.Get("digest")
 	if f.ID == 0 {
@@ -89,55 +89,55 @@ func (f *notificationForm) filledIn(form url.Values) {
 // apply changes a rule to what was filled in, and returns the address that it is to lead to;
 // empty leaves the one that it has. It refuses only what is none of the choices: all else is
 // decided as for the Web API. What the channel does not have is left out.
-func (f *notificationForm) apply(r *redoubt.NotificationRule) (address string, err error) {
+func (f *notificationForm) apply(r *model.NotificationRule) (address string, err error) {
 	r.Name, r.Filter, r.Events, r.Products, r.MissingDays = f.Name, f.Filter, 0, 0, 0
 	for _, name := range f.EventNames {
-		e, is := redoubt.ParseNotificationEvent(name)
+		e, is := model.ParseNotificationEvent(name)
 		if !is {
-			return "", redoubt.Invalid("events", "%.20q is none of the choices", name)
+			return "", model.Invalid("events", "%.20q is none of the choices", name)
 		}
 		r.Events = r.Events.With(e)
 	}
 	for _, name := range f.IssueTypes {
-		t, is := redoubt.ParseIssueType(name)
+		t, is := model.ParseIssueType(name)
 		if !is {
-			return "", redoubt.Invalid("issue_types", "%.20q is none of the choices", name)
+			return "", model.Invalid("issue_types", "%.20q is none of the choices", name)
 		}
 		r.Products = r.Products.With(t)
 	}
 	var is bool
-	if r.MinSeverity, is = redoubt.ParseSeverity(f.MinSeverity); !is && f.MinSeverity != "" {
-		return "", redoubt.Invalid("min_severity", "%.20q is none of the choices", f.MinSeverity)
+	if r.MinSeverity, is = model.ParseSeverity(f.MinSeverity); !is && f.MinSeverity != "" {
+		return "", model.Invalid("min_severity", "%.20q is none of the choices", f.MinSeverity)
 	}
-	if r.Events.Has(redoubt.EventScanMissing) {
+	if r.Events.Has(model.EventScanMissing) {
 		if r.MissingDays, err = strconv.Atoi(f.MissingDays); err != nil {
-			return "", redoubt.Invalid("missing_days", "is a whole number")
+			return "", model.Invalid("missing_days", "is a whole number")
 		}
 	}
 	if r.ID == 0 {
-		r.Channel, _ = redoubt.ParseNotificationChannel(f.Channel)
+		r.Channel, _ = model.ParseNotificationChannel(f.Channel)
 	}
-	r.To, r.Digest = nil, redoubt.DigestNone
-	if r.Channel != redoubt.ChannelEmail {
+	r.To, r.Digest = nil, model.DigestNone
+	if r.Channel != model.ChannelEmail {
 		return f.URL, nil
 	}
 	r.To = lines(f.To)
-	r.Digest, _ = redoubt.ParseNotificationDigest(f.Digest)
+	r.Digest, _ = model.ParseNotificationDigest(f.Digest)
 	return "", nil
 }
 
 // Mails reports whether the rule that there is sends mail.
-func (f notificationForm) Mails() bool { return f.Channel == redoubt.ChannelEmail.String() }
+func (f notificationForm) Mails() bool { return f.Channel == model.ChannelEmail.String() }
 
 // ChannelLabel is what people call the channel.
 func (f notificationForm) ChannelLabel() string {
-	c, _ := redoubt.ParseNotificationChannel(f.Channel)
+	c, _ := model.ParseNotificationChannel(f.Channel)
 	return channelLabels[c]
 }
 
 // Events are what can be told.
 func (f notificationForm) Events() (out []offer) {
-	for _, e := range redoubt.AllNotificationEvents() {
+	for _, e := range model.AllNotificationEvents() {
 		out = append(out, offer{e.String(), eventLabels[e], slices.Contains(f.EventNames, e.String())})
 	}
 	return out
@@ -146,9 +146,9 @@ func (f notificationForm) Events() (out []offer) {
 // Severities are those below which findings are left out.
 func (f notificationForm) Severities() []offer {
 	out := []offer{{"", "any severity", f.MinSeverity == ""}}
-	for s := redoubt.SeverityLow; s <= redoubt.SeverityCritical; s++ {
+	for s := model.SeverityLow; s <= model.SeverityCritical; s++ {
 		label := s.String() + " and above"
-		if s == redoubt.SeverityCritical {
+		if s == model.SeverityCritical {
 			label = s.String()
 		}
 		out = append(out, offer{s.String(), label, f.MinSeverity == s.String()})
@@ -166,7 +166,7 @@ func (f notificationForm) Products() (out []offer) {
 
 // Channels are how people can be told.
 func (f notificationForm) Channels() (out []offer) {
-	for _, c := range redoubt.NotificationChannels() {
+	for _, c := range model.NotificationChannels() {
 		out = append(out, offer{c.String(), channelLabels[c], f.Channel == c.String()})
 	}
 	return out
@@ -174,7 +174,7 @@ func (f notificationForm) Channels() (out []offer) {
 
 // Digests are how often mail can come.
 func (f notificationForm) Digests() (out []offer) {
-	for d := redoubt.DigestNone; d <= redoubt.DigestWeek; d++ {
+	for d := model.DigestNone; d <= model.DigestWeek; d++ {
 		out = append(out, offer{d.String(), digestLabels[d], f.Digest == d.String()})
 	}
 	return out
@@ -182,16 +182,16 @@ func (f notificationForm) Digests() (out []offer) {
 
 // notificationRow is a rule as people read it.
 type notificationRow struct {
-	redoubt.NotificationRule
+	model.NotificationRule
 	Last deliveryRow // ID 0: nobody was told of anything yet
 }
 
 // When says on which events somebody is told.
 func (r notificationRow) When() (out []string) {
-	for _, e := range redoubt.AllNotificationEvents() {
+	for _, e := range model.AllNotificationEvents() {
 		switch {
 		case !r.Events.Has(e):
-		case e == redoubt.EventScanMissing:
+		case e == model.EventScanMissing:
 			out = append(out, "A project is not scanned for "+plural(r.MissingDays, "day"))
 		default:
 			out = append(out, eventLabels[e])
@@ -215,7 +215,7 @@ func (r notificationRow) What() string {
 	switch r.MinSeverity {
 	case 0:
 		return out
-	case redoubt.SeverityCritical:
+	case model.SeverityCritical:
 		return out + ", critical"
 	}
 	return fmt.Sprintf("%s, %s and above", out, r.MinSeverity)
@@ -226,7 +226,7 @@ func (r notificationRow) How() string { return channelLabels[r.Channel] }
 
 // Where says who is told: never more of an address than its host.
 func (r notificationRow) Where() string {
-	if r.Channel != redoubt.ChannelEmail {
+	if r.Channel != model.ChannelEmail {
 		return r.Host
 	}
 	const shown = 2
@@ -239,17 +239,17 @@ func (r notificationRow) Where() string {
 
 // Digested says how often mail comes; empty where there is one for each event.
 func (r notificationRow) Digested() string {
-	if r.Channel != redoubt.ChannelEmail || r.Digest <= redoubt.DigestNone {
+	if r.Channel != model.ChannelEmail || r.Digest <= model.DigestNone {
 		return ""
 	}
 	return digestLabels[r.Digest]
 }
 
 // Signed reports whether messages are signed with a secret.
-func (r notificationRow) Signed() bool { return r.Channel == redoubt.ChannelWebhook }
+func (r notificationRow) Signed() bool { return r.Channel == model.ChannelWebhook }
 
 // deliveryRow is a message to one receiver, as people read what became of it.
-type deliveryRow struct{ redoubt.Notification }
+type deliveryRow struct{ model.Notification }
 
 // Event is what it tells.
 func (r deliveryRow) Event() string {
@@ -262,9 +262,9 @@ func (r deliveryRow) Event() string {
 // StateLabel is a word about how far it came.
 func (r deliveryRow) StateLabel() string {
 	switch {
-	case r.State == redoubt.NotificationDelivered:
+	case r.State == model.NotificationDelivered:
 		return "Delivered"
-	case r.State == redoubt.NotificationFailed:
+	case r.State == model.NotificationFailed:
 		return "Failed"
 	case r.Attempts > 0:
 		return "Retrying"
@@ -273,7 +273,7 @@ func (r deliveryRow) StateLabel() string {
 }
 
 // Waits reports whether it is still to be sent.
-func (r deliveryRow) Waits() bool { return r.State == redoubt.NotificationQueued }
+func (r deliveryRow) Waits() bool { return r.State == model.NotificationQueued }
 
 // Tried says how often it was tried; empty: not yet.
 func (r deliveryRow) Tried() string {
@@ -288,9 +288,9 @@ func (r deliveryRow) Outcome() string {
 	switch {
 	case r.Problem != "":
 		return r.Problem
-	case r.State == redoubt.NotificationDelivered && r.Status != 0:
+	case r.State == model.NotificationDelivered && r.Status != 0:
 		return fmt.Sprintf("The receiver took it (%d).", r.Status)
-	case r.State == redoubt.NotificationDelivered:
+	case r.State == model.NotificationDelivered:
 		return "The mail was sent."
 	}
 	return ""

@@ -15,8 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
@@ -37,7 +37,7 @@ func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Not
 }
 
 // tellingRule is a rule of the site, which told something; it is made where there is none.
-func (s *site) tellingRule() (rule redoubt.NotificationRule) {
+func (s *site) tellingRule() (rule model.NotificationRule) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.NotificationRules(ctx)
@@ -47,15 +47,15 @@ func (s *site) tellingRule() (rule redoubt.NotificationRule) {
 			}
 			return err
 		}
-		rule, err = tx.AddNotificationRule(ctx, redoubt.NotificationRule{
-			Name: "on call", Events: redoubt.NotificationEvents(0).With(redoubt.EventNewFinding).With(redoubt.EventScanMissing), MissingDays: 3, Filter: "branch=primary",
-			MinSeverity: redoubt.SeverityHigh, Channel: redoubt.ChannelWebhook, Host: "hooks.example.com",
+		rule, err = tx.AddNotificationRule(ctx, model.NotificationRule{
+			Name: "on call", Events: model.NotificationEvents(0).With(model.EventNewFinding).With(model.EventScanMissing), MissingDays: 3, Filter: "branch=primary",
+			MinSeverity: model.SeverityHigh, Channel: model.ChannelWebhook, Host: "hooks.example.com",
 		}, func(int64) ([]byte, error) { return []byte("sealed"), nil })
-		for i, state := range []redoubt.NotificationState{redoubt.NotificationDelivered, redoubt.NotificationFailed} {
+		for i, state := range []model.NotificationState{model.NotificationDelivered, model.NotificationFailed} {
 			if err == nil {
-				_, err = tx.AddEndedNotification(ctx, redoubt.Notification{
-					RuleID: rule.ID, Receiver: redoubt.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("told-", i), State: state, Status: 200 + 300*i, Answer: "thank you",
-					Message: redoubt.NotificationMessage{Event: redoubt.EventNewFinding, Title: "2 new findings (1 critical, 1 high) in acme/payments"},
+				_, err = tx.AddEndedNotification(ctx, model.Notification{
+					RuleID: rule.ID, Receiver: model.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("told-", i), State: state, Status: 200 + 300*i, Answer: "thank you",
+					Message: model.NotificationMessage{Event: model.EventNewFinding, Title: "2 new findings (1 critical, 1 high) in acme/payments"},
 					Problem: []string{"", "The receiver answered 500."}[i],
 				})
 			}
@@ -90,7 +90,7 @@ var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 // that was typed, no page shows an address, and a secret is shown once.
 func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	shows(t, s.page(notificationsPath), "[data-say=no-rules]")
 	says(t, s.page(notificationsPath+"/new?filter=severities%3Dhigh&issue_types=sca"), `value="severities=high"`, `value="sca" checked`)
 	status := http.StatusNoContent
@@ -166,7 +166,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 // What is none of the choices, and what the Web API refuses, is said on the form.
 func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	for _, c := range []struct{ field, value, about, says string }{
 		{"events", "", "events", ""},
 		{"events", "everything", "events", "everything"},
@@ -213,13 +213,13 @@ func TestNotificationChoicesHaveWords(t *testing.T) {
 // The log of a rule is read page by page, and the list shows the newest of each.
 func TestTheLogOfANotificationRule(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	rule := s.tellingRule()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		for i := range deliveriesPerPage {
-			_, err := tx.AddEndedNotification(ctx, redoubt.Notification{
-				RuleID: rule.ID, Receiver: redoubt.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("more-", i), State: redoubt.NotificationDelivered, Status: 204,
-				Message: redoubt.NotificationMessage{Event: redoubt.EventAssigned, Title: "assigned " + decimal(int64(i))},
+			_, err := tx.AddEndedNotification(ctx, model.Notification{
+				RuleID: rule.ID, Receiver: model.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("more-", i), State: model.NotificationDelivered, Status: 204,
+				Message: model.NotificationMessage{Event: model.EventAssigned, Title: "assigned " + decimal(int64(i))},
 			})
 			if err != nil {
 				return err
@@ -246,7 +246,7 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 // On a phone no page of rules is wider than the screen.
 func TestNotificationPagesOnANarrowScreen(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	at := notificationPath(s.tellingRule().ID)
 	b := s.browse(390, 844)
 	b.do(chromedp.EmulateViewport(390, 844))

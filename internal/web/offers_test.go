@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 var (
@@ -18,8 +18,8 @@ var (
 )
 
 // leasts knows of each address the least role that it takes.
-func leasts() (mux *http.ServeMux, least map[string]redoubt.Role) {
-	mux, least = http.NewServeMux(), map[string]redoubt.Role{}
+func leasts() (mux *http.ServeMux, least map[string]model.Role) {
+	mux, least = http.NewServeMux(), map[string]model.Role{}
 	for _, r := range routes() {
 		pattern := r.Method + " " + r.Pattern
 		mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
@@ -34,10 +34,10 @@ func TestPagesOfferWhatIsAllowed(t *testing.T) {
 	s := demoSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one"))
-	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("one", model.ModeBlock)
 	blocking := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one")).ScanID) + "/blocking"
 	mux, least := leasts()
-	for _, role := range []redoubt.Role{redoubt.RoleViewer, redoubt.RoleTriager, redoubt.RoleAdmin} {
+	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager, model.RoleAdmin} {
 		s.as(role)
 		offered := 0
 		for _, page := range append(pagesOf(s), blocking) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // away is what a browser remembers while it is at the provider.
@@ -46,7 +46,7 @@ func (req *request) remember(a away, seconds int) error {
 // goToProvider sends the browser to the provider.
 func (req *request) goToProvider() error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	next := safeNext(req.r.URL.Query().Get("next"))
 	again := req.r.URL.Query().Get("again") != ""
@@ -64,7 +64,7 @@ func (req *request) goToProvider() error {
 // comeFromProvider lets in whom the provider has signed in.
 func (req *request) comeFromProvider() error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	var a away
 	if cookie, err := req.r.Cookie(req.SignIn.awayName(req.r)); err == nil {
@@ -98,17 +98,17 @@ func (req *request) letIn(who sso.Person, again bool) (string, error) {
 	}
 	roles := req.SignIn.Provider.Roles(who.Groups, all)
 	known, err := req.Store.UserByIdentity(ctx, who.Identity)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return "", err
 	}
 	if known.ID == 0 && len(roles) == 0 {
 		return "", req.noRole(who)
 	}
 	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
-	if errors.Is(err, redoubt.ErrConflict) { // made by another request meanwhile
+	if errors.Is(err, model.ErrConflict) { // made by another request meanwhile
 		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Ask an admin."}
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (req *request) letIn(who sso.Person, again bool) (string, error) {
 	if asked(who, again, req.Clock()) {
 		method = methodAnew
 	}
-	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.origin(req.r), model.CheckedPassword{})
 }
 
 // asked reports whether the provider has just had somebody show who they are. Some
@@ -156,7 +156,7 @@ func (req *request) providerFailed(next string, err error) error {
 	case errors.As(err, &refused):
 		s.Fault = refused.Reason
 		from := req.SignIn.origin(req.r)
-		attempt := redoubt.Attempt{Name: refused.User, Method: "oidc", Address: from.Address, Agent: from.Agent, Reason: refused.Reason}
+		attempt := model.Attempt{Name: refused.User, Method: "oidc", Address: from.Address, Agent: from.Agent, Reason: refused.Reason}
 		if refused.As != "" {
 			attempt.Reason += " (" + refused.As + ")"
 		}
@@ -166,7 +166,7 @@ func (req *request) providerFailed(next string, err error) error {
 				return noted
 			}
 		}
-	case errors.Is(err, redoubt.ErrUnavailable):
+	case errors.Is(err, model.ErrUnavailable):
 		req.Logger.WarnContext(req.r.Context(), "single sign-on failed", "cause", err)
 		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the cause in the server's log.", http.StatusServiceUnavailable
 	default:

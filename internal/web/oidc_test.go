@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -42,7 +42,7 @@ func newProvided(t *testing.T, change ...func(*sso.Config)) *provided {
 	c := sso.Config{
 		Issuer: p.issuer, ClientID: "redoubt", ClientSecret: "a secret of the tests", Title: "Acme SSO", Scopes: []string{"profile", "email", "groups"},
 		GroupsClaim: "groups", Clock: time.Now,
-		Rules: []sso.Rule{{Group: "lookers", Role: redoubt.RoleViewer}, {Group: "sec", Deployment: "acme", Role: redoubt.RoleTriager}, {Group: "chiefs", Deployment: "acme", Role: redoubt.RoleAdmin}},
+		Rules: []sso.Rule{{Group: "lookers", Role: model.RoleViewer}, {Group: "sec", Deployment: "acme", Role: model.RoleTriager}, {Group: "chiefs", Deployment: "acme", Role: model.RoleAdmin}},
 	}
 	for _, f := range change {
 		f(&c)
@@ -147,7 +147,7 @@ func (p *provided) from(c *http.Client, login, address string) seen {
 
 func TestSingleSignOnAtARealProvider(t *testing.T) {
 	p := newProvided(t)
-	p.user(p.org, "chief", redoubt.RoleAdmin)
+	p.user(p.org, "chief", model.RoleAdmin)
 	ada := p.person()
 	says(t, textAt(t, p.read(ada.Get(p.url+"/login?next=/orgs/acme/account")).text, `a[href^="/login/oidc?next="]`), "Acme SSO")
 	at := p.through(ada, "ada@example.com+sec+lookers", "/orgs/acme/account")
@@ -156,7 +156,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	}
 	says(t, at.text, "Name of ada@example.com", "/orgs/noise/overview")
 	shows(t, at.text, signedIn("ada", "triager"), "[data-method=oidc]", "[data-say=no-password]")
-	u, err := p.store.UserByIdentity(t.Context(), redoubt.UserIdentity{Issuer: p.issuer, Subject: "ada@example.com+sec+lookers"})
+	u, err := p.store.UserByIdentity(t.Context(), model.UserIdentity{Issuer: p.issuer, Subject: "ada@example.com+sec+lookers"})
 	if err != nil || u.Name != "ada" || u.PasswordHash != "" {
 		t.Errorf("the user is %+v, %v", u, err)
 	}
@@ -209,10 +209,10 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 
 func TestGroupsAreReadAtEverySignIn(t *testing.T) {
 	p := newProvided(t)
-	p.user(p.org, "chief", redoubt.RoleAdmin)
+	p.user(p.org, "chief", model.RoleAdmin)
 	login := "ada@example.com+chiefs"
 	shows(t, p.through(p.person(), login, "/orgs/acme/account").text, signedIn("ada", "admin"))
-	p.signIn.Provider.Rules = []sso.Rule{{Group: "*", Deployment: "acme", Role: redoubt.RoleViewer}}
+	p.signIn.Provider.Rules = []sso.Rule{{Group: "*", Deployment: "acme", Role: model.RoleViewer}}
 	shows(t, p.through(p.person(), login, "/orgs/acme/account").text, signedIn("ada", "viewer"))
 	p.signIn.Provider.Rules = nil
 	says(t, textAt(t, p.through(p.person(), login, "/orgs/acme/account").text, "main [role=alert]"), "Acme SSO", "chiefs")

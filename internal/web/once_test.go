@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -66,8 +66,8 @@ func madeSecrets() map[string]madeSecret {
 func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to string) {
 	t.Helper()
 	d = newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
-	d.user(d.org, "cleo", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	d.user(d.org, "cleo", model.RoleAdmin)
 	b = d.browserAs(ada)
 	form = b.submit(m.form, m.values)
 	to = form.Header.Get("Location")
@@ -152,7 +152,7 @@ func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
 }
 
 // member is a user who is there.
-func (d *door) member(name string) (u redoubt.User) {
+func (d *door) member(name string) (u model.User) {
 	d.t.Helper()
 	u, err := d.store.User(d.t.Context(), name)
 	if err != nil {
@@ -186,7 +186,7 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 
 	d, b, _, to = all["link"].seal(t)
 	_, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: d.member("cleo").ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkReset, UserID: d.member("cleo").ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 
 func TestASecretTravelsByHTTPSAlone(t *testing.T) {
 	d := newDoor(t, func(s *SignIn) { s.Secure = true })
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	m := madeSecrets()["token"]
@@ -226,7 +226,7 @@ func TestAKeyOpensWhatItSealed(t *testing.T) {
 // TestTheCookieOfAVisitTravelsByHTTPSAlone where the server is reached by https, though a proxy ends it.
 func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
 	d := doorOf(t, demoSite(t), func(s *SignIn) { s.Secure = true })
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {
 		if c.Name == seenCookie {

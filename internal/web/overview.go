@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,7 +37,7 @@ type overviewPage struct {
 	Failing   []failing
 	Managed   []managedRow // projects whose managed scans are wanted, and not in force
 	Unmanaged int          // how many there are of those
-	Silent    []redoubt.Project
+	Silent    []model.Project
 	SilentAll int
 	Days      int
 	Scope     overviewScope
@@ -51,7 +51,7 @@ type overviewPage struct {
 
 // OpenAddress is that of what is open.
 func (s standing) OpenAddress() string {
-	return narrowed(s.Address, string(index.FacetStatus), redoubt.StatusOpen.String())
+	return narrowed(s.Address, string(index.FacetStatus), model.StatusOpen.String())
 }
 
 // standing is what is open of a product.
@@ -78,7 +78,7 @@ type topRow struct {
 }
 
 type failing struct {
-	redoubt.Scan
+	model.Scan
 	Project string
 }
 
@@ -113,7 +113,7 @@ func (req *request) overview() error {
 	now := req.Clock()
 	ends := weeks(now, 2*scope.Weeks) // the period, and as long before it
 	points := make([]index.TrendPoint, len(ends)-1)
-	var filters []redoubt.FindingFilter
+	var filters []model.FindingFilter
 	for _, product := range scope.products() {
 		if err := req.stand(view, p, product); err != nil {
 			return err
@@ -145,8 +145,8 @@ func (req *request) overview() error {
 }
 
 // every selects each finding of a product once.
-func every(p product) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: p.Type, Dedup: true}
+func every(p product) model.FindingFilter {
+	return model.FindingFilter{IssueType: p.Type, Dedup: true}
 }
 
 func sum(into, add []index.TrendPoint) {
@@ -162,7 +162,7 @@ func sum(into, add []index.TrendPoint) {
 // stand counts what is open of a product, and in which rules and projects.
 func (req *request) stand(view *index.View, p *overviewPage, product product) error {
 	filter := p.Scope.of(product)
-	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+	filter.Statuses = []model.Status{model.StatusOpen}
 	s := standing{Product: product, Address: p.Scope.narrow(req.to(product.Path))}
 	answer, err := view.List(req.r.Context(), index.ListQuery{
 		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetDue}}, Now: req.Clock(),
@@ -191,7 +191,7 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
 	s.Severity = nil
 	offset := 0.0
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		c := severityCount{Severity: severity.String(), Address: withSeverity(s.Address, severity), Offset: offset}
 		c.Count = having(facets[index.FacetSeverity], c.Severity)
 		if s.Open > 0 {
@@ -201,7 +201,7 @@ func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
 		s.Severity = append(s.Severity, c)
 	}
 	s.NotRated = severityCount{Count: having(facets[index.FacetUnrated], "true"), Address: narrowed(s.Address, string(index.FacetUnrated), "true")}
-	overdue := string(redoubt.DueOverdue)
+	overdue := string(model.DueOverdue)
 	s.Overdue = severityCount{Count: having(facets[index.FacetDue], overdue), Address: narrowed(s.Address, string(index.FacetDue), overdue)}
 }
 
@@ -216,7 +216,7 @@ func having(counts index.FacetCounts, value string) int {
 }
 
 // withSeverity narrows the address of findings.
-func withSeverity(address string, severity redoubt.Severity) string {
+func withSeverity(address string, severity model.Severity) string {
 	return narrowed(address, string(index.FacetSeverity), severity.String())
 }
 
@@ -232,7 +232,7 @@ func narrowed(address, key, value string) string {
 // topOf is the row of a group of one product.
 func topOf(g index.Group, address string) topRow {
 	row := topRow{Name: g.Name, Address: address}
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		b := bar{Severity: severity.String(), Count: g.Severity[severity], Address: address}
 		if strings.Contains(address, "?") { // of one product; a project's page has all of them
 			b.Address = withSeverity(address, severity)
@@ -280,7 +280,7 @@ func (req *request) health(p *overviewPage, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		ids := redoubt.Map(scans, func(s redoubt.Scan) int64 { return s.ProjectID })
+		ids := model.Map(scans, func(s model.Scan) int64 { return s.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
 			return err

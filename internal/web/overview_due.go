@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // targetRow is how well due dates are kept, of one severity or of projects with one tag.
@@ -35,8 +35,8 @@ func (t *targetRow) add(list string, p product, o index.DueTarget, key index.Fac
 	t.Fixed, t.InTime, t.Overdue = t.Fixed+o.Fixed, t.InTime+o.InTime, t.Overdue+o.Overdue
 	if o.Overdue > 0 {
 		q := url.Values{
-			string(index.FacetDue):    {string(redoubt.DueOverdue)},
-			string(index.FacetStatus): {redoubt.StatusOpen.String(), redoubt.StatusReviewing.String(), redoubt.StatusFixing.String()},
+			string(index.FacetDue):    {string(model.DueOverdue)},
+			string(index.FacetStatus): {model.StatusOpen.String(), model.StatusReviewing.String(), model.StatusFixing.String()},
 			string(key):               {value},
 		}
 		sign := "?"
@@ -50,11 +50,11 @@ func (t *targetRow) add(list string, p product, o index.DueTarget, key index.Fac
 // targets are the rows of the overview: by severity, worst first, and by tag, those with
 // the most overdue first.
 func (req *request) targets(view *index.View, scope overviewScope, since time.Time) (bySeverity, byTag []targetRow) {
-	var severities [redoubt.SeverityCritical + 1]targetRow
+	var severities [model.SeverityCritical + 1]targetRow
 	tags := map[string]*targetRow{}
 	for _, p := range scope.products() {
 		targets, list := view.DueTargets(scope.of(p), since), scope.narrow(req.to(p.Path))
-		for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
+		for severity := model.SeverityLow; severity <= model.SeverityCritical; severity++ {
 			severities[severity].add(list, p, targets.Severity[severity], index.FacetSeverity, severity.String())
 		}
 		for tag, target := range targets.Tag {
@@ -67,7 +67,7 @@ func (req *request) targets(view *index.View, scope overviewScope, since time.Ti
 			tags[tag].add(scope.narrowProject(req.to(p.Path)), p, target, index.FacetProjectTag, tag)
 		}
 	}
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if t := severities[severity]; t.DueTarget != (index.DueTarget{}) {
 			t.Severity = severity.String()
 			bySeverity = append(bySeverity, t)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -33,8 +33,8 @@ func (req *request) overviewScope() (s overviewScope, err error) {
 	if s.Weeks, err = weeksOf(q); err != nil {
 		return s, err
 	}
-	if _, ok := redoubt.ParseIssueType(s.Product); !ok && s.Product != "" {
-		return s, redoubt.Invalid("product", "is sast, sca or secrets, or nothing for all")
+	if _, ok := model.ParseIssueType(s.Product); !ok && s.Product != "" {
+		return s, model.Invalid("product", "is sast, sca or secrets, or nothing for all")
 	}
 	return s, nil
 }
@@ -47,7 +47,7 @@ func weeksOf(q url.Values) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || !slices.Contains(periods, n) {
-		return 0, redoubt.Invalid("weeks", "is 4, 13, 26 or 52")
+		return 0, model.Invalid("weeks", "is 4, 13, 26 or 52")
 	}
 	return n, nil
 }
@@ -60,14 +60,14 @@ func (s overviewScope) Narrow() bool { return s.Tag != "" || s.Project != "" }
 
 // products are those that the overview is of.
 func (s overviewScope) products() []product {
-	if t, ok := redoubt.ParseIssueType(s.Product); ok {
+	if t, ok := model.ParseIssueType(s.Product); ok {
 		return []product{productOf(t)}
 	}
 	return products
 }
 
 // of selects each finding of a product once.
-func (s overviewScope) of(p product) redoubt.FindingFilter {
+func (s overviewScope) of(p product) model.FindingFilter {
 	f := every(p)
 	if s.Tag != "" {
 		f.ProjectTags = []string{s.Tag}
@@ -138,12 +138,12 @@ type ageBucket struct {
 }
 
 // agesOf counts what is open by how long it is there.
-func agesOf(view *index.View, filters []redoubt.FindingFilter, now time.Time) []ageBucket {
+func agesOf(view *index.View, filters []model.FindingFilter, now time.Time) []ageBucket {
 	buckets := []ageBucket{{Label: "Up to 7 days"}, {Label: "8 to 30 days"}, {Label: "31 to 90 days"}, {Label: "Older than 90 days"}}
 	since := []time.Time{now.AddDate(0, 0, -7), now.AddDate(0, 0, -30), now.AddDate(0, 0, -90), {}}
 	all := 0
 	for _, f := range filters {
-		f.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		f.Statuses = []model.Status{model.StatusOpen}
 		younger := 0
 		for i := range buckets {
 			f.Since = since[i]

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -21,7 +21,7 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	page := s.page("/overview")
 	all := 0
 	for _, p := range products {
-		n := s.view().Count(redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}})
+		n := s.view().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		all += n
 		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+count(n))
 		if got := total(t, s.page(p.Path)); got != count(n) {
@@ -49,7 +49,7 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 // and what its numbers open.
 func TestOverviewOfSome(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/gateway")
 		if err == nil {
@@ -57,8 +57,8 @@ func TestOverviewOfSome(t *testing.T) {
 		}
 		return err
 	})
-	open := redoubt.FindingFilter{Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
-	count := func(f redoubt.FindingFilter, of ...product) (n int) {
+	open := model.FindingFilter{Dedup: true, Statuses: []model.Status{model.StatusOpen}}
+	count := func(f model.FindingFilter, of ...product) (n int) {
 		for _, p := range of {
 			f.IssueType = p.Type
 			n += s.view().Count(f)
@@ -68,8 +68,8 @@ func TestOverviewOfSome(t *testing.T) {
 	tagged, named := open, open
 	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
 	for query, want := range map[string]int{
-		"weeks=4": count(open, products...), "product=sca": count(open, productOf(redoubt.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, products...),
-		"project=acme%2Fapp": count(named, products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, productOf(redoubt.SAST)), "tag=nobody-has-it": 0,
+		"weeks=4": count(open, products...), "product=sca": count(open, productOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, products...),
+		"project=acme%2Fapp": count(named, products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, productOf(model.SAST)), "tag=nobody-has-it": 0,
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxCold is what a page and all that it loads may have, compressed, in bytes, for who
@@ -38,7 +38,7 @@ var loaded = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 // TestPagesAreSmall compresses each main page with all that it loads.
 func TestPagesAreSmall(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	compressed := func(text string) int {
 		var out bytes.Buffer
 		w := gzip.NewWriter(&out)
@@ -85,7 +85,7 @@ const shifts = `new Promise(done => {
 // however slowly it comes.
 func TestPagesDoNotShift(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.pages = trickle(s.pages)
 	b := s.browse(1280, 900)
 	shifted := func() float64 {
@@ -114,7 +114,7 @@ func TestPagesDoNotShift(t *testing.T) {
 // and the overview on few of them.
 func TestPagesPrint(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	b := s.browse(1280, 900)
 	for path, most := range map[string]int{"/overview": 4, "/projects/" + first(s, "/projects", "/projects/"): 6} {
 		b.open(path)

@@ -3,12 +3,12 @@ package web
 import (
 	"net/url"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // pageOf is the page of a list that an address asks for, from 1.
 func pageOf(q url.Values) (int, error) {
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	page := max(number(q, "page", bad), 1)
 	if len(bad.Fields) > 0 {
 		return 0, bad

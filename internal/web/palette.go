@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/globalsearch"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -21,7 +21,7 @@ type place struct {
 	name    string // unique among places
 	group   string // of the navigation; may be empty
 	address string
-	least   redoubt.Role
+	least   model.Role
 	sends   bool // it is done by a form that the address takes
 }
 
@@ -84,7 +84,7 @@ func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, err
 		return nil, nil //nolint:nilerr // another page, where nothing more can be done
 	}
 	p, err := tx.Project(ctx, id)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil
 	}
 	scan := place{kind: globalsearch.Action, name: "Scan " + p.Name + " now", address: req.to("/projects/" + decimal(id) + "/scan"), sends: true}
@@ -92,7 +92,7 @@ func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, err
 }
 
 // peopleNamed are the users whose name fits, limit at most, with what is open and theirs.
-func peopleNamed(members []redoubt.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
+func peopleNamed(members []model.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
 	for _, m := range members {
 		rank, fits := q.Rank(m.Name)
 		if titled, also := q.Rank(m.Title()); also && (!fits || titled < rank) {
@@ -109,7 +109,7 @@ func peopleNamed(members []redoubt.Member, view *index.View, q globalsearch.Quer
 		most := 0
 		for _, p := range products {
 			f := every(p)
-			f.Statuses, f.Assignees = []redoubt.Status{redoubt.StatusOpen}, []string{h.Name}
+			f.Statuses, f.Assignees = []model.Status{model.StatusOpen}, []string{h.Name}
 			n := view.Count(f)
 			h.Open += n
 			if h.IssueType == 0 || n > most {

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -26,7 +26,7 @@ func (b *browser) hit(selector string) {
 // they were.
 func TestPaletteByKeyboard(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	b := s.browse(1440, 900)
 	b.open("/projects")
 	b.run(`document.querySelector("#q").focus()`)
@@ -83,7 +83,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 // TestPaletteIsAccessible on screens of each width, in both themes, with hits and without.
 func TestPaletteIsAccessible(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.longNames()
 	b := s.browse(1280, 900)
 	for width, typedAndChosen := range map[int64]map[string]string{1280: {"acme": "[id^=hit-]", "no such name": "#hit-list-0"}, 390: {"": "*", "acme": "[id^=hit-]"}} {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const (
@@ -22,7 +22,7 @@ const passkeyFault = "That passkey does not fit, or the page waited too long for
 // enterByPasskey signs in by a passkey alone.
 func (req *request) enterByPasskey(form url.Values) error {
 	if req.SignIn == nil || req.SignIn.Passkeys == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	next := safeNext(form.Get("next"))
 	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))

@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // authenticator is one that Chromium has instead of a real one.
@@ -90,7 +90,7 @@ func (a authenticator) accessible(page string) {
 // From an authenticator app to a passkey, and in by each of them, as a person does.
 func TestSecondFactorsInABrowser(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()
 	a.entersPassword(".who")
 	a.at("/second-factor", "h1")
@@ -151,14 +151,14 @@ func (a authenticator) stealsAnswer() url.Values {
 // rises.
 func TestAPasskeyLetsInOnce(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()
 	a.entersPassword(".who")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
 	made := a.stealsAnswer()
 	made.Set("name", "key")
-	eve := d.browserAs(d.user(d.org, "eve", redoubt.RoleAdmin))
+	eve := d.browserAs(d.user(d.org, "eve", model.RoleAdmin))
 	eve.wants("a key that was made for another", eve.do(http.MethodPost, passkeysPath, made), http.StatusBadRequest, "")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
@@ -226,7 +226,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	a.submitForm("[data-ask]", "main > .say.bad[role=alert]")
 	trail := d.trail()
 	last := trail[len(trail)-1]
-	if last.Action != "user.sign_in_failed" || slices.ContainsFunc(trail[:len(trail)-1], func(e redoubt.AuditEvent) bool { return e.After == last.After }) {
+	if last.Action != "user.sign_in_failed" || slices.ContainsFunc(trail[:len(trail)-1], func(e model.AuditEvent) bool { return e.After == last.After }) {
 		t.Errorf("the trail ends with %+v, which is no reason of its own", last)
 	}
 	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, ada.Actor()); err != nil {
@@ -239,7 +239,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 
 func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
 	d := newDoor(t)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "--public-url")
 	b.wants("to add one", b.do(http.MethodGet, passkeysPath, nil), http.StatusSeeOther, secondFactorPath)
 	b.wants("to sign in by one", d.browser().do(http.MethodPost, passkeyPath, nil), http.StatusNotFound, "")

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,7 +22,7 @@ type policiesPage struct {
 }
 
 type policyRow struct {
-	redoubt.Policy
+	model.Policy
 	Rules, Served int
 	Modes         []modeCount
 }
@@ -51,9 +51,9 @@ func (req *request) listPolicies() error {
 	return req.show(http.StatusOK, pageView{Template: "policies", Title: "Policies", Section: "policies", Data: p})
 }
 
-func policyRowOf(policy redoubt.Policy, counts []store.PolicyRuleCount) policyRow {
+func policyRowOf(policy model.Policy, counts []store.PolicyRuleCount) policyRow {
 	row := policyRow{Policy: policy}
-	byMode := map[redoubt.PolicyMode]int{}
+	byMode := map[model.PolicyMode]int{}
 	for _, c := range counts {
 		if c.PolicyID == policy.ID {
 			row.Rules += c.Rules
@@ -61,7 +61,7 @@ func policyRowOf(policy redoubt.Policy, counts []store.PolicyRuleCount) policyRo
 			byMode[c.Mode] = c.Rules
 		}
 	}
-	for mode := redoubt.ModeBlock; mode > 0; mode-- {
+	for mode := model.ModeBlock; mode > 0; mode-- {
 		row.Modes = append(row.Modes, modeCount{mode.String(), byMode[mode]})
 	}
 	return row
@@ -98,10 +98,10 @@ func (p *policyPage) ChangedElsewhere() string {
 
 // Supply reports whether the policy is for the supply chain, whose conditions have more
 // members.
-func (p *policyPage) Supply() bool { return p.Product == redoubt.SCA }
+func (p *policyPage) Supply() bool { return p.Product == model.SCA }
 
 type policyRuleRow struct {
-	redoubt.PolicyRule
+	model.PolicyRule
 	Address string // of its findings
 	Open    int
 }
@@ -119,14 +119,14 @@ var conditionsSaid = map[string]string{
 func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	q := req.r.URL.Query()
 	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: doneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
-	p.Form.Mode = redoubt.ModeBlock.String()
-	mode, ok := redoubt.ParsePolicyMode(p.Mode)
+	p.Form.Mode = model.ModeBlock.String()
+	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
-		return redoubt.Invalid("mode", "is monitor, comment or block")
+		return model.Invalid("mode", "is monitor, comment or block")
 	}
 	after, err := strconv.ParseInt("0"+q.Get("after"), 10, 64)
 	if err != nil {
-		return redoubt.Invalid("after", "is no place in the list: go back to its start")
+		return model.Invalid("after", "is no place in the list: go back to its start")
 	}
 	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
 	p.Added, _ = strconv.Atoi(q.Get("added"))
@@ -138,7 +138,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	q.Del("condition")
 	q.Del("due")
 	p.Back = q.Encode()
-	var rules []redoubt.PolicyRule
+	var rules []model.PolicyRule
 	var more bool
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		policy, err := tx.Policy(ctx, req.pathID)
@@ -175,7 +175,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 
 // rateByAdvisories rates rules of vulnerabilities that their scanner does not rate, as
 // their findings are rated (semantics §14).
-func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []redoubt.PolicyRule) error {
+func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRule) error {
 	var names []string
 	for i := range rules {
 		if rules[i].Rule.Unrated {
@@ -200,7 +200,7 @@ func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []redoubt.PolicyR
 }
 
 // openOfRules counts the open findings of the rules on the page.
-func (req *request) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
+func (req *request) openOfRules(p *policyPage, rules []model.PolicyRule) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (req *request) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error
 	product := productOf(p.Product)
 	for _, r := range rules {
 		filter := every(product)
-		filter.Statuses, filter.Rules = []redoubt.Status{redoubt.StatusOpen}, []string{r.Rule.Name}
+		filter.Statuses, filter.Rules = []model.Status{model.StatusOpen}, []string{r.Rule.Name}
 		p.List = append(p.List, policyRuleRow{r, req.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter)})
 	}
 	return nil
@@ -216,12 +216,12 @@ func (req *request) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error
 
 // setRuleMode decides what a rule does to builds.
 func (req *request) setRuleMode(form url.Values) error {
-	mode, ok := redoubt.ParsePolicyMode(form.Get("mode"))
+	mode, ok := model.ParsePolicyMode(form.Get("mode"))
 	if !ok {
-		return redoubt.Invalid("mode", "is monitor, comment or block")
+		return model.Invalid("mode", "is monitor, comment or block")
 	}
 	name := form.Get("rule")
-	var set redoubt.PolicyRule
+	var set model.PolicyRule
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		set, err = tx.SetRuleMode(ctx, req.pathID, name, mode)
 		return err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -32,22 +32,22 @@ func conditionFormFrom(q url.Values) conditionForm {
 }
 
 // condition reads the form; an error is for whoever filled it in.
-func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
-	c = redoubt.PolicyCondition{
+func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
+	c = model.PolicyCondition{
 		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"], Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
-		Scope: redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, Branches: lines(f.Branches),
+		Scope: model.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, Branches: lines(f.Branches),
 	}
-	c.Mode, _ = redoubt.ParsePolicyMode(f.Mode)
-	c.Severity, _ = redoubt.ParseSeverity(f.Severity)
-	c.Confidence, _ = redoubt.ParseConfidence(f.Confidence)
+	c.Mode, _ = model.ParsePolicyMode(f.Mode)
+	c.Severity, _ = model.ParseSeverity(f.Severity)
+	c.Confidence, _ = model.ParseConfidence(f.Confidence)
 	if f.EPSS != "" {
 		if c.EPSS, err = strconv.ParseFloat(f.EPSS, 64); err != nil {
-			return c, redoubt.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
+			return c, model.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
 		}
 	}
 	if f.Grace != "" {
 		if c.GraceDays, err = strconv.Atoi(f.Grace); err != nil {
-			return c, redoubt.Invalid("grace", "the days of grace are a whole number")
+			return c, model.Invalid("grace", "the days of grace are a whole number")
 		}
 	}
 	return c, nil
@@ -67,7 +67,7 @@ func (req *request) addCondition(values url.Values) error {
 			return err
 		})
 	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		form.Fault = invalid.Error()
 		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.Form = form })
 	}
@@ -78,7 +78,7 @@ func (req *request) addCondition(values url.Values) error {
 func (req *request) removeCondition() error {
 	of, err := strconv.ParseInt(req.r.PathValue("condition"), 10, 64)
 	if err != nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Policy(ctx, req.pathID)

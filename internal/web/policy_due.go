@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -26,9 +26,9 @@ var dueLabels = map[string]string{
 }
 
 // dueFieldsOf are the fields of a policy's product, filled in by its days.
-func dueFieldsOf(p redoubt.Policy) (out []dueField) {
-	for _, name := range redoubt.DueClasses() {
-		if p.Product != redoubt.SCA && (name == "not_rated" || name == "known_exploited") {
+func dueFieldsOf(p model.Policy) (out []dueField) {
+	for _, name := range model.DueClasses() {
+		if p.Product != model.SCA && (name == "not_rated" || name == "known_exploited") {
 			continue
 		}
 		field := dueField{Name: name, Label: dueLabels[name]}
@@ -48,15 +48,15 @@ func (f *dueForm) keep(sent url.Values) {
 }
 
 // days reads the fields; an error is for whoever filled them in.
-func (f *dueForm) days() (d redoubt.DueDays, err error) {
+func (f *dueForm) days() (d model.DueDays, err error) {
 	for _, field := range f.Fields {
 		text := strings.TrimSpace(field.Days)
 		if text == "" {
 			continue
 		}
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > redoubt.MaxDueDays {
-			return d, redoubt.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date", field.Label, redoubt.MaxDueDays)
+		if err != nil || n < 1 || n > model.MaxDueDays {
+			return d, model.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date", field.Label, model.MaxDueDays)
 		}
 		*d.Class(field.Name) = n
 	}

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -14,7 +14,7 @@ import (
 // modesPage asks whether all rules of a severity get a mode, and says what the gate
 // would do about what is open now.
 type modesPage struct {
-	redoubt.Policy
+	model.Policy
 	Severity string // at least
 	Mode     string
 	Rules    int // that would change
@@ -27,7 +27,7 @@ type modesPage struct {
 // askModes shows what a mode for all rules of a severity would do.
 func (req *request) askModes() error {
 	q := req.r.URL.Query()
-	for name, usual := range map[string]string{"severity": redoubt.SeverityHigh.String(), "mode": redoubt.ModeBlock.String()} {
+	for name, usual := range map[string]string{"severity": model.SeverityHigh.String(), "mode": model.ModeBlock.String()} {
 		if !q.Has(name) {
 			q.Set(name, usual)
 		}
@@ -42,7 +42,7 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 		if err != nil || len(rules) == 0 {
 			return err
 		}
-		mode, _ := redoubt.ParsePolicyMode(p.Mode)
+		mode, _ := model.ParsePolicyMode(p.Mode)
 		for i := range rules {
 			rules[i].Mode = mode
 		}
@@ -57,21 +57,21 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 
 // chosenRules are the rules of the policy that are at least so severe and have another
 // mode.
-func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage, q url.Values) (rules []redoubt.PolicyRule, err error) {
-	severity, ok := redoubt.ParseSeverity(q.Get("severity"))
+func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage, q url.Values) (rules []model.PolicyRule, err error) {
+	severity, ok := model.ParseSeverity(q.Get("severity"))
 	if !ok {
-		return nil, redoubt.Invalid("severity", "is low, medium, high or critical")
+		return nil, model.Invalid("severity", "is low, medium, high or critical")
 	}
-	mode, ok := redoubt.ParsePolicyMode(q.Get("mode"))
+	mode, ok := model.ParsePolicyMode(q.Get("mode"))
 	if !ok {
-		return nil, redoubt.Invalid("mode", "is monitor, comment or block")
+		return nil, model.Invalid("mode", "is monitor, comment or block")
 	}
 	if p.Policy, err = tx.Policy(ctx, req.pathID); err != nil {
 		return nil, err
 	}
 	p.Severity, p.Mode = severity.String(), mode.String()
 	for after, more := int64(0), true; more; {
-		var page []redoubt.PolicyRule
+		var page []model.PolicyRule
 		if page, more, err = tx.FindPolicyRules(ctx, req.pathID, "", 0, after, 10*rulesPerPage); err != nil || len(page) == 0 {
 			break
 		}
@@ -79,22 +79,22 @@ func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage,
 		if err := rateByAdvisories(ctx, tx, page); err != nil {
 			return nil, err
 		}
-		rules = append(rules, slices.DeleteFunc(page, func(r redoubt.PolicyRule) bool { return r.Rule.Severity < severity || r.Mode == mode })...)
+		rules = append(rules, slices.DeleteFunc(page, func(r model.PolicyRule) bool { return r.Rule.Severity < severity || r.Mode == mode })...)
 	}
 	p.count(rules)
 	return rules, err
 }
 
 // count says how many rules there are by the mode that they have now.
-func (p *modesPage) count(rules []redoubt.PolicyRule) {
+func (p *modesPage) count(rules []model.PolicyRule) {
 	p.Rules = len(rules)
-	byMode, modes := map[redoubt.PolicyMode]int{}, map[int64]redoubt.PolicyMode{}
+	byMode, modes := map[model.PolicyMode]int{}, map[int64]model.PolicyMode{}
 	for _, r := range rules {
 		byMode[r.Mode]++
 		modes[r.ID] = r.Mode
 	}
 	p.Sum = seenOf(p.Policy, modes)
-	for mode := redoubt.ModeBlock; mode > 0; mode-- {
+	for mode := model.ModeBlock; mode > 0; mode-- {
 		if byMode[mode] > 0 {
 			p.From = append(p.From, modeCount{mode.String(), byMode[mode]})
 		}
@@ -113,7 +113,7 @@ func (req *request) setModes(form url.Values) error {
 		if changed = p.Sum != form.Get("sum"); changed {
 			return nil
 		}
-		mode, _ := redoubt.ParsePolicyMode(p.Mode)
+		mode, _ := model.ParsePolicyMode(p.Mode)
 		return tx.SetRuleModes(ctx, p.ID, rules, mode)
 	})
 	switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -29,7 +29,7 @@ func wouldBlock(t *testing.T, page string) string {
 // What the page says that a mode would block is what the gate then blocks.
 func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old", "older"))
 	s.build(branchReport(s, "topic", true, "old", "older", "fresh", "fresher"))
 	s.build(branchReport(s, "calm", true, "old"))
@@ -63,7 +63,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	if n := s.blocking(); n != 0 {
 		t.Errorf("%d rules block after all were set back", n)
 	}
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post(modes, form); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager sets modes: %s", a.Status)
 	}
@@ -74,13 +74,13 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 // not counted.
 func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
-	var own redoubt.Policy
+	s.as(model.RoleAdmin)
+	var own model.Policy
 	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
-		own, err = tx.CreatePolicy(ctx, redoubt.Policy{Name: "Shop", Product: redoubt.SAST})
+		own, err = tx.CreatePolicy(ctx, model.Policy{Name: "Shop", Product: model.SAST})
 		for _, name := range []string{"old", "fresh"} {
-			rule := redoubt.Rule{Name: name, Message: "Do not.", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
-			_, failed := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Mode: redoubt.ModeMonitor, PolicyID: own.ID})
+			rule := model.Rule{Name: name, Message: "Do not.", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh}
+			_, failed := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Mode: model.ModeMonitor, PolicyID: own.ID})
 			err = errors.Join(err, failed)
 		}
 		return err
@@ -97,12 +97,12 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		scope redoubt.PolicyScope
+		scope model.PolicyScope
 		want  string
 	}{
-		{redoubt.PolicyScope{}, "2 6 2 4"},
-		{redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/shop"}}, "1 3 1 2"},
-		{redoubt.PolicyScope{Tags: []string{"none"}}, "0 0 0 0"},
+		{model.PolicyScope{}, "2 6 2 4"},
+		{model.PolicyScope{Projects: model.ProjectGlobs{"acme/shop"}}, "1 3 1 2"},
+		{model.PolicyScope{Tags: []string{"none"}}, "0 0 0 0"},
 	} {
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			own.Scope = c.scope
@@ -142,7 +142,7 @@ func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
 // the others are judged.
 func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "old", "fresh"))
 	s.build(branchReport(s, "large", true, "a", "b", "c", "d", "e", "f"))
@@ -153,10 +153,10 @@ func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
 		}
 		for _, p := range policies {
 			if p.Slug == "code" && err == nil {
-				var rules []redoubt.PolicyRule
+				var rules []model.PolicyRule
 				rules, _, err = tx.PolicyRules(ctx, p.ID, 0, 100)
 				for i := range rules {
-					rules[i].Mode = redoubt.ModeBlock
+					rules[i].Mode = model.ModeBlock
 				}
 				w, failed := policy.Preview(ctx, tx, policy.Proposal{Policy: p, Rules: rules, Room: 5})
 				err = errors.Join(err, failed)

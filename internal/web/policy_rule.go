@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -22,18 +22,18 @@ const maxRuleForm = 4 << 20
 
 // policyRulePage is a rule of a policy: what it says, and what it said before.
 type policyRulePage struct {
-	Policy redoubt.Policy
+	Policy model.Policy
 	policyRuleRow
-	Versions []redoubt.RuleVersion // newest first; none of a rule that was never distributed
-	Version  redoubt.RuleVersion   // that is shown
+	Versions []model.RuleVersion // newest first; none of a rule that was never distributed
+	Version  model.RuleVersion   // that is shown
 	Lines    []codeLine
 }
 
 // policyRule finds the rule of a policy that the path names.
-func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p redoubt.Policy, r redoubt.PolicyRule, err error) {
+func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p model.Policy, r model.PolicyRule, err error) {
 	of, err := strconv.ParseInt(req.r.PathValue("rule"), 10, 64)
 	if err != nil || of <= 0 {
-		return p, r, redoubt.ErrNotFound
+		return p, r, model.ErrNotFound
 	}
 	if p, err = tx.Policy(ctx, req.pathID); err != nil {
 		return p, r, err
@@ -45,7 +45,7 @@ func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p redoubt.Pol
 // showPolicyRule shows a rule with its text, in the version that the address names.
 func (req *request) showPolicyRule() error {
 	p := &policyRulePage{}
-	var rules [1]redoubt.PolicyRule
+	var rules [1]model.PolicyRule
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Policy, rules[0], err = req.policyRule(ctx, tx); err != nil {
 			return err
@@ -78,8 +78,8 @@ func (p *policyRulePage) choose(req *request) error {
 	}
 	at := 0
 	if asked != "" {
-		if at = slices.IndexFunc(p.Versions, func(v redoubt.RuleVersion) bool { return strconv.Itoa(v.Version) == asked }); at < 0 {
-			return redoubt.ErrNotFound
+		if at = slices.IndexFunc(p.Versions, func(v model.RuleVersion) bool { return strconv.Itoa(v.Version) == asked }); at < 0 {
+			return model.ErrNotFound
 		}
 	}
 	p.Version = p.Versions[at]
@@ -107,10 +107,10 @@ func (req *request) removePolicyRule() error {
 
 // addRulesPage is the form to hand rules in, with what is wrong with them.
 type addRulesPage struct {
-	redoubt.Policy
+	model.Policy
 	Mode   string
 	Text   string // that was typed
-	Faults []redoubt.FieldError
+	Faults []model.FieldError
 	Files  bool // some were chosen, which the browser does not choose again
 }
 
@@ -141,18 +141,18 @@ func (req *request) addRules() error {
 			return err
 		})
 	}
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	switch {
 	case err == nil:
 		req.redirect(req.to("/policies/" + decimal(req.pathID) + "?added=" + strconv.Itoa(added)))
 		return nil
-	case errors.Is(err, redoubt.ErrTooLarge):
-		status, p.Faults = http.StatusRequestEntityTooLarge, []redoubt.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules"}}
+	case errors.Is(err, model.ErrTooLarge):
+		status, p.Faults = http.StatusRequestEntityTooLarge, []model.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules"}}
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		said, _ := sayable(err)
-		status, p.Faults = http.StatusConflict, []redoubt.FieldError{{Location: "rules", Message: said}}
+		status, p.Faults = http.StatusConflict, []model.FieldError{{Location: "rules", Message: said}}
 	default:
 		return err
 	}
@@ -161,9 +161,9 @@ func (req *request) addRules() error {
 
 // serve has the policy serve the rules of files, and counts them.
 func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files []policy.File) (int, error) {
-	mode, ok := redoubt.ParsePolicyMode(p.Mode)
+	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
-		return 0, redoubt.Invalid("mode", "is monitor, comment or block, or nothing to keep that of rules that are there")
+		return 0, model.Invalid("mode", "is monitor, comment or block, or nothing to keep that of rules that are there")
 	}
 	stored, err := tx.Policy(ctx, id)
 	if err != nil {
@@ -190,7 +190,7 @@ func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error)
 	p = &addRulesPage{}
 	parts, err := req.r.MultipartReader()
 	if err != nil {
-		return p, nil, redoubt.Invalid("form", "holds no files: choose some, or type rules in")
+		return p, nil, model.Invalid("form", "holds no files: choose some, or type rules in")
 	}
 	room := int64(maxRuleForm)
 	fields := url.Values{}
@@ -207,7 +207,7 @@ func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error)
 			fields.Add(part.FormName(), string(text))
 		case part.FileName() != "":
 			p.Files = true
-			files = append(files, policy.File{Name: redoubt.Line(part.FileName()), Text: text})
+			files = append(files, policy.File{Name: model.Line(part.FileName()), Text: text})
 		}
 	}
 	p.Mode, p.Text = fields.Get("mode"), fields.Get("text")
@@ -215,7 +215,7 @@ func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error)
 		files = append(files, policy.File{Name: "typed", Text: []byte(p.Text)})
 	}
 	if len(files) == 0 {
-		return p, nil, redoubt.Invalid("files", "choose a file of rules, or type rules in")
+		return p, nil, model.Invalid("files", "choose a file of rules, or type rules in")
 	}
 	return p, files, textualValues("form", fields)
 }
@@ -223,14 +223,14 @@ func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error)
 // readPart reads a part of a form, where there is room for it.
 func readPart(part *multipart.Part, failed error, room *int64) ([]byte, error) {
 	if failed != nil {
-		return nil, redoubt.Invalid("form", "cannot be read: send it again")
+		return nil, model.Invalid("form", "cannot be read: send it again")
 	}
 	text, err := io.ReadAll(io.LimitReader(part, *room+1))
 	if err != nil {
-		return nil, redoubt.Invalid("form", "cannot be read: send it again")
+		return nil, model.Invalid("form", "cannot be read: send it again")
 	}
 	if *room -= int64(len(text)); *room < 0 {
-		return nil, redoubt.ErrTooLarge
+		return nil, model.ErrTooLarge
 	}
 	return text, nil
 }

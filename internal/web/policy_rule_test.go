@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 const ownRule = "rules:\n- id: own\n  message: Do **not** do it.\n  severity: ERROR\n  languages: [go]\n  pattern: $X.first\n"
@@ -45,7 +45,7 @@ func (s *site) hand(path string, fields, files map[string]string) answer {
 // and takes one out.
 func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")
 	says(t, s.page(policy), policy+"/add-rules")
 	says(t, s.page(policy+"/add-rules"), `enctype="multipart/form-data"`)
@@ -74,7 +74,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 		t.Errorf("the rule of another policy: %s", a.Status)
 	}
 
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if page := s.page(rule); strings.Contains(page, "/remove") {
 		t.Error("a triager is offered to take it out")
 	}
@@ -83,7 +83,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 			t.Errorf("a triager: %s", a.Status)
 		}
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	shows(t, s.follow(rule+"/remove", nil), "[data-say=rule-removed]")
 	if a := s.get(rule); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a rule that is out: %s", a.Status)
@@ -94,7 +94,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 // with the policy that has it, and what was typed stays.
 func TestARuleThatClashesIsNamed(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)
 	if a := s.hand("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
@@ -116,7 +116,7 @@ func TestARuleThatClashesIsNamed(t *testing.T) {
 // with its file; what was typed stays.
 func TestAllFaultsOfRulesAreTold(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")
 	for name, c := range map[string]struct {
 		fields, files map[string]string

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -31,7 +31,7 @@ func policyFormFrom(q url.Values) policyForm {
 	}
 }
 
-func policyFormOf(p redoubt.Policy) policyForm {
+func policyFormOf(p model.Policy) policyForm {
 	return policyForm{
 		Name: p.Name, Product: p.Product.String(), Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
 		Branches: strings.Join(p.Branches, "\n"), Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
@@ -39,38 +39,38 @@ func policyFormOf(p redoubt.Policy) policyForm {
 }
 
 // seenOf tells one state of a policy's settings from another, and of what else is seen.
-func seenOf(p redoubt.Policy, more ...any) string {
+func seenOf(p model.Policy, more ...any) string {
 	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...)) // of texts and numbers, which all can be written
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
 // over is a policy with what the form says, checked.
-func (f *policyForm) over(p redoubt.Policy) (redoubt.Policy, error) {
+func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 	p.Name, p.BlockAll = f.Name, f.BlockAll
-	p.Scope, p.Branches, p.Excludes = redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Branches), lines(f.Excludes)
+	p.Scope, p.Branches, p.Excludes = model.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Branches), lines(f.Excludes)
 	if p.ID == 0 {
-		p.Product, _ = redoubt.ParseIssueType(f.Product)
-		p.Slug = redoubt.SlugOf(p.Name)
-		if p.Name != "" && !redoubt.ValidSlug(p.Slug) {
-			return p, redoubt.Invalid("name", "needs a letter from a to z: the short name for the command line is made of it")
+		p.Product, _ = model.ParseIssueType(f.Product)
+		p.Slug = model.SlugOf(p.Name)
+		if p.Name != "" && !model.ValidSlug(p.Slug) {
+			return p, model.Invalid("name", "needs a letter from a to z: the short name for the command line is made of it")
 		}
 	}
 	err := p.Check()
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // the slug is made of the name, whose fault is told
-		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f redoubt.FieldError) bool { return f.Location == "slug" })
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the slug is made of the name, whose fault is told
+		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f model.FieldError) bool { return f.Location == "slug" })
 	}
 	return p, err
 }
 
 // policySettingsPage is the form, and what a change would do once somebody asks.
 type policySettingsPage struct {
-	redoubt.Policy // as it is stored; id 0 of one that is to be made
-	Form           policyForm
-	Faults         []redoubt.FieldError
-	Again          bool // it was changed meanwhile
-	Would          *policyWould
-	Unmatched      policy.Unmatched // of the branches that the form has
+	model.Policy // as it is stored; id 0 of one that is to be made
+	Form         policyForm
+	Faults       []model.FieldError
+	Again        bool // it was changed meanwhile
+	Would        *policyWould
+	Unmatched    policy.Unmatched // of the branches that the form has
 }
 
 // policyWould is a change that can be made now.
@@ -99,10 +99,10 @@ func (req *request) previewPolicy(sent url.Values) error {
 
 // showPolicySettings shows the form as it was sent, with what it would change; as the policy
 // is stored where nothing was sent.
-func (req *request) showPolicySettings(status int, q url.Values, again bool, faults ...redoubt.FieldError) error {
+func (req *request) showPolicySettings(status int, q url.Values, again bool, faults ...model.FieldError) error {
 	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
 	if p.Form.Product == "" {
-		p.Form.Product = redoubt.SAST.String()
+		p.Form.Product = model.SAST.String()
 	}
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if req.pathID != 0 {
@@ -125,7 +125,7 @@ func (req *request) showPolicySettings(status int, q url.Values, again bool, fau
 		}
 		return nil
 	})
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		status, p.Faults = http.StatusBadRequest, asFilledIn(invalid.Fields)
 	} else if err != nil {
 		return err
@@ -160,19 +160,19 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 
 // taken returns the rules of the default policy of the product in the mode of the form:
 // those that are distributed, and those that only imports name.
-func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.IssueType) (served []redoubt.ServedRule, listed []redoubt.PolicyRule, err error) {
-	mode, ok := redoubt.ParsePolicyMode(f.Take)
+func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product model.IssueType) (served []model.ServedRule, listed []model.PolicyRule, err error) {
+	mode, ok := model.ParsePolicyMode(f.Take)
 	switch {
 	case f.Take == "":
 		return nil, nil, nil
 	case !ok:
-		return nil, nil, redoubt.Invalid("take", "is monitor, comment or block, or nothing for no rules")
+		return nil, nil, model.Invalid("take", "is monitor, comment or block, or nothing for no rules")
 	}
 	policies, err := tx.Policies(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Default && p.Product == product })
+	at := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Default && p.Product == product })
 	if at < 0 {
 		return nil, nil, nil
 	}
@@ -187,7 +187,7 @@ func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.Is
 		}
 	}
 	for after, more := int64(0), true; more; {
-		var page []redoubt.PolicyRule
+		var page []model.PolicyRule
 		if page, more, err = tx.PolicyRules(ctx, policies[at].ID, after, 10*rulesPerPage); err != nil || len(page) == 0 {
 			break
 		}
@@ -204,8 +204,8 @@ func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product redoubt.Is
 
 // createPolicy makes a policy, with the rules that it takes over.
 func (req *request) createPolicy(sent url.Values) error {
-	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
-		p, err := form.over(redoubt.Policy{})
+	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
+		p, err := form.over(model.Policy{})
 		if err != nil {
 			return p, err
 		}
@@ -232,7 +232,7 @@ var errSeenAnother = errors.New("the policy was changed meanwhile")
 
 // savePolicySettings changes a policy, if it is still the one that was seen.
 func (req *request) savePolicySettings(sent url.Values) error {
-	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (redoubt.Policy, error) {
+	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
 		p, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return p, err
@@ -249,16 +249,16 @@ func (req *request) savePolicySettings(sent url.Values) error {
 
 // savePolicyWith has a form done, and shows it again with what is wrong.
 func (req *request) savePolicyWith(
-	sent url.Values, save func(context.Context, *store.Tx, *policyForm) (redoubt.Policy, error),
+	sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
 ) error {
 	form := policyFormFrom(sent)
-	var p redoubt.Policy
+	var p model.Policy
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = save(ctx, tx, &form)
 		return err
 	})
 	sent.Set("name", form.Name) // that it was sent
-	var invalid *redoubt.InvalidError
+	var invalid *model.InvalidError
 	switch {
 	case err == nil:
 		req.redirect(req.to("/policies/" + decimal(p.ID) + "?saved=1"))
@@ -267,8 +267,8 @@ func (req *request) savePolicyWith(
 		return req.showPolicySettings(http.StatusConflict, sent, true)
 	case errors.As(err, &invalid):
 		return req.showPolicySettings(http.StatusBadRequest, sent, false, asFilledIn(invalid.Fields)...)
-	case errors.Is(err, redoubt.ErrConflict):
-		return req.showPolicySettings(http.StatusConflict, sent, false, redoubt.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
+	case errors.Is(err, model.ErrConflict):
+		return req.showPolicySettings(http.StatusConflict, sent, false, model.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
 	}
 	return err
 }
@@ -327,7 +327,7 @@ func (req *request) deletePolicy() error {
 	switch {
 	case errors.Is(err, errSeenAnother):
 		return req.askDeletePolicyWith(http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was deleted: look at what would change now, then type the name again.")
-	case errors.Is(err, redoubt.ErrConflict):
+	case errors.Is(err, model.ErrConflict):
 		return req.askDeletePolicyWith(http.StatusConflict, "")
 	case err != nil:
 		return err

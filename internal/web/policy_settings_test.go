@@ -16,8 +16,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -80,7 +80,7 @@ func twoProjects(s *site) {
 // and the gate does it, for full scans and for those of a change.
 func TestPolicyOfSomeBranches(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	twoProjects(s)
 	s.serve("code", "fresh")
 	s.follow("/policies/new", url.Values{"name": {"Releases"}, "product": {"sast"}, "projects": {"acme/shop"}, "take": {"block"}})
@@ -114,7 +114,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 // seenNow names the settings that a policy has, as its form does.
 func seenNow(t *testing.T, s *site, id string) string {
 	t.Helper()
-	var p redoubt.Policy
+	var p model.Policy
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err == nil {
 		err = s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -132,7 +132,7 @@ func seenNow(t *testing.T, s *site, id string) string {
 // does.
 func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	twoProjects(s)
 	s.serve("code", "fresh")
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}})
@@ -197,7 +197,7 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 // overwrites what somebody else did meanwhile.
 func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	says(t, s.page("/policies"), "/policies/new")
 	for name, c := range map[string]struct {
 		form url.Values
@@ -228,7 +228,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
 			if decimal(p.ID) == id && err == nil {
-				p.Excludes = redoubt.PathGlobs{"gen/"}
+				p.Excludes = model.PathGlobs{"gen/"}
 				_, err = tx.UpdatePolicy(ctx, p)
 			}
 		}
@@ -245,7 +245,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Code"}}); a.StatusCode != http.StatusConflict {
 		t.Errorf("the default policy is deleted: %s", a.Status)
 	}
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	says(t, textAt(t, s.page("/policies/"+id), "[data-say=admins-only]"), "triager")
 	if page := s.page("/policies"); strings.Contains(page, "/policies/new") {
 		t.Error("a triager is offered a new policy")
@@ -276,7 +276,7 @@ func seenIn(t *testing.T, page string) string {
 // the page was opened.
 func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.serve("code", "first")
 	s.follow("/policies/new", url.Values{"name": {"Chain"}, "product": {"sca"}})
 	id := policyOf(s, "chain")
@@ -306,10 +306,10 @@ func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 // has room for.
 func TestPolicyPreviewTakesLongLists(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	server := httptest.NewServer(s.pages)
 	t.Cleanup(server.Close)
-	paths := make([]string, redoubt.MaxPolicyGlobs)
+	paths := make([]string, model.MaxPolicyGlobs)
 	for i := range paths {
 		paths[i] = fmt.Sprintf("services/%s/%d/", strings.Repeat("generated", 10), i)
 	}
@@ -342,7 +342,7 @@ func TestPolicyPreviewTakesLongLists(t *testing.T) {
 // that there are.
 func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
 	s := newSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	twoProjects(s)
 	s.follow("/policies/new", url.Values{"name": {"Releases"}, "product": {"sast"}, "projects": {"acme/shop"}, "branches": {"realese/*"}})
 	settings := "/policies/" + policyOf(s, "releases") + "/settings"
@@ -366,7 +366,7 @@ func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
 func (s *site) serve(slug, name string) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		rule := redoubt.Rule{Name: name, Message: "Do not.", Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+		rule := model.Rule{Name: name, Message: "Do not.", Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh}
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
 			if p.Slug == slug && err == nil {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ const projectsPerPage = 100
 
 // projectRow is a project and what is open in it.
 type projectRow struct {
-	redoubt.Project
+	model.Project
 	Bars   []bar // by severity, worst first, all products together
 	Open   int
 	Silent bool
@@ -43,7 +43,7 @@ type projectsPage struct {
 func (req *request) listProjects() error {
 	q := req.r.URL.Query()
 	p := &projectsPage{Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Silent: q.Get("silent") != ""}
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	page := max(number(q, "page", bad), 1)
 	if len(bad.Fields) > 0 {
 		return bad
@@ -86,7 +86,7 @@ func (req *request) listProjects() error {
 
 // projectRows reads all projects and counts what is open in each.
 func (req *request) projectRows() ([]projectRow, error) {
-	var all []redoubt.Project
+	var all []model.Project
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		all, err = tx.Projects(ctx, store.ProjectQuery{})
 		return err
@@ -98,17 +98,17 @@ func (req *request) projectRows() ([]projectRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := map[string]*[redoubt.SeverityCritical + 1]int{}
+	open := map[string]*[model.SeverityCritical + 1]int{}
 	for _, p := range products {
 		filter := every(p)
-		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		filter.Statuses = []model.Status{model.StatusOpen}
 		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Groups: []index.Grouping{index.ByProject}})
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range answer.Groups[index.ByProject] {
 			if open[g.Name] == nil {
-				open[g.Name] = new([redoubt.SeverityCritical + 1]int)
+				open[g.Name] = new([model.SeverityCritical + 1]int)
 			}
 			for severity, n := range g.Severity {
 				open[g.Name][severity] += n
@@ -127,8 +127,8 @@ func (req *request) projectRows() ([]projectRow, error) {
 }
 
 // barsOf lays counts by severity out, worst first.
-func barsOf(counts [redoubt.SeverityCritical + 1]int) (bars []bar, total int) {
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+func barsOf(counts [model.SeverityCritical + 1]int) (bars []bar, total int) {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if n := counts[severity]; n > 0 {
 			bars = append(bars, bar{Severity: severity.String(), Count: n})
 			total += n
@@ -167,7 +167,7 @@ func (p *projectsPage) sort(by string) {
 
 // moreSevere compares counts by the worst severity first.
 func moreSevere(a, b []bar) int {
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if c := cmp.Compare(countOf(b, severity), countOf(a, severity)); c != 0 {
 			return c
 		}
@@ -175,7 +175,7 @@ func moreSevere(a, b []bar) int {
 	return 0
 }
 
-func countOf(bars []bar, severity redoubt.Severity) int {
+func countOf(bars []bar, severity model.Severity) int {
 	for _, b := range bars {
 		if b.Severity == severity.String() {
 			return b.Count
@@ -186,22 +186,22 @@ func countOf(bars []bar, severity redoubt.Severity) int {
 
 // updateProject changes what people decide about a project.
 func (req *request) updateProject(form url.Values) error {
-	tags, err := redoubt.NormalTags(strings.Split(form.Get("tags"), ","))
+	tags, err := model.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {
 		return req.showProjectWith(http.StatusBadRequest, err.Error())
 	}
 	primary := strings.TrimSpace(form.Get("primary"))
 	if primary != "" {
-		primary = redoubt.FullRef(primary)
+		primary = model.FullRef(primary)
 	}
-	visibility, ok := redoubt.ParseVisibility(form.Get("visibility"))
+	visibility, ok := model.ParseVisibility(form.Get("visibility"))
 	if !ok {
-		return redoubt.Invalid("visibility", "is public, private or unknown")
+		return model.Invalid("visibility", "is public, private or unknown")
 	}
 	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
-	every, ok := redoubt.ParseRunEvery(form.Get("schedule"))
+	every, ok := model.ParseRunEvery(form.Get("schedule"))
 	if !ok && form.Has("schedule") {
-		return redoubt.Invalid("schedule", "is weekly, daily, push or off")
+		return model.Invalid("schedule", "is weekly, daily, push or off")
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		after, err := tx.UpdateProject(ctx, req.pathID, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})

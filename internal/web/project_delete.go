@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // projectDeletePage asks whether a project shall go, and says what goes with it.
 type projectDeletePage struct {
-	redoubt.Project
+	model.Project
 	store.ProjectHolding
 	Fault string
 }

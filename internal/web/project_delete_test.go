@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // A project is deleted by whom it was counted for and who types its name; by nobody else,
 // and not by the name of another.
 func TestAProjectIsDeletedByItsName(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	id := first(s, "/projects", "/projects/")
 	path := "/projects/" + id
 	name := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindStringSubmatch(s.page(path))[1]
@@ -36,7 +36,7 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 		}
 		shows(t, a.text, "main [role=alert]")
 	}
-	for _, role := range []redoubt.Role{redoubt.RoleViewer, redoubt.RoleTriager} {
+	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
 		s.as(role)
 		lacks(t, s.page(path), path+"/delete")
 		if a := s.get(path + "/delete"); a.StatusCode != http.StatusForbidden {
@@ -46,7 +46,7 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 			t.Errorf("a %s deletes: %s", role, a.Status)
 		}
 	}
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.page(path)
 	if a := s.post(path+"/delete", url.Values{"name": {" " + name + " "}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/projects?deleted=1" {
 		t.Fatalf("%s %s", a.Status, a.text)

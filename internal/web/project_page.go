@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // projectPage is everything about one project.
 type projectPage struct {
-	redoubt.Project
+	model.Project
 	Managed    managedRow
 	Standing   []standing
 	Chart      chart
@@ -33,7 +33,7 @@ type projectPage struct {
 	Packages   []packageRisk
 	PackageAll int // how many packages have open findings
 	Scans      []scanRow
-	Lockfiles  []redoubt.LockfileSummary
+	Lockfiles  []model.LockfileSummary
 	Saved      bool
 	Fault      string
 }
@@ -78,7 +78,7 @@ func (req *request) showProjectWith(status int, fault string) error {
 			return err
 		}
 		p.Managed = managed[0]
-		p.Lockfiles, _, err = tx.Lockfiles(ctx, req.pathID, redoubt.DependencyFilter{}, 0, 100)
+		p.Lockfiles, _, err = tx.Lockfiles(ctx, req.pathID, model.DependencyFilter{}, 0, 100)
 		return err
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (req *request) showProjectWith(status int, fault string) error {
 // scansOf reads the newest scans of a project, and the latest of each of its branches.
 func (req *request) scansOf(ctx context.Context, tx *store.Tx, p *projectPage) (latest []scanRow, err error) {
 	names := map[int64]string{p.ID: p.Name}
-	scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, projectScans)
+	scans, _, err := tx.Scans(ctx, model.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, projectScans)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 		filter := every(product)
 		filter.ProjectIDs = []int64{p.ID}
 		sum(points, view.Trend(filter, ends))
-		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		filter.Statuses = []model.Status{model.StatusOpen}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
 			Filter: filter, Values: readBranches, Now: req.Clock(), Groups: []index.Grouping{index.ByRule, index.ByPackage},
 			Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}, {Facet: index.FacetDue}},
@@ -136,7 +136,7 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 		for _, g := range answer.Groups[index.ByRule] {
 			p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 		}
-		if product.Type == redoubt.SCA {
+		if product.Type == model.SCA {
 			if err := req.packagesAtRisk(view, p, filter, answer.Groups[index.ByPackage], s.Address); err != nil {
 				return err
 			}

@@ -11,9 +11,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -54,7 +54,7 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 		if err := reading.Add(bytes.NewReader([]byte(`{"results":[],"errors":[],"paths":{"scanned":[]}}`)), report.Options{Name: "semgrep.json", Key: []byte("key")}); err != nil {
 			t.Fatal(err)
 		}
-		s.upload(ingest.Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: "refs/heads/" + branch(n), Full: true, DeclaredFull: true, At: storetest.Epoch}, reading)
+		s.upload(ingest.Upload{Project: model.Project{Name: "acme/payments"}, Ref: "refs/heads/" + branch(n), Full: true, DeclaredFull: true, At: storetest.Epoch}, reading)
 	}
 	page := s.page("/projects/" + id)
 	branches, err := document(t, page).Find("[data-say=branches]").Html()
@@ -79,12 +79,12 @@ var rowsOfScan = regexp.MustCompile(`href="/orgs/acme/scans/(\d+)"`)
 func TestProjectOfNothing(t *testing.T) {
 	s := newSite(t)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/empty"})
+		_, err := tx.CreateProject(ctx, model.Project{Name: "acme/empty"})
 		return err
 	})
 	page := s.page("/projects/" + first(s, "/projects", "/projects/"))
 	shows(t, page, "[data-say=nothing-open]", `[data-say=no-lockfile] a[href="/orgs/acme/upload"]`, `[data-say=no-scan] a[href="/orgs/acme/start"]`)
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
 		t.Error("a viewer is told to upload")
 	}

@@ -3,8 +3,8 @@ package web
 import (
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -26,7 +26,7 @@ type packageRisk struct {
 
 // packagesAtRisk describes the worst of the groups by package. The filter selects what is
 // open of the supply chain in the project, which is listed at an address.
-func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redoubt.FindingFilter, groups []index.Group, address string) error {
+func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string) error {
 	p.PackageAll = len(groups)
 	for _, g := range groups[:min(len(groups), topRows)] {
 		filter.Packages = []string{g.Name}
@@ -39,7 +39,7 @@ func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter redo
 			return err
 		}
 		risk := packageRisk{topRow: topOf(g, narrowed(address, string(index.FacetPackage), g.Name)), Open: g.Total, Overdue: g.Overdue}
-		risk.Late = narrowed(risk.Address, string(index.FacetDue), string(redoubt.DueOverdue))
+		risk.Late = narrowed(risk.Address, string(index.FacetDue), string(model.DueOverdue))
 		risk.upgrade(found)
 		p.Packages = append(p.Packages, risk)
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -55,7 +55,7 @@ func (p *Pages) serve(route route) http.Handler {
 // and is not asked for any.
 func addressed(r *http.Request) error {
 	if !edge.IsText(r.URL.Path) {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	values := r.URL.Query()
 	return errors.Join(textualValues("address", values), searchable(values.Get("q")))
@@ -70,7 +70,7 @@ const (
 // searchable refuses what no person searches for.
 func searchable(text string) error {
 	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
-		return redoubt.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
+		return model.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func searchable(text string) error {
 func textualValues(place string, values url.Values) error {
 	for name, list := range values {
 		if !edge.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !edge.IsText(s) }) {
-			return redoubt.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
+			return model.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (req *request) findings() (*index.View, error) {
 func (req *request) id() (int64, error) {
 	n, err := strconv.ParseInt(req.r.PathValue("id"), 10, 64)
 	if err != nil || n <= 0 {
-		return 0, redoubt.ErrNotFound
+		return 0, model.ErrNotFound
 	}
 	return n, nil
 }
@@ -208,4 +208,4 @@ func (req *request) home() error {
 }
 
 // missing answers every address that the table does not have.
-func (req *request) missing() error { return redoubt.ErrNotFound }
+func (req *request) missing() error { return model.ErrNotFound }

@@ -4,12 +4,12 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // anyone is the least role of pages for people who are not signed in.
-const anyone = redoubt.RoleNone
+const anyone = model.RoleNone
 
 // route is one page, or one thing to do: a row of the table. {deployment} in a
 // pattern is a slug, an id, or - for the viewer's own.
@@ -30,7 +30,7 @@ func formed(handle func(*request, url.Values) error) func(*request) error {
 }
 
 // row says of a page what all tables say of their rows. No page takes a token.
-func row(method, pattern string, least redoubt.Role, writes bool) edge.Route {
+func row(method, pattern string, least model.Role, writes bool) edge.Route {
 	if least == anyone {
 		return edge.Row(method, pattern, edge.Anyone, least, writes, edge.Unbound)
 	}
@@ -51,9 +51,9 @@ const (
 
 	org = "/orgs/{deployment}"
 
-	viewer  = redoubt.RoleViewer
-	triager = redoubt.RoleTriager
-	admin   = redoubt.RoleAdmin
+	viewer  = model.RoleViewer
+	triager = model.RoleTriager
+	admin   = model.RoleAdmin
 
 	reads  = edge.Reads
 	writes = edge.Writes
@@ -69,12 +69,12 @@ func routes() []route {
 		{row(get, org+"/mine", viewer, reads), (*request).listMine},
 		{row(get, org+searchPath, viewer, reads), (*request).searchEverything},
 
-		{row(get, org+"/findings", viewer, reads), listFindings(redoubt.SAST)},
-		{row(get, org+"/supply-chain/vulnerabilities", viewer, reads), listFindings(redoubt.SCA)},
-		{row(get, org+"/secrets", viewer, reads), listFindings(redoubt.Secrets)},
-		{row(get, org+"/findings/export", viewer, reads), exportFindings(redoubt.SAST)},
-		{row(get, org+"/supply-chain/vulnerabilities/export", viewer, reads), exportFindings(redoubt.SCA)},
-		{row(get, org+"/secrets/export", viewer, reads), exportFindings(redoubt.Secrets)},
+		{row(get, org+"/findings", viewer, reads), listFindings(model.SAST)},
+		{row(get, org+"/supply-chain/vulnerabilities", viewer, reads), listFindings(model.SCA)},
+		{row(get, org+"/secrets", viewer, reads), listFindings(model.Secrets)},
+		{row(get, org+"/findings/export", viewer, reads), exportFindings(model.SAST)},
+		{row(get, org+"/supply-chain/vulnerabilities/export", viewer, reads), exportFindings(model.SCA)},
+		{row(get, org+"/secrets/export", viewer, reads), exportFindings(model.Secrets)},
 		{row(get, org+"/findings/{id}", viewer, reads), (*request).showFinding},
 		{row(post, org+"/findings/{id}/comments", viewer, writes), formed((*request).addComment)},
 		{row(post, org+"/findings/{id}/comments/{comment}/withdraw", viewer, writes), formed((*request).withdrawComment)},

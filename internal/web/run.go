@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -17,16 +17,16 @@ const runsPerPage = 25
 
 // runRow is a managed run in a list.
 type runRow struct {
-	redoubt.Run
+	model.Run
 	Project string
 	Runner  string
 }
 
 // runWords are the states of a run, as people call them, with their tone.
-var runWords = map[redoubt.RunState][2]string{
-	redoubt.RunQueued: {"Waiting", "plain"}, redoubt.RunLeased: {"Starting", "accent"}, redoubt.RunFetching: {"Fetching", "accent"},
-	redoubt.RunScanning: {"Scanning", "accent"}, redoubt.RunUploading: {"Uploading", "accent"}, redoubt.RunDone: {"Done", "good"},
-	redoubt.RunFailed: {"Failed", "bad"}, redoubt.RunCancelled: {"Stopped", "plain"}, redoubt.RunSuperseded: {"Superseded", "plain"}, redoubt.RunTimedOut: {"Took too long", "bad"},
+var runWords = map[model.RunState][2]string{
+	model.RunQueued: {"Waiting", "plain"}, model.RunLeased: {"Starting", "accent"}, model.RunFetching: {"Fetching", "accent"},
+	model.RunScanning: {"Scanning", "accent"}, model.RunUploading: {"Uploading", "accent"}, model.RunDone: {"Done", "good"},
+	model.RunFailed: {"Failed", "bad"}, model.RunCancelled: {"Stopped", "plain"}, model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Took too long", "bad"},
 }
 
 // Word and Tone are the state as the page shows it.
@@ -36,11 +36,11 @@ func (r runRow) Tone() string { return runWords[r.State][1] }
 // Why says in words what the run was queued for.
 func (r runRow) Why() string {
 	switch r.Cause {
-	case redoubt.RunBySchedule:
+	case model.RunBySchedule:
 		return "by schedule"
-	case redoubt.RunByPush:
+	case model.RunByPush:
 		return "after a push"
-	case redoubt.RunByChangeRequest:
+	case model.RunByChangeRequest:
 		return "for change request " + strconv.FormatInt(r.Change, 10)
 	}
 	return "on request"
@@ -55,8 +55,8 @@ func (r runRow) Took() string {
 }
 
 // runRows are runs with the names that a list shows.
-func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, error) {
-	ids := redoubt.Map(runs, func(r redoubt.Run) int64 { return r.ProjectID })
+func runRows(ctx context.Context, tx *store.Tx, runs []model.Run) ([]runRow, error) {
+	ids := model.Map(runs, func(r model.Run) int64 { return r.ProjectID })
 	names, err := tx.ProjectNames(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, e
 	for _, r := range runners {
 		called[r.ID] = r.Name
 	}
-	rows := redoubt.Map(runs, func(r redoubt.Run) runRow { return runRow{r, names[r.ProjectID], called[r.RunnerID]} })
+	rows := model.Map(runs, func(r model.Run) runRow { return runRow{r, names[r.ProjectID], called[r.RunnerID]} })
 	return rows, err
 }
 
@@ -88,7 +88,7 @@ func (req *request) listRuns() error {
 	if text := q.Get("before"); text != "" {
 		var err error
 		if query.Before, err = strconv.ParseInt(text, 10, 64); err != nil || query.Before <= 0 {
-			return redoubt.Invalid("before", "is no place in the list: go back to its start")
+			return model.Invalid("before", "is no place in the list: go back to its start")
 		}
 	}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
@@ -146,7 +146,7 @@ func (req *request) showRun() error {
 		if err != nil {
 			return err
 		}
-		rows, err := runRows(ctx, tx, []redoubt.Run{run})
+		rows, err := runRows(ctx, tx, []model.Run{run})
 		if err != nil {
 			return err
 		}
@@ -171,14 +171,14 @@ func (req *request) showRun() error {
 
 // scanNow queues a full run of a project.
 func (req *request) scanNow() error {
-	var run redoubt.Run
+	var run model.Run
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Project(ctx, req.pathID)
 		if err != nil {
 			return err
 		}
-		if run, err = tx.FullRun(ctx, p, redoubt.RunByHand); errors.Is(err, redoubt.ErrNotFound) {
-			return redoubt.Invalid("project", "no connection to a code host has this repository: an administrator adds one under Settings, Connections")
+		if run, err = tx.FullRun(ctx, p, model.RunByHand); errors.Is(err, model.ErrNotFound) {
+			return model.Invalid("project", "no connection to a code host has this repository: an administrator adds one under Settings, Connections")
 		}
 		if err == nil {
 			run, err = tx.QueueRun(ctx, run)
@@ -194,9 +194,9 @@ func (req *request) scanNow() error {
 // cancelRun stops a run; one that has ended meanwhile is shown as it is.
 func (req *request) cancelRun() error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
-		return tx.CancelRun(ctx, req.pathID, redoubt.RunStopped)
+		return tx.CancelRun(ctx, req.pathID, model.RunStopped)
 	})
-	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
+	if err != nil && !errors.Is(err, model.ErrConflict) {
 		return err
 	}
 	req.redirect(req.to("/runs/" + decimal(req.pathID)))

@@ -3,20 +3,20 @@ package web
 import (
 	"context"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // managedRow is what is in force of a project's managed scans, as pages show it.
 type managedRow struct {
-	redoubt.RunStatus
-	Project redoubt.Project
+	model.RunStatus
+	Project model.Project
 }
 
 // standingWords are standings as people call them, with their tone.
-var standingWords = map[redoubt.RunStanding][2]string{
-	redoubt.RunsOff: {"Off", "plain"}, redoubt.RunsWithoutConnection: {"Not connected", "warn"}, redoubt.RunsWithoutRunner: {"No runner", "warn"},
-	redoubt.RunsScheduled: {"On", "good"}, redoubt.RunsRunning: {"Running", "accent"}, redoubt.RunsFailing: {"Failing", "bad"},
+var standingWords = map[model.RunStanding][2]string{
+	model.RunsOff: {"Off", "plain"}, model.RunsWithoutConnection: {"Not connected", "warn"}, model.RunsWithoutRunner: {"No runner", "warn"},
+	model.RunsScheduled: {"On", "good"}, model.RunsRunning: {"Running", "accent"}, model.RunsFailing: {"Failing", "bad"},
 }
 
 // Word and Tone are the standing as the page shows it.
@@ -26,27 +26,27 @@ func (m managedRow) Tone() string { return standingWords[m.Standing][1] }
 // Step is the page below the deployment where what is wrong is mended; empty: nothing is.
 func (m managedRow) Step() string {
 	switch m.Standing {
-	case redoubt.RunsWithoutConnection:
+	case model.RunsWithoutConnection:
 		return "/settings/connections"
-	case redoubt.RunsWithoutRunner:
+	case model.RunsWithoutRunner:
 		return "/settings/runners"
-	case redoubt.RunsFailing:
+	case model.RunsFailing:
 		if m.LastRun != 0 {
 			return "/runs/" + decimal(m.LastRun)
 		}
 		return "/settings/connections"
-	case redoubt.RunsOff, redoubt.RunsScheduled, redoubt.RunsRunning:
+	case model.RunsOff, model.RunsScheduled, model.RunsRunning:
 	}
 	return ""
 }
 
 // Schedules are what a project can be scanned by.
-func (m managedRow) Schedules() []redoubt.RunEvery {
-	return []redoubt.RunEvery{redoubt.RunWeekly, redoubt.RunDaily, redoubt.RunOnPush, redoubt.RunNever}
+func (m managedRow) Schedules() []model.RunEvery {
+	return []model.RunEvery{model.RunWeekly, model.RunDaily, model.RunOnPush, model.RunNever}
 }
 
 // managedOf tells what is in force of projects.
-func (req *request) managedOf(ctx context.Context, tx *store.Tx, projects ...redoubt.Project) ([]managedRow, error) {
+func (req *request) managedOf(ctx context.Context, tx *store.Tx, projects ...model.Project) ([]managedRow, error) {
 	facts, err := tx.RunFactsOf(ctx, projects)
 	rows := make([]managedRow, len(facts))
 	for i, f := range facts {

@@ -11,17 +11,17 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // connect makes a connection that has the repository of each project, and returns the
 // first of these.
-func (s *site) connect() (p redoubt.Project) {
+func (s *site) connect() (p model.Project) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example", Account: "redoubt-bot", Follow: []string{"acme/*"}}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example", Account: "redoubt-bot", Follow: []string{"acme/*"}}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		if err != nil {
 			return err
 		}
@@ -29,9 +29,9 @@ func (s *site) connect() (p redoubt.Project) {
 		if err != nil {
 			return err
 		}
-		told := []redoubt.Repository{{HostID: "lonely", FullName: "acme/lonely", CloneURL: "https://git.example/acme/lonely"}}
+		told := []model.Repository{{HostID: "lonely", FullName: "acme/lonely", CloneURL: "https://git.example/acme/lonely"}}
 		for _, one := range projects {
-			told = append(told, redoubt.Repository{HostID: one.Name, FullName: one.Name, DefaultBranch: "main", CloneURL: "https://git.example/" + one.Name})
+			told = append(told, model.Repository{HostID: one.Name, FullName: one.Name, DefaultBranch: "main", CloneURL: "https://git.example/" + one.Name})
 		}
 		list, err := tx.SaveRepositories(ctx, c.ID, told, true)
 		if err != nil {
@@ -45,16 +45,16 @@ func (s *site) connect() (p redoubt.Project) {
 }
 
 // work has a runner take the run that waits, and say something.
-func (s *site) work(log string) (run redoubt.Run) {
+func (s *site) work(log string) (run model.Run) {
 	s.t.Helper()
 	s.clock.Advance(time.Second)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		secret := fmt.Sprint("runner", s.clock.Now().UnixNano())
-		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner", PublicID: secret, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(secret))
+		token, err := tx.CreateToken(ctx, model.Token{Name: "runner", PublicID: secret, Scopes: []model.Scope{model.ScopeRunner}}, storetest.TokenHash(secret))
 		if err != nil {
 			return err
 		}
-		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "build-7", TokenID: token.ID, Version: "1.2", Isolation: "bubblewrap"})
+		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "build-7", TokenID: token.ID, Version: "1.2", Isolation: "bubblewrap"})
 		if err == nil {
 			run, _, err = tx.LeaseRun(ctx, runner.ID, nil)
 		}
@@ -65,16 +65,16 @@ func (s *site) work(log string) (run redoubt.Run) {
 }
 
 // says has the runner of a run say something more.
-func (s *site) says(run redoubt.Run, offset int64, log string) {
+func (s *site) says(run model.Run, offset int64, log string) {
 	s.t.Helper()
-	err := s.store.ProgressRun(s.t.Context(), s.org.ID, run.ID, run.Claim, store.RunProgress{State: redoubt.RunScanning, Offset: offset, Log: []byte(log)})
+	err := s.store.ProgressRun(s.t.Context(), s.org.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Offset: offset, Log: []byte(log)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 // finish ends a run.
-func (s *site) finish(run redoubt.Run, o redoubt.RunOutcome) {
+func (s *site) finish(run model.Run, o model.RunOutcome) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.FinishRun(ctx, run.ID, run.Claim, o)
@@ -98,33 +98,33 @@ func TestManagedScansOfAProject(t *testing.T) {
 		t.Errorf("without a connection: %s", a.Status)
 	}
 	shows(t, a.text, "main [role=alert]")
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	form := url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"daily"}}
 	shows(t, s.follow(at, form), "p:has("+stands("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
 	shows(t, s.page("/overview"), "[data-say=unmanaged] "+stands("no_connection"))
 	s.connect()
 	shows(t, s.page(at), "p:has("+stands("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	shows(t, s.page(at), "p:has("+stands("no_runner")+") [data-say=ask-admin]")
 	run := s.follow(at+"/scan", url.Values{})
 	shows(t, run, "h1 [data-state=queued]", "[data-say=waits-for-runner]", "[data-cause=manual]", "#stop")
 	doing := s.work("fetching\n")
 	shows(t, s.page(at), stands("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
-	s.finish(doing, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the branch is gone"})
+	s.finish(doing, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})
 	failing := "p:has(" + stands("failing") + ")"
 	says(t, textAt(t, s.page(at), failing), "he branch is gone")
 	shows(t, s.page(at), fmt.Sprintf("%s a[href$='/runs/%d']", failing, doing.ID))
 	says(t, textAt(t, s.page("/overview"), "[data-say=unmanaged]"), "he branch is gone")
 	says(t, textAt(t, s.page("/runs"), "tr:has([data-state=failed])"), "the branch is gone", "build-7")
 	shows(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "h1 [data-state=queued]")
-	s.finish(s.work("again\n"), redoubt.RunOutcome{State: redoubt.RunDone})
+	s.finish(s.work("again\n"), model.RunOutcome{State: model.RunDone})
 	says(t, textAt(t, s.page(at), "p:has("+stands("scheduled")+")"), "daily")
 	hides(t, s.page(at), "[data-say=no-sandbox]")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		runners, err := tx.Runners(ctx)
 		if err == nil {
 			loose := runners[0]
-			loose.Isolation = redoubt.NoSandbox + "bubblewrap (bwrap) is not installed"
+			loose.Isolation = model.NoSandbox + "bubblewrap (bwrap) is not installed"
 			_, err = tx.SeeRunner(ctx, loose)
 		}
 		return err
@@ -132,7 +132,7 @@ func TestManagedScansOfAProject(t *testing.T) {
 	shows(t, s.page(at), stands("scheduled"))
 	says(t, textAt(t, s.page(at), "[data-say=no-sandbox]"), "build-7", "bubblewrap (bwrap) is not installed")
 	hides(t, s.page("/overview"), "[data-say=unmanaged]")
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	hides(t, s.page(at), scanNow)
 	if a := s.post(at+"/scan", url.Values{}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer: %s", a.Status)
@@ -197,7 +197,7 @@ func TestALogIsFollowedWithoutAReload(t *testing.T) {
 	s.says(run, 11, "second line\n")
 	b.do(chromedp.WaitVisible(`#runlive[hx-get*="offset=23"]`))
 	s.says(run, 23, "third line\n")
-	s.finish(run, redoubt.RunOutcome{State: redoubt.RunDone})
+	s.finish(run, model.RunOutcome{State: model.RunDone})
 	b.do(chromedp.WaitVisible(`#retry`))
 	if got := read[string](b, `document.querySelector("#log").textContent`); got != "first line\nsecond line\nthird line\n" {
 		t.Errorf("the log is %q", got)
@@ -208,7 +208,7 @@ func TestALogIsFollowedWithoutAReload(t *testing.T) {
 func TestManagedPagesAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	at := fmt.Sprint("/projects/", p.ID)
 	s.follow(at, url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"weekly"}})
 	s.follow(at+"/scan", url.Values{})

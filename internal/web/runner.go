@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -15,7 +15,7 @@ const runnersPath = "/settings/runners"
 
 // runnerRow is a runner in the list.
 type runnerRow struct {
-	redoubt.Runner
+	model.Runner
 	Here bool  // heard of lately
 	Run  int64 // that it works on; 0: none
 }
@@ -37,7 +37,7 @@ func (req *request) runners() error {
 		if err != nil {
 			return err
 		}
-		begun, err := tx.Runs(ctx, store.RunQuery{States: redoubt.RunStatesBegun(), Limit: redoubt.MaxRunners})
+		begun, err := tx.Runs(ctx, store.RunQuery{States: model.RunStatesBegun(), Limit: model.MaxRunners})
 		working := map[int64]int64{}
 		for _, r := range begun {
 			working[r.RunnerID] = r.ID
@@ -60,9 +60,9 @@ const runnerTokenLife = 365
 // makeRunnerToken makes a token with which a runner takes runs, and nothing else.
 func (req *request) makeRunnerToken() error {
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
-	token := redoubt.Token{
-		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly), Scopes: []redoubt.Scope{redoubt.ScopeRunner},
-		Dialect: redoubt.DialectContract, ExpiresAt: req.Clock().AddDate(0, 0, runnerTokenLife),
+	token := model.Token{
+		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly), Scopes: []model.Scope{model.ScopeRunner},
+		Dialect: model.DialectContract, ExpiresAt: req.Clock().AddDate(0, 0, runnerTokenLife),
 	}
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		owner, err := tx.Member(ctx, req.viewer.User)

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -23,11 +23,11 @@ const (
 
 // openedView is the saved view that a page goes by.
 type openedView struct {
-	view    redoubt.SavedView // without an id: none
-	kept    string            // its query, in the spelling of the page for the viewer
-	lead    bool              // without a view, the address has to say so: the bare one may open another
-	problem string            // what of it cannot be followed
-	fault   error             // why the list is another one than was asked for; nil where it is not
+	view    model.SavedView // without an id: none
+	kept    string          // its query, in the spelling of the page for the viewer
+	lead    bool            // without a view, the address has to say so: the bare one may open another
+	problem string          // what of it cannot be followed
+	fault   error           // why the list is another one than was asked for; nil where it is not
 }
 
 // placed are the words of an address that tell where in a list one is, what was done, and as
@@ -51,7 +51,7 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 	}
 	kept, lost := followable(p.Type, opened.view.Query)
 	if len(lost) > 0 {
-		s.opened.fault = redoubt.Invalid(viewWord, "%s", strings.Join(lost, "; "))
+		s.opened.fault = model.Invalid(viewWord, "%s", strings.Join(lost, "; "))
 	}
 	saved, err := searchOf(p, s.base, req.named(kept), req.Clock())
 	if err != nil {
@@ -70,7 +70,7 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 // viewOf finds the view that an address names, and the query that is left to read.
 func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, error) {
 	word := q.Get(viewWord)
-	id, bad := 0, &redoubt.InvalidError{}
+	id, bad := 0, &model.InvalidError{}
 	if word != allFindings {
 		id = number(q, viewWord, bad)
 	}
@@ -87,8 +87,8 @@ func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, err
 	})
 	rest := maps.Clone(q)
 	delete(rest, viewWord)
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && id != 0 && opened.view.IssueType != p.Type {
-		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open", fault: redoubt.ErrNotFound}, rest, nil
+	if errors.Is(err, model.ErrNotFound) || err == nil && id != 0 && opened.view.IssueType != p.Type {
+		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open", fault: model.ErrNotFound}, rest, nil
 	}
 	if err != nil || id == 0 || speaksOfList(p.Type, rest) {
 		return opened, rest, err
@@ -100,7 +100,7 @@ func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, err
 
 // speaksOfList reports whether a query has a word that says what to list, or how. What other
 // programs add to an address is none, nor is where in the list one is.
-func speaksOfList(t redoubt.IssueType, q url.Values) bool {
+func speaksOfList(t model.IssueType, q url.Values) bool {
 	for name := range q {
 		if !slices.Contains(placed, name) && isWord(t, name) {
 			return true
@@ -110,7 +110,7 @@ func speaksOfList(t redoubt.IssueType, q url.Values) bool {
 }
 
 // isWord reports whether a findings page reads a word of its address.
-func isWord(t redoubt.IssueType, name string) bool {
+func isWord(t model.IssueType, name string) bool {
 	for _, words := range [][]string{placed, unselective, lookedUp, selective} {
 		if slices.Contains(words, name) {
 			return true
@@ -120,7 +120,7 @@ func isWord(t redoubt.IssueType, name string) bool {
 }
 
 // followable is what of a kept query still has a meaning, and the words that have none.
-func followable(t redoubt.IssueType, query string) (q url.Values, lost []string) {
+func followable(t model.IssueType, query string) (q url.Values, lost []string) {
 	q, _ = url.ParseQuery(query) // as it was kept, so it can be read; else what of it can
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if _, err := FindingQuery(t, url.Values{name: q[name]}.Encode(), epoch); err != nil {
@@ -133,7 +133,7 @@ func followable(t redoubt.IssueType, query string) (q url.Values, lost []string)
 
 // withDefaultView is the query of a page without one: that of the view that the viewer
 // opens the page with.
-func (req *request) withDefaultView(t redoubt.IssueType, q url.Values) (url.Values, error) {
+func (req *request) withDefaultView(t model.IssueType, q url.Values) (url.Values, error) {
 	for name := range q {
 		if isWord(t, name) {
 			return q, nil
@@ -167,7 +167,7 @@ func (s *search) addressed() url.Values {
 	case s.opened.view.ID != 0:
 		q.Set(viewWord, decimal(s.opened.view.ID))
 		if bare {
-			q.Set(string(index.FacetStatus), redoubt.StatusOpen.String())
+			q.Set(string(index.FacetStatus), model.StatusOpen.String())
 		}
 	case s.opened.lead && bare:
 		q.Set(viewWord, allFindings)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -24,7 +24,7 @@ var epoch = time.Unix(0, 0)
 type viewMenu struct {
 	Mine, Shared []viewChoice
 	All          choice // what is open, under no view
-	Current      redoubt.SavedView
+	Current      model.SavedView
 	Differs      bool   // the list is another one than the view keeps
 	May          bool   // the viewer may change the current view
 	State        string // of the current view, for its forms
@@ -59,7 +59,7 @@ func (m viewMenu) Fresh() bool { return m.Form.Fault != "" && m.Form.ID == 0 }
 // viewMenu gathers the views of a list, and what can be done with it.
 func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: req.keptQuery(s.addressed()), Form: form}
-	var list []redoubt.SavedView
+	var list []model.SavedView
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.SavedViews(ctx, req.viewer.UserID)
 		return err
@@ -91,7 +91,7 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 
 // mayChange reports whether the viewer may change a view: their own, or, who decides about
 // findings, one that is shared.
-func (req *request) mayChange(v redoubt.SavedView) bool {
+func (req *request) mayChange(v model.SavedView) bool {
 	return v.OwnerID == req.viewer.UserID && v.OwnerID != 0 || v.Shared() && req.viewer.May(triager)
 }
 
@@ -104,7 +104,7 @@ func (req *request) keptQuery(q url.Values) string {
 	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
 		for i, name := range q[key] {
 			if name == req.viewer.User {
-				q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, redoubt.AssigneeMe)
+				q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, model.AssigneeMe)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (req *request) keptQuery(q url.Values) string {
 // askedView is what a form about a view says.
 type askedView struct {
 	form  url.Values
-	about redoubt.IssueType
+	about model.IssueType
 	viewForm
 }
 
@@ -122,25 +122,25 @@ func (req *request) askedView() (a askedView, err error) {
 	if a.form, err = req.form(); err != nil {
 		return a, err
 	}
-	t, ok := redoubt.ParseIssueType(a.form.Get("type"))
+	t, ok := model.ParseIssueType(a.form.Get("type"))
 	if !ok {
-		return a, redoubt.Invalid("type", "is sast, sca or secrets")
+		return a, model.Invalid("type", "is sast, sca or secrets")
 	}
 	a.about = t
-	a.viewForm = viewForm{Name: strings.TrimSpace(redoubt.Line(a.form.Get("name"))), Shared: a.form.Get("shared") != "", Default: a.form.Get("default") != ""}
+	a.viewForm = viewForm{Name: strings.TrimSpace(model.Line(a.form.Get("name"))), Shared: a.form.Get("shared") != "", Default: a.form.Get("default") != ""}
 	return a, nil
 }
 
 // stateOfView names what others may change of a view, for forms: one that names another
 // state than there is was filled in before the change.
-func stateOfView(v redoubt.SavedView) string {
+func stateOfView(v model.SavedView) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q", v.ID, v.OwnerID, v.Name, v.Query))
 	return hex.EncodeToString(sum[:12])
 }
 
 // unchangedView refuses what was filled in before somebody changed the view, by
-// redoubt.ErrConflict: nobody saw what it would overwrite.
-func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v redoubt.SavedView, state string) error {
+// model.ErrConflict: nobody saw what it would overwrite.
+func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v model.SavedView, state string) error {
 	if state == "" || state == stateOfView(v) {
 		return nil
 	}
@@ -152,13 +152,13 @@ func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v redoubt.S
 	if !v.Shared() || by.Label() == "" || by == req.viewer.Actor() {
 		who = "from another window"
 	}
-	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again to overwrite that: %w", who, v.Name, redoubt.ErrConflict)
+	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again to overwrite that: %w", who, v.Name, model.ErrConflict)
 }
 
 // refuseView shows the list again, with what was filled in and what is wrong with it.
 func (req *request) refuseView(a askedView, id int64, err error) error {
-	if a.form.Get("state") != "" && errors.Is(err, redoubt.ErrNotFound) {
-		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to save it anew: %w", redoubt.ErrConflict), 0
+	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
+		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to save it anew: %w", model.ErrConflict), 0
 	}
 	said, ok := sayable(err)
 	if !ok {
@@ -170,20 +170,20 @@ func (req *request) refuseView(a askedView, id int64, err error) error {
 		q = url.Values{}
 	}
 	if len(q) == 0 {
-		q.Set(string(index.FacetStatus), redoubt.StatusOpen.String())
+		q.Set(string(index.FacetStatus), model.StatusOpen.String())
 	}
 	if id != 0 {
 		q.Set(viewWord, decimal(id))
 	}
 	status := http.StatusBadRequest
-	if errors.Is(err, redoubt.ErrConflict) {
+	if errors.Is(err, model.ErrConflict) {
 		status = http.StatusConflict
 	}
 	return req.showFindings(status, a.about, q, a.viewForm, nil)
 }
 
 // filled gives a view what a form says, and checks all of it.
-func (req *request) filled(v redoubt.SavedView, a askedView) (redoubt.SavedView, error) {
+func (req *request) filled(v model.SavedView, a askedView) (model.SavedView, error) {
 	v.Name, v.OwnerID = a.Name, 0
 	if !a.Shared {
 		v.OwnerID = req.viewer.UserID
@@ -191,7 +191,7 @@ func (req *request) filled(v redoubt.SavedView, a askedView) (redoubt.SavedView,
 	if !req.mayChange(v) {
 		return v, errForbidden
 	}
-	return v, redoubt.CheckSavedView(v)
+	return v, model.CheckSavedView(v)
 }
 
 // addView keeps a list under a name.
@@ -200,10 +200,10 @@ func (req *request) addView() error {
 	if err != nil {
 		return err
 	}
-	var v redoubt.SavedView
+	var v model.SavedView
 	q, err := FindingQuery(a.about, a.form.Get("query"), req.Clock())
 	if err == nil {
-		v, err = req.filled(redoubt.SavedView{IssueType: a.about, Query: q.Text}, a)
+		v, err = req.filled(model.SavedView{IssueType: a.about, Query: q.Text}, a)
 	}
 	if err == nil {
 		err = req.update(func(ctx context.Context, tx *store.Tx) error {
@@ -220,7 +220,7 @@ func (req *request) addView() error {
 	return nil
 }
 
-func (req *request) toView(v redoubt.SavedView) {
+func (req *request) toView(v model.SavedView) {
 	req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + decimal(v.ID)))
 }
 
@@ -231,7 +231,7 @@ func (req *request) changeView() error {
 	if err != nil {
 		return err
 	}
-	var v redoubt.SavedView
+	var v model.SavedView
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.SavedView(ctx, req.viewer.UserID, req.pathID)
 		if err != nil {
@@ -271,7 +271,7 @@ func (req *request) changeView() error {
 // removeView forgets a view. The list stays as it shows.
 func (req *request) removeView(form url.Values) error {
 	a := askedView{form: form}
-	var v redoubt.SavedView
+	var v model.SavedView
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if v, err = tx.SavedView(ctx, req.viewer.UserID, req.pathID); err != nil {
 			return err
@@ -284,7 +284,7 @@ func (req *request) removeView(form url.Values) error {
 		}
 		return tx.DeleteSavedView(ctx, v)
 	})
-	if errors.Is(err, redoubt.ErrConflict) {
+	if errors.Is(err, model.ErrConflict) {
 		a.about, a.Name, a.Shared = v.IssueType, v.Name, v.Shared()
 		return req.refuseView(a, req.pathID, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // keep saves a view and returns the address that it leads to.
@@ -124,7 +124,7 @@ func TestTheDefaultView(t *testing.T) {
 	if got := totalOf(t, s.page("/findings")); got != all {
 		t.Errorf("somebody else's page lists %s, want %s", got, all)
 	}
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"default"}}); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("no longer: %s", a.Status)
 	}
@@ -222,7 +222,7 @@ func TestWhoMayChangeViews(t *testing.T) {
 	shared := s.keep(url.Values{"query": {"severities=high"}, "name": {"Shared"}, "shared": {"1"}})
 	id := func(address string) string { return address[strings.LastIndex(address, "=")+1:] }
 
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	s.viewer.UserID, s.viewer.User = bobID, "bob"
 	shows(t, s.page(mine), "[data-say=view-gone]")
 	page := s.page(shared)
@@ -252,7 +252,7 @@ func TestWhoMayChangeViews(t *testing.T) {
 			t.Errorf("%s of somebody else's: %s", path, a.Status)
 		}
 	}
-	s.viewer.Role = redoubt.RoleTriager
+	s.viewer.Role = model.RoleTriager
 	if a := s.post("/saved-views/"+id(shared)+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("a triager of what is shared: %s", a.Status)
 	}
@@ -268,7 +268,7 @@ func TestAViewOfWhatIsGone(t *testing.T) {
 		t.Error("the rest of the view is not in force")
 	}
 	for name, query := range map[string]string{"a value": "severities=high&severities=terrible&sort=oldest", "a word": "colour=red&sort=oldest", "an order": "sort=size"} {
-		q, lost := followable(redoubt.SAST, query)
+		q, lost := followable(model.SAST, query)
 		if len(lost) != 1 || q.Has("colour") || q.Get("sort") == "size" {
 			t.Errorf("%s: %v is left, %v is lost", name, q, lost)
 		}
@@ -306,7 +306,7 @@ func TestTwoChangeOneView(t *testing.T) {
 	seen := state(s.page(view))
 	s.viewer.UserID, s.viewer.User, s.viewer.DisplayName = bobID, "bob", ""
 	post(at, form("do", "settings", "name", "Bob’s", "state", seen), http.StatusSeeOther)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	for _, c := range []struct {
 		path string
 		form url.Values

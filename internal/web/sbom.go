@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -22,7 +22,7 @@ const sbomJob = "sbom"
 // sbomPage asks for a bill of materials and lists those made lately.
 type sbomPage struct {
 	Jobs     []sbomRow
-	Projects []redoubt.Project
+	Projects []model.Project
 	Formats  []sbomFormat
 	Running  bool
 	Project  int64 // chosen beforehand
@@ -36,14 +36,14 @@ type sbomFormat struct {
 }
 
 type sbomRow struct {
-	redoubt.Job
+	model.Job
 	Of      string // the project, or everything
 	Format  string
 	Address string // to download; empty before it is done
 }
 
 // formatNames are what people call the formats.
-var formatNames = map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX", redoubt.SPDX: "SPDX", redoubt.OpenVEX: "OpenVEX"}
+var formatNames = map[model.SBOMFormat]string{model.CycloneDX: "CycloneDX", model.SPDX: "SPDX", model.OpenVEX: "OpenVEX"}
 
 // sbomFormats lists what sbom can write, newest first.
 func sbomFormats() []sbomFormat {
@@ -70,7 +70,7 @@ func (req *request) listSBOMs() error {
 		jobs, err := tx.Jobs(ctx, sbomJob, 30)
 		for _, j := range jobs {
 			p.Jobs = append(p.Jobs, req.sbomRow(j, p.Projects))
-			p.Running = p.Running || j.State == redoubt.JobQueued || j.State == redoubt.JobRunning
+			p.Running = p.Running || j.State == model.JobQueued || j.State == model.JobRunning
 		}
 		return err
 	})
@@ -80,9 +80,9 @@ func (req *request) listSBOMs() error {
 	return req.show(http.StatusOK, pageView{Template: "sbom", Title: "Bills of materials", Section: "sbom", Data: p, Part: "sbomlist"})
 }
 
-func (req *request) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
+func (req *request) sbomRow(j model.Job, projects []model.Project) sbomRow {
 	row := sbomRow{Job: j, Of: "All projects"}
-	var r redoubt.SBOMRequest
+	var r model.SBOMRequest
 	if json.Unmarshal(j.Input, &r) == nil {
 		row.Format = formatNames[r.Format] + " " + r.Version
 		if r.XML {
@@ -100,7 +100,7 @@ func (req *request) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
 			row.Of += " on " + branch(r.Ref)
 		}
 	}
-	if j.State == redoubt.JobDone {
+	if j.State == model.JobDone {
 		row.Address = req.to("/sbom/" + j.Token + "/download")
 	}
 	return row
@@ -122,36 +122,36 @@ func (req *request) requestSBOM(form url.Values) error {
 				return err
 			}
 		}
-		_, err := tx.RequestJob(ctx, redoubt.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
+		_, err := tx.RequestJob(ctx, model.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
 		return err
 	})
 	return req.then(err, "/sbom")
 }
 
 // sbomRequest reads the form.
-func sbomRequest(format, project, ref string) (redoubt.SBOMRequest, error) {
-	r := redoubt.SBOMRequest{ComponentType: "application"}
+func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
+	r := model.SBOMRequest{ComponentType: "application"}
 	parts := strings.Split(format, " ")
 	if len(parts) != 3 {
-		return r, redoubt.Invalid("format", "is none of those that there are")
+		return r, model.Invalid("format", "is none of those that there are")
 	}
-	r.Format, r.Version, r.XML = redoubt.SBOMFormat(parts[0]), parts[1], parts[2] == "xml"
+	r.Format, r.Version, r.XML = model.SBOMFormat(parts[0]), parts[1], parts[2] == "xml"
 	if project != "" {
 		id, err := strconv.ParseInt(project, 10, 64)
 		if err != nil || id <= 0 {
-			return r, redoubt.Invalid("project", "is none of those that there are")
+			return r, model.Invalid("project", "is none of those that there are")
 		}
 		r.ProjectID = id
 	}
 	if ref = strings.TrimSpace(ref); ref != "" {
-		r.Ref = redoubt.FullRef(ref)
+		r.Ref = model.FullRef(ref)
 	}
 	return r, sbom.Check(r)
 }
 
 // downloadSBOM hands a finished one out.
 func (req *request) downloadSBOM() error {
-	var job redoubt.Job
+	var job model.Job
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		job, err = tx.Job(ctx, req.r.PathValue("token"))
 		return err
@@ -159,8 +159,8 @@ func (req *request) downloadSBOM() error {
 	if err != nil {
 		return err
 	}
-	if job.Kind != sbomJob || job.State != redoubt.JobDone {
-		return redoubt.ErrNotFound
+	if job.Kind != sbomJob || job.State != model.JobDone {
+		return model.ErrNotFound
 	}
 	extension := ".json"
 	if strings.Contains(job.MediaType, "xml") {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -87,7 +87,7 @@ func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64
 	if err == nil {
 		return []int64{project.ID}, nil
 	}
-	if !errors.Is(err, redoubt.ErrNotFound) {
+	if !errors.Is(err, model.ErrNotFound) {
 		return nil, err
 	}
 	all, err := tx.Projects(ctx, store.ProjectQuery{})
@@ -102,30 +102,30 @@ func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64
 	return ids, nil
 }
 
-func projectsOf(scans []redoubt.Scan) []int64 {
-	ids := redoubt.Map(scans, func(s redoubt.Scan) int64 { return s.ProjectID })
+func projectsOf(scans []model.Scan) []int64 {
+	ids := model.Map(scans, func(s model.Scan) int64 { return s.ProjectID })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
 // scanFilter reads what scans are asked for.
-func scanFilter(q url.Values) (f redoubt.ScanFilter, after store.ScanCursor, err error) {
+func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err error) {
 	if ref := strings.TrimSpace(q.Get("ref")); ref != "" {
-		f.Ref = redoubt.FullRef(ref)
+		f.Ref = model.FullRef(ref)
 	}
 	if text := q.Get("status"); text != "" {
-		status, ok := redoubt.ParseScanStatus("SCAN_STATUS_" + strings.ToUpper(text))
+		status, ok := model.ParseScanStatus("SCAN_STATUS_" + strings.ToUpper(text))
 		if !ok {
-			return f, after, redoubt.Invalid("status", "is running, completed, error or never_finished")
+			return f, after, model.Invalid("status", "is running, completed, error or never_finished")
 		}
-		f.Statuses = []redoubt.ScanStatus{status}
+		f.Statuses = []model.ScanStatus{status}
 	}
 	if text := q.Get("product"); text != "" {
-		product, ok := redoubt.ParseIssueType(text)
+		product, ok := model.ParseIssueType(text)
 		if !ok {
-			return f, after, redoubt.Invalid("product", "is sast, sca or secrets")
+			return f, after, model.Invalid("product", "is sast, sca or secrets")
 		}
-		f.Products = []redoubt.IssueType{product}
+		f.Products = []model.IssueType{product}
 	}
 	if text := q.Get("full"); text != "" {
 		full := text == "1"
@@ -136,7 +136,7 @@ func scanFilter(q url.Values) (f redoubt.ScanFilter, after store.ScanCursor, err
 		at, err1 := strconv.ParseInt(micros, 10, 64)
 		n, err2 := strconv.ParseInt(id, 10, 64)
 		if err1 != nil || err2 != nil {
-			return f, after, redoubt.Invalid("after", "is no place in the list: go back to its start")
+			return f, after, model.Invalid("after", "is no place in the list: go back to its start")
 		}
 		after = store.ScanCursor{StartedAt: time.UnixMicro(at).UTC(), ID: n}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -51,19 +51,19 @@ const reportedKey = "reported"
 
 // changeWords are what a scan may do to a finding, in the order of the page.
 var changeWords = []struct {
-	kind redoubt.FindingEventKind
+	kind model.FindingEventKind
 	word string
 }{
 	{store.EventNew, "New"},
-	{redoubt.EventReturned, "Came back"},
-	{redoubt.EventFixed, "Fixed"},
-	{redoubt.EventMoved, "Moved"},
-	{redoubt.EventRemoved, "Out of scope"},
-	{redoubt.EventMuted, "Suppressed"},
-	{redoubt.EventUnmuted, "No longer suppressed"},
+	{model.EventReturned, "Came back"},
+	{model.EventFixed, "Fixed"},
+	{model.EventMoved, "Moved"},
+	{model.EventRemoved, "Out of scope"},
+	{model.EventMuted, "Suppressed"},
+	{model.EventUnmuted, "No longer suppressed"},
 }
 
-func changeWord(kind redoubt.FindingEventKind) string {
+func changeWord(kind model.FindingEventKind) string {
 	for _, w := range changeWords {
 		if w.kind == kind {
 			return w.word
@@ -75,11 +75,11 @@ func changeWord(kind redoubt.FindingEventKind) string {
 // showScan shows one scan with what it changed.
 func (req *request) showScan() error {
 	q := req.r.URL.Query()
-	bad := &redoubt.InvalidError{}
+	bad := &model.InvalidError{}
 	page := max(number(q, "page", bad), 1)
 	p := &scanPage{Show: q.Get("show"), Self: req.r.URL.RequestURI()}
-	if p.Show != "" && p.Show != reportedKey && changeWord(redoubt.FindingEventKind(p.Show)) == "" {
-		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "show", Message: "is nothing that a scan does", Value: p.Show})
+	if p.Show != "" && p.Show != reportedKey && changeWord(model.FindingEventKind(p.Show)) == "" {
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "show", Message: "is nothing that a scan does", Value: p.Show})
 	}
 	if len(bad.Fields) > 0 {
 		return bad
@@ -141,7 +141,7 @@ func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string
 
 // readChanges counts what the scan did, and reads one page of the rows that are opened.
 func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base string) error {
-	kind := redoubt.FindingEventKind(p.Show)
+	kind := model.FindingEventKind(p.Show)
 	if p.Show == reportedKey {
 		kind = ""
 	}
@@ -166,7 +166,7 @@ func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base
 }
 
 // count puts the numbers into the order and the words of the page.
-func (p *scanPage) count(counts map[redoubt.FindingEventKind]int, base string) {
+func (p *scanPage) count(counts map[model.FindingEventKind]int, base string) {
 	add := func(key, word string, n int, opens bool) {
 		c := scanCount{Key: key, Word: word, Count: n, Current: p.Show == key}
 		if opens {
@@ -177,7 +177,7 @@ func (p *scanPage) count(counts map[redoubt.FindingEventKind]int, base string) {
 	for _, w := range changeWords {
 		add(string(w.kind), w.word, counts[w.kind], true)
 	}
-	add(reportedKey, "Reported", p.Scan.Counts.Total(), p.known && p.Outcome == redoubt.ScanApplied)
+	add(reportedKey, "Reported", p.Scan.Counts.Total(), p.known && p.Outcome == model.ScanApplied)
 }
 
 // opened says what the rows are of, and returns how many there are.
@@ -217,19 +217,19 @@ func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]stor
 type gapGroup struct {
 	Title string
 	Why   string // of all of them
-	Gaps  []redoubt.ScanGap
+	Gaps  []model.ScanGap
 	Open  bool
 }
 
 // gapKinds are the kinds of gaps as the page tells them.
 var gapKinds = []struct{ kind, title, why string }{
-	{redoubt.GapLockfile, "Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays."},
-	{redoubt.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
-	{redoubt.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
-	{redoubt.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see there counts as fixed, and fails no build when it is back in its place."},
-	{redoubt.GapRule, "Rules that did not run", "Their findings stay as they were."},
-	{redoubt.GapItem, "Items of the report that could not be taken", ""},
-	{redoubt.GapPath, "Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was."},
+	{model.GapLockfile, "Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays."},
+	{model.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
+	{model.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
+	{model.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see there counts as fixed, and fails no build when it is back in its place."},
+	{model.GapRule, "Rules that did not run", "Their findings stay as they were."},
+	{model.GapItem, "Items of the report that could not be taken", ""},
+	{model.GapPath, "Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was."},
 }
 
 // gaps groups what the scan did not look at.
@@ -237,7 +237,7 @@ func (p *scanPage) gaps() {
 	list := p.account.Gaps
 	if !p.known {
 		for _, path := range p.Unread {
-			list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path})
+			list = append(list, model.ScanGap{Kind: model.GapLockfile, What: path})
 		}
 	}
 	p.AllGaps = max(p.account.AllGaps, len(list))
@@ -250,7 +250,7 @@ func (p *scanPage) gaps() {
 			}
 		}
 		if g.Open = len(g.Gaps) <= 10; len(g.Gaps) > 0 {
-			slices.SortStableFunc(g.Gaps, func(a, b redoubt.ScanGap) int { return strings.Compare(a.What, b.What) })
+			slices.SortStableFunc(g.Gaps, func(a, b model.ScanGap) int { return strings.Compare(a.What, b.What) })
 			p.Gaps = append(p.Gaps, g)
 		}
 	}

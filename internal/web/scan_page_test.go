@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -83,18 +83,18 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	u := branchReport(s, "main", true, "one")
 	u.Unread = []string{"uv.lock"}
 	u.Report.Skipped = []string{"vendor/big.js", "slow.py", "gone/by.py"}
-	u.Report.Gaps = []redoubt.ScanGap{
-		{Kind: redoubt.GapPath, What: "vendor/big.js", Why: "exceeded size limit"},
-		{Kind: redoubt.GapTimeout, What: "slow.py", Rule: "taint-x", Why: "Timeout"},
-		{Kind: redoubt.GapRule, What: "never-ran", Why: "in a policy of the project, and not run"},
+	u.Report.Gaps = []model.ScanGap{
+		{Kind: model.GapPath, What: "vendor/big.js", Why: "exceeded size limit"},
+		{Kind: model.GapTimeout, What: "slow.py", Rule: "taint-x", Why: "Timeout"},
+		{Kind: model.GapRule, What: "never-ran", Why: "in a policy of the project, and not run"},
 	}
-	u.Report.Refused = []redoubt.Refusal{{Item: "results[9]", Reason: "has no rule"}}
+	u.Report.Refused = []model.Refusal{{Item: "results[9]", Reason: "has no rule"}}
 	u.Report.MoreRefused = 12_000
 	page := s.page("/scans/" + decimal(s.build(u).ScanID))
 	says(t, textAt(t, page, "[data-say=first-gaps]"), "12 006")
 	for kind, named := range map[string][]string{
-		redoubt.GapLockfile: {"uv.lock"}, redoubt.GapPath: {"vendor/big.js", "exceeded size limit", "gone/by.py"}, redoubt.GapTimeout: {"slow.py", "taint-x"},
-		redoubt.GapRule: {"never-ran"}, redoubt.GapItem: {"results[9]", "has no rule"},
+		model.GapLockfile: {"uv.lock"}, model.GapPath: {"vendor/big.js", "exceeded size limit", "gone/by.py"}, model.GapTimeout: {"slow.py", "taint-x"},
+		model.GapRule: {"never-ran"}, model.GapItem: {"results[9]", "has no rule"},
 	} {
 		says(t, textAt(t, page, "[data-gap="+kind+"]"), named...)
 	}
@@ -105,13 +105,13 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 func TestAScanWhileItRuns(t *testing.T) {
 	s := newSite(t)
 	project := s.build(branchReport(s, "main", true, "one")).ProjectID
-	var scan redoubt.Scan
+	var scan model.Scan
 	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
-		scan = redoubt.Scan{ProjectID: project, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Full: true, Status: redoubt.ScanRunning, TotalTime: -1}
+		scan = model.Scan{ProjectID: project, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Full: true, Status: model.ScanRunning, TotalTime: -1}
 		if scan.ID, err = tx.AddScan(ctx, scan); err != nil {
 			return err
 		}
-		return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u", ScanID: scan.ID, Begun: []byte("{}")})
+		return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "u", ScanID: scan.ID, Begun: []byte("{}")})
 	})
 	page := "/scans/" + decimal(scan.ID)
 	look := func(word string, polls bool) {
@@ -130,7 +130,7 @@ func TestAScanWhileItRuns(t *testing.T) {
 	s.change(func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte("{}")) })
 	look(".tag.accent[data-stage='1']", true)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		return tx.QueueAgentScan(ctx, "u", []byte("{}"), redoubt.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})
+		return tx.QueueAgentScan(ctx, "u", []byte("{}"), model.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})
 	})
 	look(".tag.accent[data-stage='2']", true)
 	const others, own, unknown = "[data-say=others]", "[data-say=own]", "#rows [data-say=not-known-yet]"
@@ -139,7 +139,7 @@ func TestAScanWhileItRuns(t *testing.T) {
 	hides(t, running, others, own) // what a scan leaves is not counted while it runs, each time that its page asks
 	shows(t, s.page(page+"?show=new"), unknown)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = redoubt.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
+		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = model.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
 		return tx.FinishScan(ctx, scan)
 	})
 	look(".tag.bad[data-status=SCAN_STATUS_ERROR]", false)
@@ -153,13 +153,13 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
 	s.build(u)
-	var scan redoubt.Scan
+	var scan model.Scan
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		project, err := tx.ProjectByName(ctx, "acme/app")
 		if err != nil {
 			return err
 		}
-		scan = redoubt.Scan{ProjectID: project.ID, Ref: "refs/heads/main", Source: "gosec", StartedAt: tx.Now(), Full: true, Status: redoubt.ScanRunning, TotalTime: -1}
+		scan = model.Scan{ProjectID: project.ID, Ref: "refs/heads/main", Source: "gosec", StartedAt: tx.Now(), Full: true, Status: model.ScanRunning, TotalTime: -1}
 		scan.ID, err = tx.AddScan(ctx, scan)
 		return err
 	})
@@ -198,11 +198,11 @@ func TestScansOfOddlyNamedProjects(t *testing.T) {
 	names := []string{"acme/*", "acme/a", "acme/[a]", "acme/**", "acme/?", "acme/%", "acme/a_b"}
 	for _, name := range names {
 		s.change(func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+			p, err := tx.CreateProject(ctx, model.Project{Name: name})
 			if err != nil {
 				return err
 			}
-			_, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: redoubt.ScanError})
+			_, err = tx.AddScan(ctx, model.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: model.ScanError})
 			return err
 		})
 	}

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // scanRow is a scan as lists show it.
 type scanRow struct {
-	redoubt.Scan
+	model.Scan
 	Project string
-	Status  redoubt.ScanStatus // judged now
-	Stage   redoubt.ScanStage  // of one that runs
-	Blocked bool               // it failed its build
+	Status  model.ScanStatus // judged now
+	Stage   model.ScanStage  // of one that runs
+	Blocked bool             // it failed its build
 }
 
-func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.Scan, names map[int64]string) ([]scanRow, error) {
+func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []model.Scan, names map[int64]string) ([]scanRow, error) {
 	now := req.Clock()
 	rows, ids := make([]scanRow, len(scans)), make([]int64, len(scans))
 	for i, s := range scans {
@@ -41,8 +41,8 @@ func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.
 // scanRecord is a scan with what is kept of it.
 type scanRecord struct {
 	scanRow
-	Of      redoubt.Project
-	account redoubt.ScanAccount
+	Of      model.Project
+	account model.ScanAccount
 	known   bool // the account is kept
 }
 
@@ -55,13 +55,13 @@ func (req *request) scanRecord(ctx context.Context, tx *store.Tx, id int64) (r s
 	if r.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
 		return r, err
 	}
-	rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: r.Of.Name})
+	rows, err := req.scanRows(ctx, tx, []model.Scan{s}, map[int64]string{s.ProjectID: r.Of.Name})
 	if err != nil {
 		return r, err
 	}
 	r.scanRow = rows[0]
 	r.account, err = tx.ScanAccount(ctx, id)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return r, nil
 	}
 	r.known = err == nil
@@ -69,7 +69,7 @@ func (req *request) scanRecord(ctx context.Context, tx *store.Tx, id int64) (r s
 }
 
 // Runs reports whether the scan is under way.
-func (r scanRow) Runs() bool { return r.Status == redoubt.ScanRunning }
+func (r scanRow) Runs() bool { return r.Status == model.ScanRunning }
 
 // Steps are the stages of a scan that runs, with how far it is.
 func (r scanRow) Steps() []scanStep {
@@ -90,17 +90,17 @@ type scanStep struct {
 // Word is the status as people say it.
 func (r scanRow) Word() string {
 	switch r.Status {
-	case redoubt.ScanRunning:
+	case model.ScanRunning:
 		return r.Steps()[r.Stage].Word
-	case redoubt.ScanError:
+	case model.ScanError:
 		return "Failed"
-	case redoubt.ScanNeverFinished:
+	case model.ScanNeverFinished:
 		return "Never finished"
 	}
 	switch r.Outcome {
-	case redoubt.ScanLate:
+	case model.ScanLate:
 		return "Late"
-	case redoubt.ScanSuperseded:
+	case model.ScanSuperseded:
 		return "Superseded"
 	}
 	return "Completed"
@@ -109,12 +109,12 @@ func (r scanRow) Word() string {
 // Tone colours the status.
 func (r scanRow) Tone() string {
 	switch r.Status {
-	case redoubt.ScanRunning:
+	case model.ScanRunning:
 		return "accent"
-	case redoubt.ScanError, redoubt.ScanNeverFinished:
+	case model.ScanError, model.ScanNeverFinished:
 		return "bad"
 	}
-	if r.Outcome == redoubt.ScanLate || r.Outcome == redoubt.ScanSuperseded {
+	if r.Outcome == model.ScanLate || r.Outcome == model.ScanSuperseded {
 		return "warn"
 	}
 	return "good"

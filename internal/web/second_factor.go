@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,9 +22,9 @@ const (
 
 // secondFactorView is what people see of their second factor.
 type secondFactorView struct {
-	User        redoubt.User
+	User        model.User
 	HasApp      bool // an authenticator app
-	Passkeys    []redoubt.Passkey
+	Passkeys    []model.Passkey
 	Origin      string   // the address that passkeys are bound to; empty: there are none here
 	Codes       int      // recovery codes that were not used
 	HasPassword bool     // which is asked for to take the factor away
@@ -70,7 +70,7 @@ func (req *request) showSecondFactor(status int, fault string) error {
 // hasApp reports whether somebody has an authenticator app.
 func (req *request) hasApp(userID int64) (bool, error) {
 	_, err := req.Store.TOTP(req.r.Context(), userID)
-	if errors.Is(err, redoubt.ErrNotFound) {
+	if errors.Is(err, model.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -141,7 +141,7 @@ func (req *request) setUpApp() error {
 		return err
 	}
 	if me.Session.ByProvider() {
-		return redoubt.Invalid("code", "who comes by an identity provider shows a second factor there")
+		return model.Invalid("code", "who comes by an identity provider shows a second factor there")
 	}
 	s := appView{Name: me.User.Name, Next: safeNext(form.Get("next"))}
 	var secret string
@@ -231,7 +231,7 @@ func (req *request) removeSecondFactor() error {
 		return req.showSecondFactor(status, said)
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) { // removed by somebody else meanwhile
-		err = redoubt.ErrConflict
+		err = model.ErrConflict
 	}
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (req *request) resetSecondFactor() error {
 		return err
 	}
 	if m.Name == req.viewer.User { // who steals a session must not do without password and code
-		return req.changed("", redoubt.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"))
+		return req.changed("", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"))
 	}
 	within, err := req.administers()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -62,8 +62,8 @@ func (b *browserOf) entersCode(code, next string) answer {
 }
 
 func TestASignInAsksForTheCode(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, _ redoubt.Deployment) {
-		ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	bothDoors(t, func(t *testing.T, d *door, _ model.Deployment) {
+		ada := d.user(d.org, "ada", model.RoleAdmin)
 		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
 		shows(t, here.page("/account"), "[data-say=no-second-factor]")
 		a := here.setUpApp()
@@ -120,7 +120,7 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
 		t.Fatal(err)
 	}
-	d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)).setUpApp()
+	d.browserAs(d.user(d.org, "ada", model.RoleAdmin)).setUpApp()
 	b := d.browser()
 	b.signsIn("ada", goodPassword, "/")
 	half := b.cookies["redoubt-half"]
@@ -161,21 +161,21 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 // Whatever else signs in does not step over the second factor.
 func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
-	link := func(kind redoubt.LinkKind) string {
+	link := func(kind model.LinkKind) string {
 		code, hash := auth.NewCode()
-		l := redoubt.UserLink{Kind: kind, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+		l := model.UserLink{Kind: kind, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 		if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
 		return code
 	}
 	b := d.browser()
-	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(redoubt.LinkSignIn), nil), http.StatusSeeOther, codePath)
+	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(model.LinkSignIn), nil), http.StatusSeeOther, codePath)
 	b.wants("after it", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	c := d.browser()
-	set := c.do(http.MethodPost, "/setup/"+link(redoubt.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
+	set := c.do(http.MethodPost, "/setup/"+link(model.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
 	c.wants("a link to set the password", set, http.StatusSeeOther, codePath)
 	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
@@ -191,7 +191,7 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 // who has but a session can neither set one up nor take it away.
 func TestAStolenSessionKeepsNothing(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
 	page := stolen.do(http.MethodGet, appPath, nil)
 	form := url.Values{"sealed": {sealedText.FindStringSubmatch(page.text)[1]}}
@@ -235,15 +235,15 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 // A deployment that asks for a second factor opens to nobody without one; another
 // one of the same person goes on.
 func TestADeploymentAsksForASecondFactor(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other redoubt.Deployment) {
-		admin, tri := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)), d.user(d.org, "tri", redoubt.RoleTriager)
-		d.mustJoin(tri, other, redoubt.RoleViewer)
+	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
+		d.mustJoin(tri, other, model.RoleViewer)
 		b := d.browserAs(tri)
 		b.wants("asked for by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
 		admin.wants("asked for", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
 		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, secondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
 		for _, r := range routes() {
-			if !strings.HasPrefix(r.Pattern, org) || r.Role > redoubt.RoleTriager {
+			if !strings.HasPrefix(r.Pattern, org) || r.Role > model.RoleTriager {
 				continue
 			}
 			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), secondFactorPath+"?next=") {
@@ -258,7 +258,7 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		b.wants("with one", b.do(http.MethodGet, "/orgs/acme/scans", nil), http.StatusOK, "")
 
 		elsewhere := d.browser()
-		secret, err := d.signIn.Sessions.Begin(t.Context(), d.user(d.org, "sso", redoubt.RoleViewer).ID, "oidc", auth.Origin{}, redoubt.CheckedPassword{})
+		secret, err := d.signIn.Sessions.Begin(t.Context(), d.user(d.org, "sso", model.RoleViewer).ID, "oidc", auth.Origin{}, model.CheckedPassword{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, ben := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)), d.user(d.org, "ben", redoubt.RoleViewer)
+	admin, ben := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "ben", model.RoleViewer)
 	b := d.browserAs(ben)
 	b.setUpApp()
 	reset := func() answer { return admin.submit("/settings/users/ben/reset-2fa", nil) }
@@ -290,7 +290,7 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	none := reset()
 	admin.wants("once more", none, http.StatusConflict, "")
 	says(t, textAt(t, none.text, "main [role=alert]"), "ben")
-	if events := d.trail(); !slices.ContainsFunc(events, func(e redoubt.AuditEvent) bool {
+	if events := d.trail(); !slices.ContainsFunc(events, func(e model.AuditEvent) bool {
 		return e.Action == "user.second_factor_removed" && e.By.ID == "ada" && e.Subject == "user:ben"
 	}) {
 		t.Errorf("the trail does not tell: %v", events)
@@ -300,7 +300,7 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	admin.setUpApp()
 	hides(t, admin.page("/settings/users"), "form[action$='/users/ada/reset-2fa']")
 	admin.wants("one's own", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusConflict, "")
-	d.mustJoin(ben, noise, redoubt.RoleViewer)
+	d.mustJoin(ben, noise, model.RoleViewer)
 	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")
 	d.clock.Advance(auth.ProofFor + time.Second)
 	admin.wants("without proof", reset(), http.StatusSeeOther, againPath+"?next=%2F")

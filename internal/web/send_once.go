@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -27,11 +27,11 @@ func sendOnce(ctx context.Context, tx *store.Tx, name string, do func() error) e
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", by.Kind, by.ID, name))
 	key := "form " + hex.EncodeToString(sum[:])
 	_, err := tx.KeptAnswer(ctx, key)
-	if !errors.Is(err, redoubt.ErrNotFound) {
+	if !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: key, Request: sum[:], Answer: []byte{}})
+	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: key, Request: sum[:], Answer: []byte{}})
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -32,7 +32,7 @@ func (b *browserOf) submit(path string, form url.Values) answer {
 }
 
 // trail lists what happened in acme.
-func (d *door) trail() (list []redoubt.AuditEvent) {
+func (d *door) trail() (list []model.AuditEvent) {
 	d.t.Helper()
 	err := d.store.View(d.t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AuditEvents(ctx, 0, 1000)
@@ -56,7 +56,7 @@ func lacks(t testing.TB, text string, words ...string) {
 func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 	d := newDoor(t)
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +94,9 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 
 func TestASignInLinkWorksOnce(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 // be undone is asked for first.
 func TestATokenIsToldWhatItMayDo(t *testing.T) {
 	d := newDoor(t)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {
 		return b.follow(b.submit("/settings/tokens", url.Values{"name": {"of " + scope}, scope: {"on"}, "days": {"30"}})).text
 	}
@@ -152,7 +152,7 @@ func TestATokenIsToldWhatItMayDo(t *testing.T) {
 
 func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b, other := d.browserAs(ada), d.browserAs(ada)
 	const fresh = "battery staple horse"
 	change := func(current, password string) answer {
@@ -177,7 +177,7 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 // by who opens a link to set one.
 func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	inForce := func() (n int) {
 		err := d.store.View(t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Tokens(ctx)
@@ -215,7 +215,7 @@ func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	}
 	mint()
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkReset, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 
 func TestSessionsCanBeEnded(t *testing.T) {
 	d := newDoor(t)
-	ada, ben := d.user(d.org, "ada", redoubt.RoleAdmin), d.user(d.org, "ben", redoubt.RoleViewer)
+	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleViewer)
 	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
 	ends := regexp.MustCompile(`/account/sessions/\d+/end`).FindAllString(b.page("/account"), -1)
 	if len(ends) != 1 {
@@ -248,7 +248,7 @@ var tokenText = regexp.MustCompile(`rdt_[0-9a-z]+_[a-z2-7]{52}_[0-9a-f]{8}`)
 
 func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 	d := newDoor(t)
-	ada, ben := d.user(d.org, "ada", redoubt.RoleAdmin), d.user(d.org, "ben", redoubt.RoleTriager)
+	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleTriager)
 	chief, b := d.browserAs(ada), d.browserAs(ben)
 	shows(t, b.page("/settings/tokens"), "[data-say=no-tokens]", "input[name=web_api]")
 	said := map[string]bool{}
@@ -282,12 +282,12 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := d.store.TokenByHash(t.Context(), d.org.ID, sum)
-	if err != nil || got.UserID != ben.ID || !got.ExpiresAt.Equal(d.clock.Now().AddDate(0, 0, 30)) || !got.Has(redoubt.ScopeWebAPI) || got.Has(redoubt.ScopeReadOnly) {
+	if err != nil || got.UserID != ben.ID || !got.ExpiresAt.Equal(d.clock.Now().AddDate(0, 0, 30)) || !got.Has(model.ScopeWebAPI) || got.Has(model.ScopeReadOnly) {
 		t.Errorf("the token is %+v, %v", got, err)
 	}
 	says(t, chief.page("/settings/tokens"), "&lt;i&gt;mine", "ben")
 
-	mine := d.browserAs(d.user(d.org, "cleo", redoubt.RoleTriager))
+	mine := d.browserAs(d.user(d.org, "cleo", model.RoleTriager))
 	revoke := regexp.MustCompile(`/settings/tokens/\d+/revoke`).FindString(page)
 	lacks(t, mine.page("/settings/tokens"), "mine</")
 	mine.wants("somebody else's", mine.submit(revoke, nil), http.StatusNotFound, "")
@@ -300,7 +300,7 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 
 func TestUsersAreManaged(t *testing.T) {
 	d := newDoor(t)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
 	a = b.follow(a)
 	checkInline(t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as the next line says
@@ -337,8 +337,8 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	victim := d.user(noise, "victim", redoubt.RoleAdmin)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	victim := d.user(noise, "victim", model.RoleAdmin)
+	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.wants("not a member yet", b.submit("/settings/users/victim/link", nil), http.StatusNotFound, "")
 	a := b.submit("/settings/users", url.Values{"name": {"victim"}, "role": {"viewer"}})
 	a = b.follow(a)
@@ -363,7 +363,7 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 
 func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	for range auditPage {
 		d.browserAs(ada)
 	}
@@ -391,7 +391,7 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 
 func TestAboutSaysWhatRuns(t *testing.T) {
 	d := newDoor(t)
-	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleViewer))
+	b := d.browserAs(d.user(d.org, "ada", model.RoleViewer))
 	page := b.page("/settings/about")
 	if v := textAt(t, page, "[data-version]"); v != "test" {
 		t.Errorf("the version is %q", v)

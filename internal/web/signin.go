@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // SignIn is what the pages need to let people in themselves.
@@ -44,11 +44,11 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	case len(v.Memberships) == 0:
 		return Viewer{}, errNoRole
 	case named == "" || named == "-":
-		if d, role = m.chosen(r, v); role == redoubt.RoleNone {
+		if d, role = m.chosen(r, v); role == model.RoleNone {
 			return Viewer{}, errChoose
 		}
-	case role == redoubt.RoleNone:
-		return Viewer{}, redoubt.ErrNotFound
+	case role == model.RoleNone:
+		return Viewer{}, model.ErrNotFound
 	}
 	if d.SecondFactor && !v.User.HasSecondFactor() && !v.Session.ByProvider() {
 		return Viewer{}, errSecondFactor

@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -24,7 +24,7 @@ func (b *browser) submitForm(button, then string) {
 func TestTheFirstAdminInABrowser(t *testing.T) {
 	d := newDoor(t)
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +62,9 @@ func TestTheFirstAdminInABrowser(t *testing.T) {
 // Every page of people fits a small screen.
 func TestAccountPagesOnANarrowScreen(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -66,10 +66,10 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 }
 
 // user makes a user of a deployment.
-func (d *door) user(org redoubt.Deployment, name string, role redoubt.Role) (u redoubt.User) {
+func (d *door) user(org model.Deployment, name string, role model.Role) (u model.User) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, PasswordHash: d.hash}, role)
+		u, err = tx.CreateUser(ctx, model.User{Name: name, PasswordHash: d.hash}, role)
 		return err
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *door) user(org redoubt.Deployment, name string, role redoubt.Role) (u r
 }
 
 // mustJoin gives a user a role in a deployment.
-func (d *door) mustJoin(u redoubt.User, org redoubt.Deployment, role redoubt.Role) {
+func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 	if err != nil {
@@ -101,10 +101,10 @@ func (d *door) browser() *browserOf {
 }
 
 // as is a browser in which a user is signed in, without the cost of a password.
-func (d *door) browserAs(u redoubt.User) *browserOf {
+func (d *door) browserAs(u model.User) *browserOf {
 	d.t.Helper()
 	b := d.browser()
-	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, redoubt.CheckedPassword{})
+	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, model.CheckedPassword{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func (b *browserOf) signsIn(name, password, next string) answer {
 
 func TestSignInAndOut(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("before", b.do(http.MethodGet, "/orgs/acme/overview?x=1", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1")
 	page := b.do(http.MethodGet, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1", nil)
@@ -206,7 +206,7 @@ func TestCookieFlags(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDoor(t, c.change)
-			d.user(d.org, "ada", redoubt.RoleAdmin)
+			d.user(d.org, "ada", model.RoleAdmin)
 			b := d.browser()
 			b.https = c.https
 			if c.header != "" {
@@ -228,7 +228,7 @@ func TestCookieFlags(t *testing.T) {
 
 func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
 	d := newDoor(t)
-	ada, eve := d.user(d.org, "ada", redoubt.RoleAdmin), d.user(d.org, "eve", redoubt.RoleViewer)
+	ada, eve := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "eve", model.RoleViewer)
 	b := d.browserAs(eve) // planted by eve
 	planted := b.cookies["redoubt"]
 	b.wants("sign-in", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
@@ -251,7 +251,7 @@ func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
 
 func TestNextStaysHere(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ada", model.RoleAdmin)
 	for next, want := range map[string]string{
 		"/orgs/acme/findings?a=b#c":    "/orgs/acme/findings?a=b#c",
 		"https://evil.example/":        "/",
@@ -289,7 +289,7 @@ func FuzzSafeNext(f *testing.F) {
 
 func TestOtherSitesCannotSignIn(t *testing.T) {
 	d := newDoor(t)
-	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	for _, r := range routes() {
 		if r.Method != http.MethodPost {
@@ -325,12 +325,12 @@ func TestRoleMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.user(d.org, "chief", redoubt.RoleAdmin) // so that no row is refused for the last admin's sake
-	users := map[redoubt.Role]redoubt.User{}
-	for _, role := range redoubt.Roles() {
+	d.user(d.org, "chief", model.RoleAdmin) // so that no row is refused for the last admin's sake
+	users := map[model.Role]model.User{}
+	for _, role := range model.Roles() {
 		users[role] = d.user(d.org, "a-"+role.String(), role)
 	}
-	stranger := d.user(noise, "stranger", redoubt.RoleAdmin)
+	stranger := d.user(noise, "stranger", model.RoleAdmin)
 	for _, r := range routes() {
 		if r.Role == anyone {
 			continue
@@ -360,7 +360,7 @@ func TestRoleMatrix(t *testing.T) {
 
 func TestTooManyTries(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	var last answer
 	for range 11 {
@@ -397,10 +397,10 @@ func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
 
 func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "chief", redoubt.RoleAdmin)
-	u := d.user(d.org, "ada", redoubt.RoleViewer)
+	d.user(d.org, "chief", model.RoleAdmin)
+	u := d.user(d.org, "ada", model.RoleViewer)
 	err := d.store.Update(t.Context(), d.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SetRole(ctx, u.ID, redoubt.RoleNone)
+		return tx.SetRole(ctx, u.ID, model.RoleNone)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -415,7 +415,7 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 // fails when asked for it: that is a mistake of who asks, not of the server.
 func TestWhatIsNoTextIsRefused(t *testing.T) {
 	d := newDoor(t)
-	d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("a name", b.signsIn("ada\x00", goodPassword, "/"), http.StatusBadRequest, "")
 	b.wants("in", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")

@@ -15,13 +15,13 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -39,7 +39,7 @@ type site struct {
 	store  *store.Store
 	clock  *storetest.Clock
 	index  *index.Index
-	org    redoubt.Deployment
+	org    model.Deployment
 	viewer *Viewer           // who is signed in; nil for nobody
 	others map[string]Viewer // and in browsers that call themselves so
 	pages  http.Handler
@@ -61,7 +61,7 @@ func (s *site) Viewer(r *http.Request) (Viewer, error) {
 	case "", "-", s.org.Slug:
 		return viewer, nil
 	}
-	return Viewer{}, redoubt.ErrNotFound
+	return Viewer{}, model.ErrNotFound
 }
 
 // newSite makes an empty deployment and signs a triager in.
@@ -73,11 +73,11 @@ func newSite(t testing.TB) *site {
 }
 
 // siteOf is the pages of a deployment in a store, and a triager at them.
-func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.Deployment) *site {
+func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org model.Deployment) *site {
 	t.Helper()
 	s := &site{t: t, clock: clock, store: st, org: org}
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20, Clock: clock.Now})
-	s.as(redoubt.RoleTriager)
+	s.as(model.RoleTriager)
 	pages, err := New(Config{
 		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
 		Notifier: newNotifier(t, s.store, clock.Now), Uploads: func() Uploads { return noUploads{} },
@@ -93,7 +93,7 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.D
 const adaID, bobID = 900_001, 900_002
 
 // as signs somebody of a role in.
-func (s *site) as(role redoubt.Role) {
+func (s *site) as(role model.Role) {
 	s.viewer = &Viewer{UserID: adaID, User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
 }
 
@@ -131,7 +131,7 @@ func fillDemo(s *store.Store) error {
 			}
 		}
 		err := applyTo(ctx, s, org, ingest.Upload{
-			Project: redoubt.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
+			Project: model.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
 			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: storetest.Epoch.Add(-step.Age),
 		}, reading)
 		if err != nil {
@@ -149,7 +149,7 @@ func (s *site) upload(u ingest.Upload, reading *report.Reading) {
 	}
 }
 
-func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u ingest.Upload, reading *report.Reading) error {
+func applyTo(ctx context.Context, s *store.Store, org model.Deployment, u ingest.Upload, reading *report.Reading) error {
 	cleaned := reading.Clean(nil)
 	return s.Update(ctx, org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		reports, err := conceal.Resolve(ctx, tx, cleaned)

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -24,14 +24,14 @@ func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurr
 		d.Ticket = &t
 	}
 	if d.Ticketless() {
-		d.TicketPossible, err = ticket.Possible(ctx, tx, []redoubt.Finding{o.Finding})
+		d.TicketPossible, err = ticket.Possible(ctx, tx, []model.Finding{o.Finding})
 	}
 	return err
 }
 
 // Ticketless reports whether a ticket can be asked for.
 func (d *findingDetail) Ticketless() bool {
-	return d.Ticket == nil || d.Ticket.State == redoubt.TicketFailed
+	return d.Ticket == nil || d.Ticket.State == model.TicketFailed
 }
 
 // changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
@@ -43,10 +43,10 @@ func (req *request) changeTicket(form url.Values) error {
 		if err != nil {
 			return err
 		}
-		if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 {
-			return redoubt.ErrNotFound
+		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 {
+			return model.ErrNotFound
 		}
-		findings := []redoubt.Finding{o.Finding}
+		findings := []model.Finding{o.Finding}
 		switch form.Get("do") {
 		case "create":
 			asked, err = askTicket(ctx, tx, findings)
@@ -55,7 +55,7 @@ func (req *request) changeTicket(form url.Values) error {
 		case "unlink":
 			_, err = ticket.Unlink(ctx, tx, findings)
 		default:
-			err = redoubt.Invalid("do", "Choose what to do about the ticket.")
+			err = model.Invalid("do", "Choose what to do about the ticket.")
 		}
 		return err
 	})
@@ -75,10 +75,10 @@ func (req *request) changeTicket(form url.Values) error {
 }
 
 // askTicket asks for a ticket about findings; why there can be none is an error for people.
-func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) ([]ticket.Group, error) {
+func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
 	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
 	if err == nil && len(out.Failed) > 0 {
-		err = redoubt.Invalid("ticket", "%s", out.Failed[0].Reason)
+		err = model.Invalid("ticket", "%s", out.Failed[0].Reason)
 	}
 	return out.Requested, err
 }

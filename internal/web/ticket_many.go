@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -26,7 +26,7 @@ type madeTickets struct {
 type madeTicket struct {
 	First  int64
 	Count  int
-	Ticket redoubt.Ticket
+	Ticket model.Ticket
 	Reason string
 }
 
@@ -36,7 +36,7 @@ func (req *request) makeTickets(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	page := madeTickets{Product: productOf(s.IssueType), Back: req.backTo(form, s.IssueType), Limit: redoubt.MaxTicketSelection}
+	page := madeTickets{Product: productOf(s.IssueType), Back: req.backTo(form, s.IssueType), Limit: model.MaxTicketSelection}
 	var asked []ticket.Group
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		asked = nil
@@ -50,7 +50,7 @@ func (req *request) makeTickets(form url.Values) error {
 			asked = []ticket.Group{{IDs: linked.IDs, TicketID: linked.Ticket.ID}}
 			return err
 		}
-		return redoubt.Invalid("do", "Choose what to do about tickets.")
+		return model.Invalid("do", "Choose what to do about tickets.")
 	})
 	status, why, refused := refusal(err)
 	if refused {
@@ -74,13 +74,13 @@ func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (tick
 	if err != nil {
 		return ticket.Outcome{}, err
 	}
-	return ticket.Ask(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: redoubt.MaxTicketSelection})
+	return ticket.Ask(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
 }
 
 // linkAll links a selection to one ticket.
 func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (ticket.Linked, error) {
-	if len(s.IDs) > redoubt.MaxTicketFindings {
-		return ticket.Linked{}, redoubt.Invalid("ids", "%d findings are selected: a ticket is about %d at most", len(s.IDs), redoubt.MaxTicketFindings)
+	if len(s.IDs) > model.MaxTicketFindings {
+		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket is about %d at most", len(s.IDs), model.MaxTicketFindings)
 	}
 	findings, err := listedOf(ctx, tx, s)
 	if err != nil {
@@ -91,13 +91,13 @@ func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (tic
 
 // listedOf reads the newest findings of a selection that lists show, as many as one triage
 // of the Web API takes.
-func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]redoubt.Finding, error) {
+func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, error) {
 	ids := slices.Clone(s.IDs)
 	slices.Sort(ids)
-	findings, err := tx.FindingsByID(ctx, ids[max(0, len(ids)-redoubt.MaxTriage):])
-	findings = slices.DeleteFunc(findings, func(f redoubt.Finding) bool { return f.State == redoubt.StateRemoved || f.IssueType != s.IssueType })
+	findings, err := tx.FindingsByID(ctx, ids[max(0, len(ids)-model.MaxTriage):])
+	findings = slices.DeleteFunc(findings, func(f model.Finding) bool { return f.State == model.StateRemoved || f.IssueType != s.IssueType })
 	if err == nil && len(findings) == 0 {
-		err = redoubt.Invalid("ids", "nothing that is selected is there any more: go back to the list and look again")
+		err = model.Invalid("ids", "nothing that is selected is there any more: go back to the list and look again")
 	}
 	return findings, err
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,7 +34,7 @@ func (s *site) ticketPages(id string) map[string]string {
 func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
-	check := func(role redoubt.Role, create, setUp bool) {
+	check := func(role model.Role, create, setUp bool) {
 		t.Helper()
 		s.as(role)
 		for name, page := range s.ticketPages(id) {
@@ -49,18 +49,18 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 			}
 		}
 	}
-	check(redoubt.RoleTriager, false, false)
-	check(redoubt.RoleAdmin, false, true)
+	check(model.RoleTriager, false, false)
+	check(model.RoleAdmin, false, true)
 	if page := s.page("/settings/connections"); !strings.Contains(page, `id="tickets"`) || !strings.Contains(page, "redoubt connections tickets") {
 		t.Error("the connections page does not describe how to set up tickets")
 	}
 	s.connectTracker()
-	check(redoubt.RoleTriager, true, false)
-	check(redoubt.RoleAdmin, true, false)
+	check(model.RoleTriager, true, false)
+	check(model.RoleAdmin, true, false)
 	s.change(func(ctx context.Context, tx *store.Tx) error { // as if its connection was removed
-		return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: 4_000_000, Project: "SEC"})
+		return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: 4_000_000, Project: "SEC"})
 	})
-	check(redoubt.RoleTriager, false, false)
+	check(model.RoleTriager, false, false)
 }
 
 // A form of a stale page shows its fault where it was sent: in the panel of the same list,
@@ -108,16 +108,16 @@ func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 func TestTicketsAreOfferedForOwnRepositories(t *testing.T) {
 	s := demoSite(t)
 	own, other := rowID(s, "/findings?repos=acme%2Fweb-shop"), rowID(s, "/findings?repos=acme%2Fgateway")
-	var connection redoubt.Connection
+	var connection model.Connection
 	save := func(private bool) {
 		s.change(func(ctx context.Context, tx *store.Tx) error {
-			r := redoubt.Repository{HostID: "1", FullName: "acme/web-shop", CloneURL: "https://git.example/acme/web-shop", Private: private}
-			_, err := tx.SaveRepositories(ctx, connection.ID, []redoubt.Repository{r}, true)
+			r := model.Repository{HostID: "1", FullName: "acme/web-shop", CloneURL: "https://git.example/acme/web-shop", Private: private}
+			_, err := tx.SaveRepositories(ctx, connection.ID, []model.Repository{r}, true)
 			return err
 		})
 	}
 	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
-		c := redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}
+		c := model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example"}
 		connection, err = tx.AddConnection(ctx, c, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		return err
 	})

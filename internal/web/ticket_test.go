@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,7 +34,7 @@ func TestTicketsOnThePages(t *testing.T) {
 			return err
 		}
 		one := list[0]
-		one.State, one.CheckedAt, one.Problem = redoubt.TicketClosed, tx.Now(), "<i>odd</i>"
+		one.State, one.CheckedAt, one.Problem = model.TicketClosed, tx.Now(), "<i>odd</i>"
 		return tx.UpdateTicket(ctx, one)
 	})
 	says(t, s.page(path), "&lt;i&gt;odd&lt;/i&gt;")
@@ -71,7 +71,7 @@ func TestTicketsOnThePages(t *testing.T) {
 	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a finding that there is not: %s", a.Status)
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	hides(t, s.page(path), create)
 	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("who may only look links one: %s", a.Status)
@@ -92,7 +92,7 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		list[0].State, list[0].Problem = redoubt.TicketFailed, "The tracker did not take it: no."
+		list[0].State, list[0].Problem = model.TicketFailed, "The tracker did not take it: no."
 		return tx.UpdateTicket(ctx, list[0])
 	})
 	says(t, s.page(path), "did not take it: no.")
@@ -146,7 +146,7 @@ func TestTicketsOfASelection(t *testing.T) {
 		}
 	}
 	create := form("create")
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if a := s.post("/tickets", create); a.StatusCode != http.StatusForbidden {
 		t.Errorf("who may only look makes tickets: %s", a.Status)
 	}
@@ -156,10 +156,10 @@ func TestTicketsOfASelection(t *testing.T) {
 func (s *site) connectTracker() {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostJira, Name: "jira", BaseURL: "https://jira.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostJira, Name: "jira", BaseURL: "https://jira.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		if err != nil {
 			return err
 		}
-		return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID, Project: "SEC"})
+		return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "SEC"})
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // undoButton is the control that undoes the last decision.
@@ -29,9 +29,9 @@ func (b *browser) reach(selector string) string {
 }
 
 // fixing counts the findings that are being fixed.
-func (s *site) fixing(t redoubt.IssueType) int {
+func (s *site) fixing(t model.IssueType) int {
 	s.t.Helper()
-	return s.view().Count(redoubt.FindingFilter{IssueType: t, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusFixing}})
+	return s.view().Count(model.FindingFilter{IssueType: t, Dedup: true, Statuses: []model.Status{model.StatusFixing}})
 }
 
 // undone presses the control that the confirmation shows, and waits for what follows.
@@ -55,13 +55,13 @@ func TestUndoIsInReach(t *testing.T) {
 		width, height int
 		path          string
 		steps         int // of j before the decision
-		product       redoubt.IssueType
+		product       model.IssueType
 	}{
-		"deep in the list": {1440, 900, "/findings", 25, redoubt.SAST},
-		"beside a panel":   {1024, 700, "/findings", 12, redoubt.SAST},
-		"on a phone":       {390, 844, "/findings", 1, redoubt.SAST},
-		"supply chain":     {390, 844, "/supply-chain/vulnerabilities", 4, redoubt.SCA},
-		"secrets":          {1280, 500, "/secrets", 3, redoubt.Secrets},
+		"deep in the list": {1440, 900, "/findings", 25, model.SAST},
+		"beside a panel":   {1024, 700, "/findings", 12, model.SAST},
+		"on a phone":       {390, 844, "/findings", 1, model.SAST},
+		"supply chain":     {390, 844, "/supply-chain/vulnerabilities", 4, model.SCA},
+		"secrets":          {1280, 500, "/secrets", 3, model.Secrets},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := s.browse(c.width, c.height)
@@ -130,7 +130,7 @@ func TestUndoLeavesDecisionsInReach(t *testing.T) {
 			b.run(`document.querySelectorAll('input[name="id"]')[2].click()`)
 			b.press(kb.Escape)
 			b.undone()
-			if n := s.fixing(redoubt.SAST); n != 0 {
+			if n := s.fixing(model.SAST); n != 0 {
 				t.Errorf("%d are being fixed after Undo", n)
 			}
 		})

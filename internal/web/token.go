@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // tokenRow is a token in the list.
 type tokenRow struct {
-	redoubt.Token
+	model.Token
 	Owner   string // empty: made at the command line
 	State   string
 	Revoker bool // something of it works, which the viewer may end
@@ -27,17 +27,17 @@ type tokenRow struct {
 // tokensView is the tokens of the deployment, and the form for another.
 type tokensView struct {
 	Rows    []tokenRow
-	All     bool          // those of others too
-	Made    string        // the text of a new token, this once
-	MadeAs  redoubt.Token // the new one; zero where none was made just now
-	Address string        // of the server, for the command to try it with
+	All     bool        // those of others too
+	Made    string      // the text of a new token, this once
+	MadeAs  model.Token // the new one; zero where none was made just now
+	Address string      // of the server, for the command to try it with
 	Form    tokenForm
 	Fault   string
 	Done    *message
 }
 
 // Reads reports whether the new token may use the Web API.
-func (s tokensView) Reads() bool { return s.MadeAs.Has(redoubt.ScopeWebAPI) }
+func (s tokensView) Reads() bool { return s.MadeAs.Has(model.ScopeWebAPI) }
 
 // tokenForm is what was asked for.
 type tokenForm struct {
@@ -47,7 +47,7 @@ type tokenForm struct {
 	CI       bool
 	Days     int // 0: never expires
 	Globs    string
-	Dialect  redoubt.Dialect
+	Dialect  model.Dialect
 }
 
 // lasts are the lives of a token that can be chosen, in days.
@@ -85,7 +85,7 @@ func (req *request) madeTokenOf(s *tokensView, id int64, text string) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == id && t.UserID == me.ID })
+		at := slices.IndexFunc(all, func(t model.Token) bool { return t.ID == id && t.UserID == me.ID })
 		if at < 0 || !all[at].Active(req.Clock()) {
 			return nil
 		}
@@ -122,7 +122,7 @@ func (req *request) showTokens(status int, s tokensView) error {
 	return req.show(status, pageView{Template: "tokens", Title: "Tokens", Section: "tokens", Data: s})
 }
 
-func tokenState(t redoubt.Token, now time.Time) string {
+func tokenState(t model.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"
@@ -150,11 +150,11 @@ func (req *request) base() string {
 func (req *request) createToken(form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(lasts, days) {
-		return redoubt.Invalid("days", "%.20q is none of the choices", form.Get("days"))
+		return model.Invalid("days", "%.20q is none of the choices", form.Get("days"))
 	}
 	s := tokensView{Form: tokenForm{
-		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
-		Dialect: cmp.Or(redoubt.Dialect(form.Get("dialect")), redoubt.DialectContract),
+		Name: strings.TrimSpace(model.Line(form.Get("name"))), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
+		Dialect: cmp.Or(model.Dialect(form.Get("dialect")), model.DialectContract),
 	}}
 	token, err := s.Form.token(req.Clock())
 	if said, ok := sayable(err); ok {
@@ -171,7 +171,7 @@ func (req *request) createToken(form url.Values) error {
 }
 
 // keepToken keeps a token as the viewer's own.
-func (req *request) keepToken(token redoubt.Token, secret auth.Secret) (redoubt.Token, error) {
+func (req *request) keepToken(token model.Token, secret auth.Secret) (model.Token, error) {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		owner, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
@@ -191,21 +191,21 @@ const (
 )
 
 // token checks what was asked for.
-func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
-	t := redoubt.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
+func (f tokenForm) token(now time.Time) (model.Token, error) {
+	t := model.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
 	switch {
 	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
-		return t, redoubt.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
+		return t, model.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
 	case !f.WebAPI && !f.CI:
-		return t, redoubt.Invalid("permissions", "choose at least one permission: Web API access, or scans and imports")
+		return t, model.Invalid("permissions", "choose at least one permission: Web API access, or scans and imports")
 	case f.ReadOnly && !f.WebAPI:
-		return t, redoubt.Invalid("permissions", "read-only narrows the Web API access: choose that too")
-	case t.Dialect != redoubt.DialectContract && t.Dialect != redoubt.DialectHosted:
-		return t, redoubt.Invalid("dialect", "choose one of the dialects")
+		return t, model.Invalid("permissions", "read-only narrows the Web API access: choose that too")
+	case t.Dialect != model.DialectContract && t.Dialect != model.DialectHosted:
+		return t, model.Invalid("dialect", "choose one of the dialects")
 	case len(t.ProjectGlobs) > maxGlobs:
-		return t, redoubt.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
+		return t, model.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
 	}
-	for scope, asked := range map[redoubt.Scope]bool{redoubt.ScopeWebAPI: f.WebAPI, redoubt.ScopeReadOnly: f.ReadOnly, redoubt.ScopeCI: f.CI} {
+	for scope, asked := range map[model.Scope]bool{model.ScopeWebAPI: f.WebAPI, model.ScopeReadOnly: f.ReadOnly, model.ScopeCI: f.CI} {
 		if asked {
 			t.Scopes = append(t.Scopes, scope)
 		}
@@ -229,9 +229,9 @@ func (req *request) revokeToken() error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == req.pathID })
+		at := slices.IndexFunc(all, func(t model.Token) bool { return t.ID == req.pathID })
 		if at < 0 || all[at].UserID != me.ID && !req.viewer.May(admin) {
-			return redoubt.ErrNotFound
+			return model.ErrNotFound
 		}
 		return tx.RevokeToken(ctx, req.pathID)
 	})

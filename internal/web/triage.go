@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -37,7 +37,7 @@ type preview struct {
 }
 
 // TicketLimit is how many findings get a ticket at once.
-func (p *preview) TicketLimit() int { return redoubt.MaxTicketSelection }
+func (p *preview) TicketLimit() int { return model.MaxTicketSelection }
 
 // ID tells the fields of the form from others of a page.
 func (p *preview) ID() string { return "all" }
@@ -49,7 +49,7 @@ func (p *preview) Touches() string { return "changes " + plural(p.Selected, p.Pr
 func (req *request) form() (url.Values, error) {
 	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, 2<<20)
 	if err := req.r.ParseForm(); err != nil {
-		return nil, fmt.Errorf("read the form: %w", redoubt.Invalid("form", "cannot be read: send it again"))
+		return nil, fmt.Errorf("read the form: %w", model.Invalid("form", "cannot be read: send it again"))
 	}
 	return req.r.PostForm, textualValues("form", req.r.PostForm)
 }
@@ -57,17 +57,17 @@ func (req *request) form() (url.Values, error) {
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
 func (req *request) previewTriage(form url.Values) error {
-	t, ok := redoubt.ParseIssueType(form.Get("type"))
+	t, ok := model.ParseIssueType(form.Get("type"))
 	if !ok {
-		return redoubt.Invalid("type", "is sast, sca or secrets")
+		return model.Invalid("type", "is sast, sca or secrets")
 	}
 	q, err := url.ParseQuery(form.Get("query"))
 	if err != nil {
-		return redoubt.Invalid("query", "is no query")
+		return model.Invalid("query", "is no query")
 	}
 	groups, grouped := form["group"], form.Get("grouped") != "" // the list is
 	if grouped && len(groups) == 0 {
-		return redoubt.Invalid("group", "nothing is selected: pick groups")
+		return model.Invalid("group", "nothing is selected: pick groups")
 	}
 	if len(groups) > 0 {
 		q[groupFacet(q.Get("group"))] = groups
@@ -111,29 +111,29 @@ func (req *request) previewTriage(form url.Values) error {
 }
 
 // picked selects rows by their ids.
-func picked(t redoubt.IssueType, ids []string) (redoubt.FindingFilter, error) {
-	f := redoubt.FindingFilter{IssueType: t, HasIDs: true}
+func picked(t model.IssueType, ids []string) (model.FindingFilter, error) {
+	f := model.FindingFilter{IssueType: t, HasIDs: true}
 	for _, text := range ids {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return f, redoubt.Invalid("id", "%.20q is no id of a finding", text)
+			return f, model.Invalid("id", "%.20q is no id of a finding", text)
 		}
 		f.IDs = append(f.IDs, id)
 	}
 	if len(f.IDs) == 0 {
-		return f, redoubt.Invalid("id", "nothing is selected: pick rows, or take all that match")
+		return f, model.Invalid("id", "nothing is selected: pick rows, or take all that match")
 	}
 	return f, nil
 }
 
 // capture counts what a filter selects and what hangs on it.
-func (req *request) capture(view *index.View, p *preview, filter redoubt.FindingFilter) error {
+func (req *request) capture(view *index.View, p *preview, filter model.FindingFilter) error {
 	targets, err := view.Newest(req.r.Context(), filter, maxDecision)
 	if err != nil {
 		return err
 	}
 	if len(targets) == 0 {
-		return redoubt.Invalid("query", "matches nothing any more: go back to the list and look again")
+		return model.Invalid("query", "matches nothing any more: go back to the list and look again")
 	}
 	var ids, once, lineages []int64
 	seen := map[int64]bool{}
@@ -151,11 +151,11 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 	if err != nil {
 		return err
 	}
-	there := redoubt.FindingFilter{ // what is fixed is nothing to decide about
-		IssueType: filter.IssueType, HasIDs: true, IDs: touched, Except: &redoubt.FindingFilter{Statuses: []redoubt.Status{redoubt.StatusFixed}},
+	there := model.FindingFilter{ // what is fixed is nothing to decide about
+		IssueType: filter.IssueType, HasIDs: true, IDs: touched, Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
 	}
 	p.Touched = view.Count(there)
-	projects, err := req.spread(view, redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once}, index.FacetProject)
+	projects, err := req.spread(view, model.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once}, index.FacetProject)
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 		return err
 	}
 	p.Projects, p.Branches, p.More = projects.Values, refs.Values, [2]int{projects.More, refs.More}
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		n := view.Count(redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once, Severities: []redoubt.Severity{severity}})
+	for severity := model.SeverityCritical; severity > 0; severity-- {
+		n := view.Count(model.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once, Severities: []model.Severity{severity}})
 		if n > 0 {
 			p.Severity = append(p.Severity, index.FacetCount{Value: severity.String(), Count: n})
 		}
@@ -174,7 +174,7 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 }
 
 // spread counts rows by the values of a facet.
-func (req *request) spread(view *index.View, rows redoubt.FindingFilter, f index.Facet) (index.FacetCounts, error) {
+func (req *request) spread(view *index.View, rows model.FindingFilter, f index.Facet) (index.FacetCounts, error) {
 	answer, err := view.List(req.r.Context(), index.ListQuery{Filter: rows, Values: 12, Facets: []index.FacetRequest{{Facet: f}}})
 	if err != nil {
 		return index.FacetCounts{}, err
@@ -221,33 +221,33 @@ func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 	}
 	if text != "" && text != "note" {
 		var ok bool
-		if r.State, ok = redoubt.ParseTriageState(text); !ok {
-			return r, redoubt.Invalid("state", "is ignored, reviewing, fixing or reopened")
+		if r.State, ok = model.ParseTriageState(text); !ok {
+			return r, model.Invalid("state", "is ignored, reviewing, fixing or reopened")
 		}
 	}
-	if reason != "" && r.State == redoubt.TriageIgnored {
+	if reason != "" && r.State == model.TriageIgnored {
 		var ok bool
-		if r.Reason, ok = redoubt.ParseTriageReason(reason); !ok {
-			return r, redoubt.Invalid("reason", "is none of those that there are")
+		if r.Reason, ok = model.ParseTriageReason(reason); !ok {
+			return r, model.Invalid("reason", "is none of those that there are")
 		}
 	}
-	if text := form.Get("until"); text != "" && r.State != 0 && r.State != redoubt.TriageReopened { // the form hides it for others
+	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened { // the form hides it for others
 		var ok bool
-		if r.Until, ok = redoubt.EndOfDay(text); !ok {
-			return r, redoubt.Invalid("until", "is a day as 2027-01-31")
+		if r.Until, ok = model.EndOfDay(text); !ok {
+			return r, model.Invalid("until", "is a day as 2027-01-31")
 		}
 	}
 	switch name := form.Get("assignee"); name {
 	case "":
-	case redoubt.AssigneeNobody:
+	case model.AssigneeNobody:
 		r.Assign = new(string)
-	case redoubt.AssigneeMe:
+	case model.AssigneeMe:
 		r.Assign = &req.viewer.User
 	default:
 		r.Assign = &name
 	}
 	if r.State == 0 && r.Note == "" && r.Assign == nil {
-		return r, redoubt.Invalid("state", "nothing is asked for: choose a state, write a comment, or assign it to somebody")
+		return r, model.Invalid("state", "nothing is asked for: choose a state, write a comment, or assign it to somebody")
 	}
 	return r, nil
 }
@@ -266,8 +266,8 @@ func (req *request) apply(ctx context.Context, tx *store.Tx, s snapshot, request
 	if err != nil {
 		return nil, err
 	}
-	for ids := range slices.Chunk(s.IDs, redoubt.MaxTriage) {
-		request.Filter = redoubt.FindingFilter{IssueType: s.IssueType, HasIDs: true, IDs: ids}
+	for ids := range slices.Chunk(s.IDs, model.MaxTriage) {
+		request.Filter = model.FindingFilter{IssueType: s.IssueType, HasIDs: true, IDs: ids}
 		targets, err := view.Newest(ctx, request.Filter, len(ids))
 		if err != nil {
 			return nil, err
@@ -299,9 +299,9 @@ func (req *request) apply(ctx context.Context, tx *store.Tx, s snapshot, request
 }
 
 // backTo is the list that the decision was made on.
-func (req *request) backTo(form url.Values, t redoubt.IssueType) string {
+func (req *request) backTo(form url.Values, t model.IssueType) string {
 	if back := form.Get("back"); req.local(back) {
 		return back
 	}
-	return req.to(productOf(t).Path + "?" + string(index.FacetStatus) + "=" + redoubt.StatusOpen.String())
+	return req.to(productOf(t).Path + "?" + string(index.FacetStatus) + "=" + model.StatusOpen.String())
 }

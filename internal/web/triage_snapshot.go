@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxDecision is how many findings one decision may select. Their occurrences
@@ -19,11 +19,11 @@ const maxDecision = 50_000
 // that version is not what they saw.
 type snapshot struct {
 	Version   int64
-	IssueType redoubt.IssueType
+	IssueType model.IssueType
 	IDs       []int64 // ascending
 }
 
-func snapshotOf(version int64, t redoubt.IssueType, ids []int64) snapshot {
+func snapshotOf(version int64, t model.IssueType, ids []int64) snapshot {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return snapshot{version, t, slices.Compact(ids)}
@@ -43,23 +43,23 @@ func (s snapshot) Params() []param {
 	}
 }
 
-// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a *redoubt.InvalidError.
+// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a *model.InvalidError.
 func snapshotFrom(form url.Values) (snapshot, error) {
 	var s snapshot
 	var ok bool
-	if s.IssueType, ok = redoubt.ParseIssueType(form.Get("type")); !ok {
-		return s, redoubt.Invalid("type", "is sast, sca or secrets")
+	if s.IssueType, ok = model.ParseIssueType(form.Get("type")); !ok {
+		return s, model.Invalid("type", "is sast, sca or secrets")
 	}
 	var err error
 	if s.Version, err = strconv.ParseInt(form.Get("version"), 10, 64); err != nil || s.Version < 0 {
-		return s, redoubt.Invalid("version", "is missing or damaged: go back to the list and select again")
+		return s, model.Invalid("version", "is missing or damaged: go back to the list and select again")
 	}
 	if len(form["id"]) > 0 {
 		picked, err := picked(s.IssueType, form["id"])
 		return snapshotOf(s.Version, s.IssueType, picked.IDs), err
 	}
 	packed, err := base64.RawURLEncoding.DecodeString(form.Get("ids"))
-	damaged := redoubt.Invalid("ids", "are missing or damaged: go back to the list and select again")
+	damaged := model.Invalid("ids", "are missing or damaged: go back to the list and select again")
 	if err != nil || len(packed) == 0 {
 		return s, damaged
 	}

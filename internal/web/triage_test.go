@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -67,8 +67,8 @@ func selected(t testing.TB, preview string) string {
 	return textAt(t, preview, "[data-selected]")
 }
 
-func open(projects ...string) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: projects}
+func open(projects ...string) model.FindingFilter {
+	return model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: projects}
 }
 
 func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
@@ -114,29 +114,29 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.decide(other[0].FindingID, redoubt.TriageIgnored)
+	s.decide(other[0].FindingID, model.TriageIgnored)
 	page := s.follow("/triage", form)
 	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+decimal(other[0].FindingID)+`"]`)
-	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
+	filter := model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []model.Status{model.StatusIgnored}}
 	if s.view().Count(filter) != 1 {
 		t.Error("the other person's decision was overwritten")
 	}
-	s.decide(other[0].FindingID, redoubt.TriageReviewing)
+	s.decide(other[0].FindingID, model.TriageReviewing)
 	undo := formOf(page)
-	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}
 	one, err := s.view().Newest(t.Context(), fixing, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.decide(one[0].FindingID, redoubt.TriageReviewing)
+	s.decide(one[0].FindingID, model.TriageReviewing)
 	shows(t, s.follow("/triage/undo", undo), did(chosen-2, "undone")+`[data-left="1"]`)
 }
 
 // decide is somebody else's decision.
-func (s *site) decide(id int64, state redoubt.TriageState) {
+func (s *site) decide(id int64, state model.TriageState) {
 	s.t.Helper()
-	err := s.store.Update(s.t.Context(), s.org.ID, redoubt.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.Apply(ctx, tx, s.view(), triage.Request{Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
+	err := s.store.Update(s.t.Context(), s.org.ID, model.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
+		_, err := triage.Apply(ctx, tx, s.view(), triage.Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
 		return err
 	})
 	if err != nil {
@@ -176,7 +176,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 		"no version":       func(f url.Values) { f.Del("version") },
 		"no type":          func(f url.Values) { f.Set("type", "dast") },
 		"a day gone by":    func(f url.Values) { f.Set("until", "2000-01-01") },
-		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", redoubt.MaxNote+1)) },
+		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", model.MaxNote+1)) },
 	} {
 		form := url.Values{}
 		for k, v := range good {
@@ -222,7 +222,7 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 func TestSnapshotsComeBackWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<32-1), 1, 200, rapid.ID[int64]).Draw(t, "ids")
-		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), redoubt.SCA, ids)
+		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), model.SCA, ids)
 		form := url.Values{}
 		for _, p := range want.Params() {
 			form.Set(p.Name, p.Value)
@@ -309,8 +309,8 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	filter := open("acme/payments")
 	var want []string
 	sum := 0
-	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		filter.Severities = []redoubt.Severity{severity}
+	for severity := model.SeverityCritical; severity > 0; severity-- {
+		filter.Severities = []model.Severity{severity}
 		if n := s.view().Count(filter); n > 0 {
 			want = append(want, severity.String()+" "+strconv.Itoa(n))
 			sum += n
@@ -337,8 +337,8 @@ func TestTriageOfGroups(t *testing.T) {
 	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
 	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "grouped": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
 	preview := s.post("/triage/preview", form)
-	want := s.view().Count(redoubt.FindingFilter{
-		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{redoubt.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
+	want := s.view().Count(model.FindingFilter{
+		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{model.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
 	if n := selected(t, preview.text); n != strconv.Itoa(want) {
 		t.Errorf("the preview is about %s findings, %d match", n, want)
@@ -358,7 +358,7 @@ func TestTriageOfGroups(t *testing.T) {
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
-	want = s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/gateway"}})
+	want = s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
 	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
 		t.Errorf("the preview is about %s findings, %d match", n, want)
 	}
@@ -385,6 +385,6 @@ func TestDecisionsOfRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.decide(n, redoubt.TriageReviewing)
+	s.decide(n, model.TriageReviewing)
 	shows(t, s.follow("/triage", form(nil)), ".done[data-say=unchanged][data-left='1']")
 }

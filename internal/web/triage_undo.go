@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -110,10 +110,10 @@ func (req *request) decided(done, back string) (*decision, error) {
 }
 
 // titleOf names an actor to people.
-func titleOf(by redoubt.Actor) string { return cmp.Or(by.Label(), by.String()) }
+func titleOf(by model.Actor) string { return cmp.Or(by.Label(), by.String()) }
 
 // whatWasDecided says in a word and in a few what the events of one decision changed.
-func whatWasDecided(events []redoubt.TriageEvent) (did, what string) {
+func whatWasDecided(events []model.TriageEvent) (did, what string) {
 	last, findings := events[len(events)-1], plural(len(events), "finding")
 	stays := last.Before.State == last.After.State
 	switch {
@@ -123,11 +123,11 @@ func whatWasDecided(events []redoubt.TriageEvent) (did, what string) {
 		return "assigned", findings + " assigned to " + last.After.Assignee
 	case stays && last.Note != "":
 		return "note", "Comment added to " + findings
-	case last.After.State == redoubt.TriageUntriaged:
+	case last.After.State == model.TriageUntriaged:
 		return "undone", "Undone for " + findings
 	}
 	what = findings + " set to " + last.After.State.String()
-	if day := redoubt.LastDay(last.After.Until); day != "" {
+	if day := model.LastDay(last.After.Until); day != "" {
 		what += " until " + day + " (UTC)"
 	}
 	return last.After.State.String(), what
@@ -135,7 +135,7 @@ func whatWasDecided(events []redoubt.TriageEvent) (did, what string) {
 
 // eventsOf reads a stretch of the trail that is one decision; of anything else,
 // as a forged address may name it, it returns nothing.
-func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent, err error) {
+func (req *request) eventsOf(after, through int64) (events []model.TriageEvent, err error) {
 	if through <= after || through-after > maxDecision*4 {
 		return nil, nil
 	}
@@ -143,7 +143,7 @@ func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent
 		events, err = tx.TriageEvents(ctx, after, through)
 		return err
 	})
-	if slices.ContainsFunc(events, func(e redoubt.TriageEvent) bool { return e.By != events[0].By || !e.At.Equal(events[0].At) }) {
+	if slices.ContainsFunc(events, func(e model.TriageEvent) bool { return e.By != events[0].By || !e.At.Equal(events[0].At) }) {
 		return nil, err
 	}
 	return events, err
@@ -155,14 +155,14 @@ func (req *request) undo(form url.Values) error {
 	after, err1 := strconv.ParseInt(first, 10, 64)
 	through, err2 := strconv.ParseInt(second, 10, 64)
 	if err1 != nil || err2 != nil {
-		return redoubt.Invalid("decision", "is none that can be undone")
+		return model.Invalid("decision", "is none that can be undone")
 	}
 	events, err := req.eventsOf(after, through)
 	if err != nil {
 		return err
 	}
 	if len(events) == 0 || events[0].By != req.viewer.Actor() {
-		return redoubt.Invalid("decision", "is none of yours, or none that can be undone")
+		return model.Invalid("decision", "is none of yours, or none that can be undone")
 	}
 	var o outcome
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
@@ -180,6 +180,6 @@ func (req *request) undo(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	req.redirect(o.addTo(req.backTo(form, redoubt.SAST)))
+	req.redirect(o.addTo(req.backTo(form, model.SAST)))
 	return nil
 }

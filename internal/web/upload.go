@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ type Uploads interface {
 	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
 	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
 	// UploadTaken has no findings, but of each import how many of the advisories changed. It
-	// is redoubt.ErrNotFound of what was not uploaded in the last day.
+	// is model.ErrNotFound of what was not uploaded in the last day.
 	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
 }
 
@@ -62,7 +62,7 @@ func (req *request) showUpload(status int, p *uploadPage) error {
 // takeUpload hands the form on as it comes in, and leads to what was taken of it.
 func (req *request) takeUpload() error {
 	if req.Uploads == nil {
-		return redoubt.ErrUnavailable
+		return model.ErrUnavailable
 	}
 	caller, err := req.asCaller()
 	if err != nil {
@@ -88,9 +88,9 @@ func (req *request) takeUpload() error {
 	return req.showUpload(refused.Status, p)
 }
 
-func fieldErrors(p *api.Problem) (out []redoubt.FieldError) {
+func fieldErrors(p *api.Problem) (out []model.FieldError) {
 	for _, f := range p.Errors {
-		out = append(out, redoubt.FieldError{Location: f.Location, Message: f.Message})
+		out = append(out, model.FieldError{Location: f.Location, Message: f.Message})
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func typed(said *api.ImportQuery) url.Values {
 
 // asCaller is the viewer as the Web API knows its callers.
 func (req *request) asCaller() (auth.Caller, error) {
-	var me redoubt.Member
+	var me model.Member
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		me, err = tx.Member(ctx, req.viewer.User)
 		return err
@@ -162,7 +162,7 @@ var outcomesSaid = map[string]string{
 // uploaded shows what became of an upload.
 func (req *request) uploaded() error {
 	if req.Uploads == nil {
-		return redoubt.ErrNotFound
+		return model.ErrNotFound
 	}
 	p := &uploadedPage{}
 	var advised []int
@@ -178,7 +178,7 @@ func (req *request) uploaded() error {
 		if n < len(advised) {
 			row.ByAdvisories = advised[n]
 		}
-		held := map[redoubt.IssueType]int64{redoubt.SAST: i.Counts.Code, redoubt.SCA: i.Counts.SupplyChain, redoubt.Secrets: i.Counts.Secrets}
+		held := map[model.IssueType]int64{model.SAST: i.Counts.Code, model.SCA: i.Counts.SupplyChain, model.Secrets: i.Counts.Secrets}
 		for _, one := range products {
 			if n := held[one.Type]; n > 0 {
 				row.Lists = append(row.Lists, uploadedList{one, n, req.to(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode())})

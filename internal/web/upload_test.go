@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -20,7 +20,7 @@ func (noUploads) TakeUpload(http.ResponseWriter, *http.Request, auth.Caller, *ap
 }
 
 func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResponse, []int, error) {
-	return api.ImportResponse{}, nil, redoubt.ErrNotFound
+	return api.ImportResponse{}, nil, model.ErrNotFound
 }
 
 // What the address says of a report stands in the form, so that a link leads to it filled in.
@@ -31,11 +31,11 @@ func TestUploadIsFilledIn(t *testing.T) {
 	lacks(t, page, `name="diff" value="true" checked`)
 	hides(t, page, "#uploadfault .say")
 	d := newDoor(t)
-	shows(t, d.browserAs(d.user(d.org, "ben", redoubt.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
+	shows(t, d.browserAs(d.user(d.org, "ben", model.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
 	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("what was never uploaded: %s", a.Status)
 	}
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	if a := s.get("/upload"); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer: %s", a.Status)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -19,7 +19,7 @@ const resetFor = 48 * time.Hour
 
 // memberRow is a user in the list.
 type memberRow struct {
-	redoubt.Member
+	model.Member
 	Self bool
 	// Ours is whether the viewer is admin wherever the user has a role, and so
 	// may do things to the account and not only to the role here.
@@ -29,14 +29,14 @@ type memberRow struct {
 // usersView is the users of the deployment.
 type usersView struct {
 	Rows    []memberRow
-	Roles   []redoubt.Role
+	Roles   []model.Role
 	Link    string // to set a password with, this once
 	LinkFor string // whom a link was made for just now; empty where none was
 	// Invited is who was invited just now, and Invitations are all who were.
-	Invited     redoubt.UserInvitation
-	Invitations []redoubt.UserInvitation
+	Invited     model.UserInvitation
+	Invitations []model.UserInvitation
 	Shared      bool // the server has other deployments
-	Form        redoubt.Member
+	Form        model.Member
 	Fault       string
 	Done        *message
 }
@@ -59,7 +59,7 @@ func (req *request) madeLink(s *usersView) error {
 	if id == 0 {
 		return nil
 	}
-	var members []redoubt.Member
+	var members []model.Member
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		members, err = tx.Members(ctx)
 		return err
@@ -67,7 +67,7 @@ func (req *request) madeLink(s *usersView) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(members, func(m redoubt.Member) bool { return m.ID == id })
+	at := slices.IndexFunc(members, func(m model.Member) bool { return m.ID == id })
 	if at < 0 {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (req *request) madeLink(s *usersView) error {
 	if code == "" {
 		return nil
 	}
-	_, u, err := req.Store.Link(req.r.Context(), redoubt.LinkReset, auth.CodeHash(code))
-	if errors.Is(err, redoubt.ErrNotFound) {
+	_, u, err := req.Store.Link(req.r.Context(), model.LinkReset, auth.CodeHash(code))
+	if errors.Is(err, model.ErrNotFound) {
 		return nil
 	}
 	if err == nil && u.ID == id {
@@ -91,11 +91,11 @@ func (req *request) madeLink(s *usersView) error {
 }
 
 func (req *request) showUsers(status int, s usersView) error {
-	s.Roles = redoubt.Roles()
-	if s.Form.Role == redoubt.RoleNone {
-		s.Form.Role = redoubt.RoleViewer
+	s.Roles = model.Roles()
+	if s.Form.Role == model.RoleNone {
+		s.Form.Role = model.RoleViewer
 	}
-	var list []redoubt.Member
+	var list []model.Member
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if list, err = tx.Members(ctx); err == nil {
 			s.Invitations, err = tx.Invitations(ctx)
@@ -116,7 +116,7 @@ func (req *request) showUsers(status int, s usersView) error {
 }
 
 // member finds the user that the address names.
-func (req *request) member() (m redoubt.Member, err error) {
+func (req *request) member() (m model.Member, err error) {
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		m, err = tx.Member(ctx, req.r.PathValue("name"))
 		return err
@@ -127,7 +127,7 @@ func (req *request) member() (m redoubt.Member, err error) {
 // ours refuses what concerns a whole account unless the viewer is admin in
 // every deployment that the user has a role in: a tenant's admin must not come
 // into another tenant through its users.
-func (req *request) ours(m redoubt.Member) error {
+func (req *request) ours(m model.Member) error {
 	if !m.Foreign {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (req *request) ours(m redoubt.Member) error {
 		return err
 	}
 	for _, t := range theirs {
-		if _, role := me.Role(t.Deployment.Slug); role < redoubt.RoleAdmin {
+		if _, role := me.Role(t.Deployment.Slug); role < model.RoleAdmin {
 			return errForeign
 		}
 	}
@@ -150,12 +150,12 @@ func (req *request) ours(m redoubt.Member) error {
 // createUser makes a user where nobody else's could be meant, and invites where
 // the server has people of other deployments, whose names are not to be found out.
 func (req *request) createUser(form url.Values) error {
-	role, ok := redoubt.ParseRole(form.Get("role"))
+	role, ok := model.ParseRole(form.Get("role"))
 	if !ok {
-		return redoubt.Invalid("role", "%.20q is no role", form.Get("role"))
+		return model.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
-	s := usersView{Form: redoubt.Member{User: redoubt.User{
-		Name: redoubt.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
+	s := usersView{Form: model.Member{User: model.User{
+		Name: model.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
 	}, Role: role}}
 	shared, err := req.shared()
 	if err != nil {
@@ -169,7 +169,7 @@ func (req *request) createUser(form url.Values) error {
 		u, err = tx.CreateUser(ctx, u, role)
 		return err
 	})
-	if errors.Is(err, redoubt.ErrConflict) { // of the deployment, or of none any more
+	if errors.Is(err, model.ErrConflict) { // of the deployment, or of none any more
 		return req.invite(s)
 	}
 	if said, ok := sayable(err); ok {
@@ -184,9 +184,9 @@ func (req *request) createUser(form url.Values) error {
 
 // createLink makes a link to set a password with, and leads to the page that shows
 // it, once.
-func (req *request) createLink(u redoubt.User) error {
+func (req *request) createLink(u model.User) error {
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
+	l := model.UserLink{Kind: model.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
 	var err error
 	if l.Within, err = req.administers(); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (req *request) administers() ([]int64, error) {
 	}
 	ids := []int64{}
 	for _, m := range me.Memberships {
-		if m.Role >= redoubt.RoleAdmin {
+		if m.Role >= model.RoleAdmin {
 			ids = append(ids, m.Deployment.ID)
 		}
 	}
@@ -235,13 +235,13 @@ func (req *request) setUserRole(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	word, role := "user-role", redoubt.RoleNone
+	word, role := "user-role", model.RoleNone
 	if form.Get("role") == "none" {
 		word = "user-removed"
-	} else if chosen, ok := redoubt.ParseRole(form.Get("role")); ok {
+	} else if chosen, ok := model.ParseRole(form.Get("role")); ok {
 		role = chosen
 	} else {
-		return redoubt.Invalid("role", "%.20q is no role", form.Get("role"))
+		return model.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
 	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, m.ID, role) }))
 }

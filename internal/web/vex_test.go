@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -25,10 +25,10 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 		if err != nil {
 			return err
 		}
-		d := redoubt.VEXDocument{Name: name, Format: "OpenVEX", Author: "<b>Acme</b>", Version: 3, ProjectID: projects[0].ID, Proposed: true}
+		d := model.VEXDocument{Name: name, Format: "OpenVEX", Author: "<b>Acme</b>", Version: 3, ProjectID: projects[0].ID, Proposed: true}
 		for _, v := range vulnerabilities {
-			d.Statements = append(d.Statements, redoubt.VEXStatement{
-				Names: []string{v}, Status: redoubt.VEXNotAffected, Justification: "component_not_present", Detail: "<i>looked</i> at " + v,
+			d.Statements = append(d.Statements, model.VEXStatement{
+				Names: []string{v}, Status: model.VEXNotAffected, Justification: "component_not_present", Detail: "<i>looked</i> at " + v,
 			})
 		}
 		receipt, err := exceptions.PutVEX(ctx, tx, d)
@@ -53,7 +53,7 @@ func (s *site) supplyChain(vulnerabilities ...string) {
 	if err := reading.Add(strings.NewReader(text), report.Options{Name: "audit.json"}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.upload(ingest.Upload{Project: redoubt.Project{Name: "acme/shop"}, Ref: "main", Full: true}, reading)
+	s.upload(ingest.Upload{Project: model.Project{Name: "acme/shop"}, Ref: "main", Full: true}, reading)
 }
 
 // changes fails the test unless a page says how many findings a proposal would change.
@@ -141,7 +141,7 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	page := s.propose("urn:a", "CVE-2026-1")
-	s.as(redoubt.RoleViewer)
+	s.as(model.RoleViewer)
 	text := s.page(page)
 	changes(t, text, "1")
 	shows(t, text, "[data-say=triager-decides]")
@@ -162,7 +162,7 @@ func TestListsOfDecisionsHavePages(t *testing.T) {
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		for i := range exceptionsPerPage + 1 {
-			if _, err := tx.AddException(ctx, redoubt.Exception{State: redoubt.ExceptionActive, Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: redoubt.AcceptableRisk}); err != nil {
+			if _, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: model.AcceptableRisk}); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Viewer is the person who looks at a page.
@@ -12,9 +12,9 @@ type Viewer struct {
 	UserID      int64  // what is theirs alone hangs on it
 	User        string // the name they sign in with; unique
 	DisplayName string // for people; may be empty
-	Role        redoubt.Role
-	Deployment  redoubt.Deployment // the one that they look at
-	Several     bool               // whether they have a role in others too
+	Role        model.Role
+	Deployment  model.Deployment // the one that they look at
+	Several     bool             // whether they have a role in others too
 }
 
 // Name is what the pages call the viewer.
@@ -26,11 +26,11 @@ func (v Viewer) Name() string {
 }
 
 // May reports whether the viewer's role is at least the given one.
-func (v Viewer) May(least redoubt.Role) bool { return v.Role >= least }
+func (v Viewer) May(least model.Role) bool { return v.Role >= least }
 
 // Actor is the viewer in trails.
-func (v Viewer) Actor() redoubt.Actor {
-	return redoubt.Actor{Kind: redoubt.ActorUser, ID: v.User, Name: v.Name()}
+func (v Viewer) Actor() model.Actor {
+	return model.Actor{Kind: model.ActorUser, ID: v.User, Name: v.Name()}
 }
 
 // Viewers knows who looks.
@@ -39,7 +39,7 @@ type Viewers interface {
 	// id of the deployment asked for; "-" or nothing is the viewer's own
 	// choice, never one that somebody else could make. Nobody signed in is
 	// ErrNotSignedIn; a deployment that the viewer has no role in, or that does
-	// not exist, is redoubt.ErrNotFound.
+	// not exist, is model.ErrNotFound.
 	Viewer(r *http.Request) (Viewer, error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestSignInComesFirst(t *testing.T) {
@@ -172,7 +172,7 @@ func TestSmallWords(t *testing.T) {
 			t.Errorf("branch(%q) = %q, want %q", ref, got, want)
 		}
 	}
-	if _, ok := redoubt.ParseRole("owner"); ok {
+	if _, ok := model.ParseRole("owner"); ok {
 		t.Error("a role that is none")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // formerWords are what the pages said before they spoke as the trade does. None
@@ -22,13 +22,13 @@ var tags = regexp.MustCompile(`<(?:[^>"']|"[^"]*"|'[^']*')*>`)
 // Every page that there is speaks the trade's words, in what is to be seen.
 func TestPagesSpeakTheTradesWords(t *testing.T) {
 	s := demoSite(t)
-	s.as(redoubt.RoleAdmin)
+	s.as(model.RoleAdmin)
 	s.crew()
 	id := firstFinding(s)
 	form := formOf(s.page("/findings/" + id))
 	form.Set("state", "ignored")
 	form.Set("reason", "no_time")
-	form.Set("assignee", redoubt.AssigneeMe)
+	form.Set("assignee", model.AssigneeMe)
 	done := s.follow("/triage", form)
 	undo := formOf(done)
 	pages := append(pagesOf(s), "/findings/"+id, "/findings?statuses=ignored&triage_reasons=no_time", "/findings?statuses=any&finding="+id)
@@ -71,7 +71,7 @@ func TestAllValuesOfAFacet(t *testing.T) {
 		t.Errorf("%d rules are listed, and there were %s more than %d", len(all), more[2], len(few))
 	}
 	for rule, n := range all {
-		if got := s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Rules: []string{rule}}); strconv.Itoa(got) != n {
+		if got := s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Rules: []string{rule}}); strconv.Itoa(got) != n {
 			t.Errorf("%s has %s findings, by the API %d", rule, n, got)
 		}
 		if chosen, _ := facet(s.page(wide + "&rules=" + url.QueryEscape(rule))); len(chosen) != len(all) {
@@ -95,7 +95,7 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 			severities += n
 		}
 		ignored := func() int {
-			return s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusIgnored}, TriageReasons: []redoubt.TriageReason{redoubt.NoTime}})
+			return s.view().Count(model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusIgnored}, TriageReasons: []model.TriageReason{model.NoTime}})
 		}
 		before := ignored()
 		form := formOf(preview)

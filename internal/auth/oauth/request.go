@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scopes that clients may ask for.
@@ -81,16 +81,16 @@ func Verified(challenge, text string) bool {
 }
 
 // TokenScopes are the scopes of a token that may read, or change things too.
-func TokenScopes(write bool) []redoubt.Scope {
+func TokenScopes(write bool) []model.Scope {
 	if write {
-		return []redoubt.Scope{redoubt.ScopeWebAPI}
+		return []model.Scope{model.ScopeWebAPI}
 	}
-	return []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}
+	return []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}
 }
 
 // ScopeOf is what a token may, in the words of clients.
-func ScopeOf(t redoubt.Token) string {
-	if t.Has(redoubt.ScopeReadOnly) {
+func ScopeOf(t model.Token) string {
+	if t.Has(model.ScopeReadOnly) {
 		return ScopeRead
 	}
 	return ScopeRead + " " + ScopeWrite

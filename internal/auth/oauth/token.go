@@ -14,7 +14,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Hash is what is kept of a code or a token.
@@ -89,7 +89,7 @@ func signer(key []byte) (ed25519.PrivateKey, string) {
 
 // NewAccess makes an access token: a JWT (RFC 9068) of a random id, signed for
 // those who ask for our keys. Here it is known by its hash, as every token.
-func (k Keys) NewAccess(issuer, clientID, resource string, t redoubt.Token, now time.Time) (string, error) {
+func (k Keys) NewAccess(issuer, clientID, resource string, t model.Token, now time.Time) (string, error) {
 	private, kid := signer(k()[0])
 	options := (&jose.SignerOptions{}).WithType("at+jwt").WithHeader(jose.HeaderKey("kid"), kid)
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: private}, options)

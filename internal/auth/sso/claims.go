@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // claims are what a provider says of somebody: of whatever types it likes.
@@ -51,7 +51,7 @@ func (c claims) list(name string) []string {
 // empty where nothing is left.
 func userName(s string) string {
 	var b strings.Builder
-	for _, r := range redoubt.NormalUserName(s) {
+	for _, r := range model.NormalUserName(s) {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			b.WriteRune(r)
@@ -75,7 +75,7 @@ const longestName = 90
 type Rule struct {
 	Group      string // * is everybody who is let in
 	Deployment string // slug; empty: every deployment
-	Role       redoubt.Role
+	Role       model.Role
 }
 
 // ParseRule reads GROUP=ROLE, or GROUP=DEPLOYMENT:ROLE.
@@ -87,24 +87,24 @@ func ParseRule(s string) (Rule, error) {
 	r := Rule{Group: s[:cut]}
 	word := s[cut+1:]
 	if slug, role, ok := strings.Cut(word, ":"); ok {
-		if r.Deployment, word = slug, role; !redoubt.ValidSlug(slug) {
+		if r.Deployment, word = slug, role; !model.ValidSlug(slug) {
 			return Rule{}, fmt.Errorf("%q names no deployment before the colon", s)
 		}
 	}
 	var ok bool
-	if r.Role, ok = redoubt.ParseRole(word); !ok {
+	if r.Role, ok = model.ParseRole(word); !ok {
 		return Rule{}, fmt.Errorf("%q ends with no role: viewer, triager or admin", s)
 	}
 	return r, nil
 }
 
 // Roles returns what groups mean, by deployment id: the highest role counts.
-func (p *Provider) Roles(groups []string, all []redoubt.Deployment) map[int64]redoubt.Role {
+func (p *Provider) Roles(groups []string, all []model.Deployment) map[int64]model.Role {
 	has := map[string]bool{"*": true}
 	for _, g := range groups {
 		has[g] = true
 	}
-	out := map[int64]redoubt.Role{}
+	out := map[int64]model.Role{}
 	for _, rule := range p.Rules {
 		for _, d := range all {
 			if has[rule.Group] && (rule.Deployment == "" || rule.Deployment == d.Slug) {

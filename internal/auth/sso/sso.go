@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Config is a provider, and what its groups mean here.
@@ -59,8 +59,8 @@ type Flow struct {
 
 // Person is who came back.
 type Person struct {
-	Identity redoubt.UserIdentity
-	User     redoubt.User // name and display name for a new user
+	Identity model.UserIdentity
+	User     model.User // name and display name for a new user
 	Groups   []string
 	// AskedAt is when the provider last asked who they are, by a password or the
 	// like; zero where it does not say.
@@ -91,7 +91,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	}
 	found, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the provider %s does not answer as one: %w", redoubt.ErrUnavailable, p.Issuer, err)
+		return nil, fmt.Errorf("%w: the provider %s does not answer as one: %w", model.ErrUnavailable, p.Issuer, err)
 	}
 	p.found = found
 	return found, nil
@@ -128,7 +128,7 @@ type Back struct {
 }
 
 // Finish reads who came back. Who is not let in is a RefusedError; a provider
-// that does not answer is redoubt.ErrUnavailable.
+// that does not answer is model.ErrUnavailable.
 func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Person, error) {
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(b.State)) == 0 {
 		return Person{}, refuse("", "This sign-in took too long, or began in another browser. Try again.")
@@ -148,7 +148,7 @@ func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Per
 	case errors.As(err, &answer) && answer.ErrorCode == "invalid_grant":
 		return Person{}, refuse("", "%s knows nothing of this sign-in any more. Try again.", p.Title)
 	case err != nil:
-		return Person{}, fmt.Errorf("%w: the provider %s gave no token: %w", redoubt.ErrUnavailable, p.Issuer, err)
+		return Person{}, fmt.Errorf("%w: the provider %s gave no token: %w", model.ErrUnavailable, p.Issuer, err)
 	}
 	return p.person(ctx, found, token, f.Nonce)
 }
@@ -172,7 +172,7 @@ func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oaut
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil {
-			return Person{}, fmt.Errorf("%w: the provider %s does not say who you are: %w", redoubt.ErrUnavailable, p.Issuer, err)
+			return Person{}, fmt.Errorf("%w: the provider %s does not say who you are: %w", model.ErrUnavailable, p.Issuer, err)
 		}
 		if info.Subject != signed.Subject {
 			return Person{}, refuse("", "What %s says of you is about somebody else. Try again.", p.Title)
@@ -181,7 +181,7 @@ func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oaut
 			return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
 		}
 	}
-	who, err := p.admit(redoubt.UserIdentity{Issuer: signed.Issuer, Subject: signed.Subject}, c)
+	who, err := p.admit(model.UserIdentity{Issuer: signed.Issuer, Subject: signed.Subject}, c)
 	if asked > 0 {
 		who.AskedAt = time.Unix(int64(asked), 0)
 	}
@@ -189,7 +189,7 @@ func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oaut
 }
 
 // admit checks that somebody may come in at all.
-func (p *Provider) admit(id redoubt.UserIdentity, c claims) (Person, error) {
+func (p *Provider) admit(id model.UserIdentity, c claims) (Person, error) {
 	email := strings.ToLower(c.text("email"))
 	who := Person{Identity: id, Groups: c.list(p.GroupsClaim)}
 	for _, name := range []string{c.text("preferred_username"), email, id.Subject} {
@@ -197,7 +197,7 @@ func (p *Provider) admit(id redoubt.UserIdentity, c claims) (Person, error) {
 			break
 		}
 	}
-	if title := c.text("name"); redoubt.CheckDisplayName(title) == nil {
+	if title := c.text("name"); model.CheckDisplayName(title) == nil {
 		who.User.DisplayName = title
 	}
 	if len(p.Domains) == 0 {

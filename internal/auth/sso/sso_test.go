@@ -16,15 +16,15 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestRules(t *testing.T) {
 	for text, want := range map[string]Rule{
-		"sec=triager":            {"sec", "", redoubt.RoleTriager},
-		"*=viewer":               {"*", "", redoubt.RoleViewer},
-		"sec=acme:admin":         {"sec", "acme", redoubt.RoleAdmin},
-		"cn=sec,dc=x=acme:admin": {"cn=sec,dc=x", "acme", redoubt.RoleAdmin},
+		"sec=triager":            {"sec", "", model.RoleTriager},
+		"*=viewer":               {"*", "", model.RoleViewer},
+		"sec=acme:admin":         {"sec", "acme", model.RoleAdmin},
+		"cn=sec,dc=x=acme:admin": {"cn=sec,dc=x", "acme", model.RoleAdmin},
 	} {
 		if got, err := ParseRule(text); err != nil || got != want {
 			t.Errorf("%q is read as %+v, %v", text, got, err)
@@ -39,17 +39,17 @@ func TestRules(t *testing.T) {
 
 func TestTheHighestRoleCounts(t *testing.T) {
 	p := New(Config{Rules: []Rule{
-		{"*", "open", redoubt.RoleViewer}, {"sec", "", redoubt.RoleTriager}, {"chiefs", "acme", redoubt.RoleAdmin}, {"sec", "acme", redoubt.RoleViewer},
+		{"*", "open", model.RoleViewer}, {"sec", "", model.RoleTriager}, {"chiefs", "acme", model.RoleAdmin}, {"sec", "acme", model.RoleViewer},
 	}})
-	all := []redoubt.Deployment{{ID: 1, Slug: "acme"}, {ID: 2, Slug: "open"}, {ID: 3, Slug: "other"}}
+	all := []model.Deployment{{ID: 1, Slug: "acme"}, {ID: 2, Slug: "open"}, {ID: 3, Slug: "other"}}
 	for _, c := range []struct {
 		groups []string
-		want   map[int64]redoubt.Role
+		want   map[int64]model.Role
 	}{
-		{nil, map[int64]redoubt.Role{2: redoubt.RoleViewer}},
-		{[]string{"sec"}, map[int64]redoubt.Role{1: redoubt.RoleTriager, 2: redoubt.RoleTriager, 3: redoubt.RoleTriager}},
-		{[]string{"chiefs"}, map[int64]redoubt.Role{1: redoubt.RoleAdmin, 2: redoubt.RoleViewer}},
-		{[]string{"SEC"}, map[int64]redoubt.Role{2: redoubt.RoleViewer}},
+		{nil, map[int64]model.Role{2: model.RoleViewer}},
+		{[]string{"sec"}, map[int64]model.Role{1: model.RoleTriager, 2: model.RoleTriager, 3: model.RoleTriager}},
+		{[]string{"chiefs"}, map[int64]model.Role{1: model.RoleAdmin, 2: model.RoleViewer}},
+		{[]string{"SEC"}, map[int64]model.Role{2: model.RoleViewer}},
 	} {
 		if got := p.Roles(c.groups, all); !maps.Equal(got, c.want) {
 			t.Errorf("%v mean %v, want %v", c.groups, got, c.want)
@@ -80,7 +80,7 @@ func FuzzUserName(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := userName(s); got != "" && redoubt.CheckUserName(got+"-100") != nil {
+		if got := userName(s); got != "" && model.CheckUserName(got+"-100") != nil {
 			t.Errorf("%q became %q", s, got)
 		}
 	})

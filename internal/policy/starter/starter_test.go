@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy/starter"
 )
 
@@ -21,7 +21,7 @@ func TestRulesTellAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	products := map[redoubt.IssueType]int{}
+	products := map[model.IssueType]int{}
 	for _, r := range rules {
 		var rule struct {
 			Message  string
@@ -57,7 +57,7 @@ func TestRulesTellAll(t *testing.T) {
 		seen[r.ID] = true
 		products[r.Product]++
 	}
-	if products[redoubt.SAST] < 20 || products[redoubt.Secrets] < 4 {
+	if products[model.SAST] < 20 || products[model.Secrets] < 4 {
 		t.Errorf("the set has %v rules by product", products)
 	}
 }

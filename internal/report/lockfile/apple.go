@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -57,7 +57,7 @@ func (l *lock) pin(raw []byte, offset int) {
 		l.refuse(cmp.Or(name, "pins"), "it is pinned to a branch or revision, so its version is not known")
 		return
 	}
-	l.Add(redoubt.Dependency{Name: name, Version: string(p.State.Version), Line: l.lineAt(offset + max(at, 0))})
+	l.Add(model.Dependency{Name: name, Version: string(p.State.Version), Line: l.lineAt(offset + max(at, 0))})
 }
 
 // repositoryName is an address without scheme, user and .git.
@@ -114,7 +114,7 @@ func readPodfileLock(l *lock) error {
 		if m == nil || own[m[1]] {
 			continue
 		}
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: m[1], Version: m[2], Line: n.Line, Transitivity: TransitivityOf(len(direct) > 0, direct[m[1]]),
 		}, m[1])
 		for _, to := range needs {

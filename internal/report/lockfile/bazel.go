@@ -3,7 +3,7 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -45,7 +45,7 @@ func (l *lock) bazelArtifact(w *objectWalker) func(name string, offset int) erro
 		}
 		err := w.decode(&p)
 		if parts := strings.Split(name, ":"); len(parts) >= 2 { // a packaging and a classifier may follow
-			d := redoubt.Dependency{Name: parts[0] + ":" + parts[1], Version: string(p.Version), Line: l.lineAt(offset)}
+			d := model.Dependency{Name: parts[0] + ":" + parts[1], Version: string(p.Version), Line: l.lineAt(offset)}
 			d.Hashes = sums(map[string]string{"SHA-256": string(p.Sums["jar"])})
 			l.Add(d)
 		}
@@ -61,7 +61,7 @@ func (l *lock) bazelCoordinates(raw []byte, offset int) {
 	}
 	read.Loosely(raw, &p)
 	if parts := strings.Split(string(p.Coordinates), ":"); len(parts) >= 3 {
-		l.Add(redoubt.Dependency{
+		l.Add(model.Dependency{
 			Name: parts[0] + ":" + parts[1], Version: parts[len(parts)-1], Line: l.lineAt(offset),
 			Hashes: sums(map[string]string{"SHA-256": string(p.SHA256)}),
 		})

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -81,18 +81,18 @@ func bunAsks(fields []json.RawMessage) []string {
 	return nil
 }
 
-func bunDependency(fields []json.RawMessage) (redoubt.Dependency, bool) {
+func bunDependency(fields []json.RawMessage) (model.Dependency, bool) {
 	if len(fields) == 0 {
-		return redoubt.Dependency{}, false
+		return model.Dependency{}, false
 	}
 	var resolved, integrity read.Text
 	read.Loosely(fields[0], &resolved)
 	read.Loosely(fields[len(fields)-1], &integrity)
 	name, version := splitResolution(string(resolved))
 	if name == "" || strings.HasPrefix(version, "workspace:") || strings.HasPrefix(version, "link:") {
-		return redoubt.Dependency{}, false
+		return model.Dependency{}, false
 	}
-	return redoubt.Dependency{Name: name, Version: version, Hashes: integrityHashes(string(integrity))}, true
+	return model.Dependency{Name: name, Version: version, Hashes: integrityHashes(string(integrity))}, true
 }
 
 // plainJSON blanks comments and trailing commas out; nothing moves.

@@ -3,7 +3,7 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -22,7 +22,7 @@ func readConanLock(l *lock) error {
 			return w.array(func(raw []byte, offset int) {
 				var reference read.Text
 				read.Loosely(raw, &reference)
-				l.conan(string(reference), offset, redoubt.TransitivityUnknown)
+				l.conan(string(reference), offset, model.TransitivityUnknown)
 			})
 		case "graph_lock":
 			return w.object(func(name string, _ int) error {
@@ -72,9 +72,9 @@ func (l *lock) conanGraph(w *objectWalker) error {
 }
 
 // conan takes a reference: name/version@user/channel#revision%time.
-func (l *lock) conan(reference string, offset int, t redoubt.Transitivity, keys ...string) {
+func (l *lock) conan(reference string, offset int, t model.Transitivity, keys ...string) {
 	reference, _, _ = strings.Cut(reference, "#")
 	reference, _, _ = strings.Cut(reference, "@")
 	name, version, _ := strings.Cut(reference, "/")
-	l.Node(redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t}, keys...)
+	l.Node(model.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t}, keys...)
 }

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -38,12 +38,12 @@ func readCondaEnvironment(l *lock) error {
 	}
 	for _, entry := range elements(list) {
 		if m := condaPinned.FindStringSubmatch(strings.TrimSpace(scalar(entry))); m != nil {
-			l.Add(redoubt.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
+			l.Add(model.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
 		}
 		for _, pip := range elements(child(entry, "pip")) {
 			text, _, _ := strings.Cut(scalar(pip), ";") // what follows limits where it applies
 			if m := requirement.FindStringSubmatch(text); m != nil && pinnedVersion(m[2]) != "" {
-				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedVersion(m[2]), Line: pip.Line})
+				l.Add(model.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedVersion(m[2]), Line: pip.Line})
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func readCondaLock(l *lock) error {
 		if scalar(name) == "" || child(entry, "manager") == nil {
 			return read.CutOff("package %d lacks its name or manager", i+1)
 		}
-		d := redoubt.Dependency{Name: scalar(name), Version: scalar(child(entry, "version")), Line: line}
+		d := model.Dependency{Name: scalar(name), Version: scalar(child(entry, "version")), Line: line}
 		if scalar(child(entry, "manager")) == "pip" {
 			d.Ecosystem, d.Name = "pypi", purl.PyPIName(d.Name)
 		}
@@ -90,11 +90,11 @@ func readCondaLock(l *lock) error {
 }
 
 // sums lists checksums in hexadecimal digits, by algorithm.
-func sums(byAlgorithm map[string]string) []redoubt.Hash {
-	var out []redoubt.Hash
+func sums(byAlgorithm map[string]string) []model.Hash {
+	var out []model.Hash
 	for _, algorithm := range slices.Sorted(maps.Keys(byAlgorithm)) {
 		if sum := byAlgorithm[algorithm]; read.IsHex(sum) {
-			out = append(out, redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)})
+			out = append(out, model.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)})
 		}
 	}
 	return out
@@ -121,7 +121,7 @@ func readPixiLock(l *lock) error {
 	}
 	for i, entry := range list.Content {
 		kind := cmp.Or(scalar(child(entry, "kind")), map[bool]string{true: "conda"}[child(entry, "conda") != nil], "pypi")
-		d := redoubt.Dependency{Name: scalar(child(entry, "name")), Version: scalar(child(entry, "version")), Line: entry.Line}
+		d := model.Dependency{Name: scalar(child(entry, "name")), Version: scalar(child(entry, "version")), Line: entry.Line}
 		location := cmp.Or(scalar(child(entry, kind)), scalar(child(entry, "url")), scalar(child(entry, "path")))
 		if source := condaSource.FindStringSubmatch(scalar(child(entry, "conda_source"))); source != nil {
 			if strings.Contains(source[2], "://") {

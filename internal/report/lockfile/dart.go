@@ -3,7 +3,7 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -26,12 +26,12 @@ func readPubspecLock(l *lock) error {
 			continue
 		}
 		kind := scalar(child(entry.value, "dependency"))
-		d := redoubt.Dependency{
+		d := model.Dependency{
 			Name: entry.key.Value, Version: scalar(child(entry.value, "version")), Line: entry.key.Line,
 			Transitivity: TransitivityOf(kind != "", strings.HasPrefix(kind, "direct")),
 		}
 		if sum := scalar(child(child(entry.value, "description"), "sha256")); read.IsHex(sum) {
-			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(sum)}}
+			d.Hashes = []model.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(sum)}}
 		}
 		l.Add(d)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -15,7 +15,7 @@ type denoLock struct {
 	has       map[string]bool
 	resolved  map[string]string // what a specifier became: a version, or in older formats name@version
 	wanted    map[string]bool   // specifiers of the project
-	found     []redoubt.Dependency
+	found     []model.Dependency
 	workspace bool
 }
 
@@ -102,7 +102,7 @@ func (r *denoLock) entry(ecosystem, key string, offset int) error {
 	err := r.w.decode(&p)
 	name, version := splitResolution(key)
 	version, _, _ = strings.Cut(version, "_") // peers follow
-	d := redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Line: r.lineAt(offset)}
+	d := model.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Line: r.lineAt(offset)}
 	if d.Hashes = integrityHashes(string(p.Integrity)); read.IsHex(string(p.Integrity)) && len(p.Integrity) == 64 {
 		d.Hashes = sums(map[string]string{"SHA-256": string(p.Integrity)})
 	}

@@ -1,5 +1,5 @@
 // Package lockfile reads what package managers write: the bytes of one file in,
-// its inventory out, as a redoubt.Report of the tool "lockfile".
+// its inventory out, as a model.Report of the tool "lockfile".
 //
 // A row in the table of formats names the files that a reader reads; a file per
 // family of ecosystems has its readers. They tell each package once, with its

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -47,12 +47,12 @@ func (l *lock) nuget(w *objectWalker) func(name string, offset int) error {
 		if err := w.decode(&p); err != nil || strings.EqualFold(string(p.Type), "project") {
 			return err
 		}
-		d := redoubt.Dependency{
+		d := model.Dependency{
 			Name: name, Version: string(p.Resolved), Line: l.lineAt(offset),
 			Transitivity: TransitivityOf(p.Type != "", strings.EqualFold(string(p.Type), "direct")),
 		}
 		if sum, err := base64.StdEncoding.DecodeString(string(p.Hash)); err == nil && len(sum) == 64 {
-			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-512", Hex: hex.EncodeToString(sum)}}
+			d.Hashes = []model.Hash{{Algorithm: "SHA-512", Hex: hex.EncodeToString(sum)}}
 		}
 		l.Add(d)
 		return nil
@@ -80,7 +80,7 @@ func readPackagesConfig(l *lock) error {
 			isRead = true
 			if depth == 2 && t.Name.Local == "package" {
 				line, _ := dec.InputPos()
-				l.Add(redoubt.Dependency{Name: attribute(t, "id"), Version: attribute(t, "version"), Line: line})
+				l.Add(model.Dependency{Name: attribute(t, "id"), Version: attribute(t, "version"), Line: line})
 			}
 		case xml.EndElement:
 			depth--
@@ -106,7 +106,7 @@ func readDepsJSON(l *lock) error {
 		Dependencies map[string]read.Text `json:"dependencies"`
 	}
 	var projects []string
-	var found []redoubt.Dependency
+	var found []model.Dependency
 	err := w.object(func(name string, _ int) error {
 		switch has[name] = true; name {
 		case "targets":
@@ -118,7 +118,7 @@ func readDepsJSON(l *lock) error {
 				}
 				err := w.decode(&p)
 				if name, version, _ := strings.Cut(key, "/"); p.Type == "package" {
-					found = append(found, redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset)})
+					found = append(found, model.Dependency{Name: name, Version: version, Line: l.lineAt(offset)})
 				} else if p.Type == "project" {
 					projects = append(projects, key)
 				}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -37,9 +37,9 @@ func readMixLock(l *lock) error {
 			l.refuse(m[1], "it comes from %s, not from Hex, so its version is not known", m[2])
 			continue
 		}
-		d := redoubt.Dependency{Name: strings.TrimSpace(hex[1]), Version: hex[2], Line: number}
+		d := model.Dependency{Name: strings.TrimSpace(hex[1]), Version: hex[2], Line: number}
 		if sums := mixSHA256.FindAllStringSubmatch(m[3], -1); sums != nil {
-			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: sums[len(sums)-1][1]}}
+			d.Hashes = []model.Hash{{Algorithm: "SHA-256", Hex: sums[len(sums)-1][1]}}
 		}
 		l.Add(d)
 	}

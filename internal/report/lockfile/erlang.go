@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -40,7 +40,7 @@ func readRebarLock(l *lock) error {
 	start := strings.Index(string(l.Data), source)
 	for _, m := range rebarPackage.FindAllStringSubmatchIndex(list, -1) {
 		part := func(i int) string { return list[m[2*i]:m[2*i+1]] }
-		l.Add(redoubt.Dependency{
+		l.Add(model.Dependency{
 			Name: part(2), Version: part(3), Line: l.lineAt(start + m[0]), Transitivity: TransitivityOf(true, part(4) == "0"),
 			Hashes: sums(map[string]string{"SHA-256": sumOf[part(1)]}),
 		})
@@ -82,7 +82,7 @@ func readGleamManifest(l *lock) error {
 			continue
 		}
 		_, direct := manifest.Requirements[p.Name]
-		l.Add(redoubt.Dependency{
+		l.Add(model.Dependency{
 			Name: p.Name, Version: p.Version, Line: lineOf(lines, i), Transitivity: TransitivityOf(true, direct),
 			Hashes: sums(map[string]string{"SHA-256": p.Sum}),
 		})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
@@ -22,7 +22,7 @@ func inputs(t testing.TB) []string {
 }
 
 // readOne reads a text as a file of that name, which is all of its upload.
-func readOne(t testing.TB, name, text string) *redoubt.Report {
+func readOne(t testing.TB, name, text string) *model.Report {
 	t.Helper()
 	reports, err := report.Read(strings.NewReader(text), report.Options{Name: name})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -54,8 +54,8 @@ type goMod struct {
 	*lock
 	isModule bool
 	block    string // the directive whose parentheses are open
-	stdlib   redoubt.Dependency
-	required []redoubt.Dependency
+	stdlib   model.Dependency
+	required []model.Dependency
 	replaced map[[2]string]goModule
 }
 
@@ -111,7 +111,7 @@ func (m *goMod) release(number int, directive string, words []string) {
 		return
 	}
 	if version := goRelease.FindStringSubmatch(words[0]); version != nil {
-		m.stdlib = redoubt.Dependency{Name: goStdlib, Version: version[1], Line: number, Transitivity: redoubt.Direct}
+		m.stdlib = model.Dependency{Name: goStdlib, Version: version[1], Line: number, Transitivity: model.Direct}
 	}
 }
 
@@ -130,7 +130,7 @@ func (m *goMod) require(number int, words []string, note string) {
 		return
 	}
 	indirect := strings.HasPrefix(strings.TrimSpace(note), "indirect")
-	m.required = append(m.required, redoubt.Dependency{
+	m.required = append(m.required, model.Dependency{
 		Name: words[0], Version: words[1], Line: number, Transitivity: TransitivityOf(true, !indirect),
 	})
 }

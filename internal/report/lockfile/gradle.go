@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -18,7 +18,7 @@ import (
 func readGradleVerification(l *lock) error {
 	dec := l.xml()
 	isRead, depth := false, 0
-	var current redoubt.Dependency
+	var current model.Dependency
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) && isRead {
@@ -36,12 +36,12 @@ func readGradleVerification(l *lock) error {
 			switch {
 			case depth == 3 && t.Name.Local == "component":
 				line, _ := dec.InputPos()
-				current = redoubt.Dependency{Version: attribute(t, "version"), Line: line}
+				current = model.Dependency{Version: attribute(t, "version"), Line: line}
 				if group, name := attribute(t, "group"), attribute(t, "name"); group != "" && name != "" {
 					current.Name = group + ":" + name // without one of them it is not added
 				}
 			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && read.IsHex(attribute(t, "value")) && len(current.Hashes) < read.MaxList:
-				current.Hashes = append(current.Hashes, redoubt.Hash{Algorithm: read.HashName(t.Name.Local), Hex: attribute(t, "value")})
+				current.Hashes = append(current.Hashes, model.Hash{Algorithm: read.HashName(t.Name.Local), Hex: attribute(t, "value")})
 			}
 		case xml.EndElement:
 			if depth == 3 && t.Name.Local == "component" {
@@ -77,7 +77,7 @@ func readGradleCatalog(l *lock) error {
 		case strings.ContainsAny(version, "[](),+") || strings.HasPrefix(version, "latest."):
 			l.refuse(module, "its version %s is a range", version)
 		default:
-			l.Add(redoubt.Dependency{Name: module, Version: version, Line: lines[alias], Transitivity: redoubt.Direct})
+			l.Add(model.Dependency{Name: module, Version: version, Line: lines[alias], Transitivity: model.Direct})
 		}
 	}
 	return nil

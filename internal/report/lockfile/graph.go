@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxAsks bounds which packages of a lockfile are said to ask for which; what
@@ -22,15 +22,15 @@ type graph struct {
 
 // Inventory is what was taken, as the statement about a lockfile: each package with
 // the way by which it gets in.
-func (p *Packages) Inventory(lockfile string) redoubt.Inventory {
+func (p *Packages) Inventory(lockfile string) model.Inventory {
 	edges := p.edges()
 	p.trace(edges)
-	return redoubt.Inventory{Lockfile: lockfile, Dependencies: p.deps, Edges: edges}
+	return model.Inventory{Lockfile: lockfile, Dependencies: p.deps, Edges: edges}
 }
 
 // Node takes a dependency, as add does, and knows it by keys from then on. A key
 // that stands for one already keeps it.
-func (p *Packages) Node(d redoubt.Dependency, keys ...string) {
+func (p *Packages) Node(d model.Dependency, keys ...string) {
 	i := p.Add(d)
 	if i < 0 {
 		return
@@ -81,12 +81,12 @@ func (p *Packages) trace(asks [][2]int) {
 	seen := make([]bool, len(p.deps))
 	var near []int
 	for i, d := range p.deps {
-		if seen[i] = d.Transitivity == redoubt.Direct; seen[i] {
+		if seen[i] = d.Transitivity == model.Direct; seen[i] {
 			near = append(near, i)
 		}
 	}
 	for i, d := range p.deps {
-		if d.Transitivity == redoubt.TransitivityUnknown && d.Requirers == 0 {
+		if d.Transitivity == model.TransitivityUnknown && d.Requirers == 0 {
 			near, seen[i] = append(near, i), true
 		}
 	}
@@ -97,7 +97,7 @@ func (p *Packages) trace(asks [][2]int) {
 				if to := a[1]; !seen[to] {
 					seen[to] = true
 					d := &p.deps[from]
-					p.deps[to].Via = redoubt.LockedPackage{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version}
+					p.deps[to].Via = model.LockedPackage{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version}
 					next = append(next, to)
 				}
 			}

@@ -10,19 +10,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // inventoriesOf reads a file by its name.
-func inventoriesOf(t testing.TB, name string, data []byte) []redoubt.Inventory {
+func inventoriesOf(t testing.TB, name string, data []byte) []model.Inventory {
 	t.Helper()
 	reports, err := report.Read(strings.NewReader(string(data)), report.Options{Name: name, Key: []byte("a key of the tests")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []redoubt.Inventory
+	var out []model.Inventory
 	for _, r := range reports {
 		out = append(out, r.Inventories...)
 	}
@@ -30,14 +30,14 @@ func inventoriesOf(t testing.TB, name string, data []byte) []redoubt.Inventory {
 }
 
 // way follows a dependency to what brings it in: the names from the top.
-func way(inventory redoubt.Inventory, d redoubt.Dependency) (names []string, top redoubt.Dependency) {
-	byName := map[redoubt.LockedPackage]redoubt.Dependency{}
+func way(inventory model.Inventory, d model.Dependency) (names []string, top model.Dependency) {
+	byName := map[model.LockedPackage]model.Dependency{}
 	for _, other := range inventory.Dependencies {
-		byName[redoubt.LockedPackage{Ecosystem: other.Ecosystem, Name: other.Name, Version: other.Version}] = other
+		byName[model.LockedPackage{Ecosystem: other.Ecosystem, Name: other.Name, Version: other.Version}] = other
 	}
 	for range inventory.Dependencies {
 		names = append([]string{d.Name}, names...)
-		if d.Via == (redoubt.LockedPackage{}) {
+		if d.Via == (model.LockedPackage{}) {
 			return names, d
 		}
 		d = byName[d.Via]
@@ -64,12 +64,12 @@ func TestEveryTransitivePackageHasAWay(t *testing.T) {
 				if names[0] == "a circle" {
 					t.Errorf("%s: the way to %s runs in a circle: %v", name, d.Name, names)
 				}
-				if d.Transitivity == redoubt.Direct && d.Via.Name != "" {
+				if d.Transitivity == model.Direct && d.Via.Name != "" {
 					t.Errorf("%s: %s is asked for itself, and comes via %s", name, d.Name, d.Via.Name)
 				}
-				if d.Transitivity == redoubt.Transitive || d.Requirers > 0 && d.Transitivity != redoubt.Direct {
+				if d.Transitivity == model.Transitive || d.Requirers > 0 && d.Transitivity != model.Direct {
 					transitive++
-					if len(names) > 1 && top.Transitivity != redoubt.Transitive {
+					if len(names) > 1 && top.Transitivity != model.Transitive {
 						traced++
 					} else {
 						t.Logf("%s: no way to %s %s", name, d.Name, d.Version)
@@ -84,7 +84,7 @@ func TestEveryTransitivePackageHasAWay(t *testing.T) {
 }
 
 // ways lists "top > … > package +others" of all that came through another.
-func ways(inventories []redoubt.Inventory) (out []string) {
+func ways(inventories []model.Inventory) (out []string) {
 	for _, inventory := range inventories {
 		for _, d := range inventory.Dependencies {
 			if names, _ := way(inventory, d); len(names) > 1 {
@@ -177,7 +177,7 @@ func TestWaysAreShortest(t *testing.T) {
 		direct := map[int]bool{}
 		for i := range n {
 			direct[i] = rapid.Bool().Draw(t, "direct")
-			l.Node(redoubt.Dependency{Ecosystem: "npm", Name: name(i), Version: "1", Transitivity: lockfile.TransitivityOf(true, direct[i])}, name(i))
+			l.Node(model.Dependency{Ecosystem: "npm", Name: name(i), Version: "1", Transitivity: lockfile.TransitivityOf(true, direct[i])}, name(i))
 		}
 		asks := map[[2]int]bool{}
 		for range rapid.IntRange(0, 25).Draw(t, "asks") {
@@ -206,7 +206,7 @@ func TestWaysAreShortest(t *testing.T) {
 					requirers++
 				}
 			}
-			names, _ := way(redoubt.Inventory{Dependencies: deps}, d)
+			names, _ := way(model.Inventory{Dependencies: deps}, d)
 			if reached := depth[i] <= n; d.Requirers != requirers || reached && len(names) != depth[i] || !reached && len(names) != 1 {
 				t.Errorf("%s: %v, %d ask for it; want %d steps and %d", d.Name, names, d.Requirers, depth[i], requirers)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -37,7 +37,7 @@ func readCabalFreeze(l *lock) error {
 		}
 		for constraint := range strings.SplitSeq(rest, ",") {
 			if m := cabalPinned.FindStringSubmatch(strings.TrimSpace(constraint)); m != nil {
-				l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+				l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func readStackLock(l *lock) error {
 	for _, entry := range packages.Content {
 		reference := child(child(entry, "completed"), "hackage")
 		if m := stackPackage.FindStringSubmatch(scalar(reference)); m != nil {
-			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: reference.Line})
+			l.Add(model.Dependency{Name: m[1], Version: m[2], Line: reference.Line})
 			continue
 		}
 		completed := child(entry, "completed")

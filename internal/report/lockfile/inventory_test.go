@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
@@ -51,7 +51,7 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 		for _, d := range readOne(t, name, string(data)).Inventories[0].Dependencies {
 			row.read++
 			row.line = row.line || d.Line > 0
-			row.direct = row.direct || d.Transitivity != redoubt.TransitivityUnknown
+			row.direct = row.direct || d.Transitivity != model.TransitivityUnknown
 			row.license = row.license || len(d.Licenses) > 0
 			row.sum = row.sum || len(d.Hashes) > 0
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -28,7 +28,7 @@ func readGradleLock(l *lock) error {
 		case ok && coordinates == "empty":
 			whole = true
 		case ok && len(parts) == 3 && !strings.ContainsAny(coordinates, " \t") && !slices.Contains(parts, ""):
-			l.Add(redoubt.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
+			l.Add(model.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
 		default:
 			return read.NotA("gradle.lockfile", "line %d is not group:artifact:version=configurations", number)
 		}
@@ -69,7 +69,7 @@ func readMavenTree(l *lock) error {
 			continue
 		}
 		depth := min(len(m[1])/len("+- "), len(above)+1)
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: parts[0] + ":" + parts[1], Version: parts[len(parts)-2], Line: number,
 			Transitivity: TransitivityOf(true, len(m[1]) == len("+- ")),
 		}, m[2])

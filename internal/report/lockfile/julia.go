@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -51,7 +51,7 @@ func readJuliaManifest(l *lock) error {
 			case version == "":
 				unversioned++
 			default:
-				l.Add(redoubt.Dependency{
+				l.Add(model.Dependency{
 					Name: name, Version: version, Line: lines[name],
 					PURL: purl.With("julia", name, version, "uuid", uuid),
 				})

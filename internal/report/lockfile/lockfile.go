@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -130,7 +130,7 @@ func Names() []string {
 }
 
 // Tool is the tool of reports that are a lockfile alone.
-const Tool = redoubt.ToolLockfile
+const Tool = model.ToolLockfile
 
 // File is a lockfile to read.
 type File struct {
@@ -158,8 +158,8 @@ func (u *Upload) Includes(path string) bool {
 // completes it, once all files are read.
 //
 // The error is a *read.PlaceError where the place is known, a *read.FormatError for a
-// file that is none of its name, and wraps redoubt.ErrTooLarge over a limit.
-func (u *Upload) Read(f File) (*redoubt.Report, error) {
+// file that is none of its name, and wraps model.ErrTooLarge over a limit.
+func (u *Upload) Read(f File) (*model.Report, error) {
 	kind := formatOf(f.Name)
 	if kind == nil && u.Includes(f.Path) {
 		kind = &pipKind
@@ -169,14 +169,14 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 	}
 	l := &lock{
 		Packages: Packages{ecosystem: kind.ecosystem, limit: f.Limit}, File: f, upload: u,
-		rep: &redoubt.Report{Tool: Tool, Products: redoubt.Products(0).With(redoubt.SCA)},
+		rep: &model.Report{Tool: Tool, Products: model.Products(0).With(model.SCA)},
 	}
 	if err := l.plain(); err != nil {
 		return nil, err
 	}
 	err := kind.read(l)
 	if err == nil && l.full {
-		err = fmt.Errorf("dependencies: the list is %w (limit %d)", redoubt.ErrTooLarge, l.limit)
+		err = fmt.Errorf("dependencies: the list is %w (limit %d)", model.ErrTooLarge, l.limit)
 	}
 	if err != nil {
 		u.pip.drop(l)
@@ -185,7 +185,7 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 	for _, d := range l.unversioned {
 		l.refuse(d.Name, "line %d: it has no version", d.Line)
 	}
-	l.rep.Inventories = []redoubt.Inventory{l.Inventory(f.Path)}
+	l.rep.Inventories = []model.Inventory{l.Inventory(f.Path)}
 	return l.rep, nil
 }
 
@@ -219,14 +219,14 @@ type lock struct {
 	Packages
 	File
 	upload *Upload
-	rep    *redoubt.Report
+	rep    *model.Report
 	breaks []int // offsets of line ends, once a line is asked for
 }
 
 // refuse notes an entry that names no version, or none that can be read.
 func (l *lock) refuse(item, format string, args ...any) {
 	reason := read.OneLine(fmt.Sprintf(format, args...), read.MaxName)
-	l.rep.Refuse(redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: reason})
+	l.rep.Refuse(model.Refusal{Item: read.OneLine(item, read.MaxName), Reason: reason})
 }
 
 // lineAt returns the line of a byte, from 1.

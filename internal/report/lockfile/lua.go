@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -35,7 +35,7 @@ func readLuaRocksLock(l *lock) error {
 			depth--
 			ended = depth == 0
 		case depth == 2 && m != nil:
-			l.Add(redoubt.Dependency{Name: cmp.Or(m[1], m[2]), Version: m[3], Line: number})
+			l.Add(model.Dependency{Name: cmp.Or(m[1], m[2]), Version: m[3], Line: number})
 		default:
 			return read.NotA("luarocks.lock", "line %d is no rock and its version", number)
 		}

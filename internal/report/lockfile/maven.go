@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials
@@ -71,7 +71,7 @@ func (m *mavenFiles) depend(p *pomFile, d pomDependency) {
 	case strings.ContainsAny(version, "[(,"):
 		p.refuse(name, "line %d: its version %s is a range", d.line, version)
 	default:
-		p.Add(redoubt.Dependency{Name: name, Version: version, Line: d.line, Transitivity: redoubt.Direct})
+		p.Add(model.Dependency{Name: name, Version: version, Line: d.line, Transitivity: model.Direct})
 	}
 }
 

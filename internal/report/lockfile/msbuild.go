@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -16,7 +16,7 @@ import (
 type msbuildFile struct {
 	*lock
 	properties map[string]string
-	wanted     []redoubt.Dependency
+	wanted     []model.Dependency
 }
 
 // readMSBuild reads what a project of .NET asks for, all of it direct: the
@@ -95,8 +95,8 @@ func (m *msbuildFile) parse() error {
 }
 
 func (m *msbuildFile) reference(t xml.StartElement, line int) {
-	m.wanted = append(m.wanted, redoubt.Dependency{
-		Name: cmp.Or(attribute(t, "Include"), attribute(t, "Update")), Line: line, Transitivity: redoubt.Direct,
+	m.wanted = append(m.wanted, model.Dependency{
+		Name: cmp.Or(attribute(t, "Include"), attribute(t, "Update")), Line: line, Transitivity: model.Direct,
 		Version: cmp.Or(attribute(t, "VersionOverride"), attribute(t, "Version")),
 	})
 }

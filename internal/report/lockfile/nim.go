@@ -1,7 +1,7 @@
 package lockfile
 
 import (
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -26,7 +26,7 @@ func readNimbleLock(l *lock) error {
 				} `json:"checksums"`
 			}
 			err := w.decode(&p)
-			l.Add(redoubt.Dependency{
+			l.Add(model.Dependency{
 				Name: name, Version: string(p.Version), Line: l.lineAt(offset), Hashes: sums(map[string]string{"SHA-1": string(p.Sums.SHA1)}),
 			})
 			return err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -72,7 +72,7 @@ type packageLock struct {
 
 type npmEntry struct {
 	folder string
-	dep    redoubt.Dependency
+	dep    model.Dependency
 	asks   []string // names of packages that it asks for
 }
 
@@ -176,14 +176,14 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 
 // dependency makes one of an entry. An alias is listed under the name of what
 // it stands for; versions of git and file dependencies are their addresses.
-func (r *packageLock) dependency(name string, p npmPackage, offset int) redoubt.Dependency {
+func (r *packageLock) dependency(name string, p npmPackage, offset int) model.Dependency {
 	version := string(p.Version)
 	if alias, ok := strings.CutPrefix(version, "npm:"); ok {
 		if at := strings.LastIndexByte(alias, '@'); at > 0 {
 			name, version = alias[:at], alias[at+1:]
 		}
 	}
-	return redoubt.Dependency{
+	return model.Dependency{
 		Name: name, Version: version, Line: r.lineAt(offset),
 		Licenses: npmLicenses(p.License, p.Licenses), Hashes: integrityHashes(string(p.Integrity)),
 	}
@@ -214,14 +214,14 @@ func npmLicenses(raws ...json.RawMessage) []string {
 }
 
 // integrityHashes reads subresource integrity: algorithms and base64 sums.
-func integrityHashes(integrity string) []redoubt.Hash {
-	var out []redoubt.Hash
+func integrityHashes(integrity string) []model.Hash {
+	var out []model.Hash
 	for field := range strings.FieldsSeq(integrity) {
 		algorithm, sum, _ := strings.Cut(field, "-")
 		name := map[string]string{"sha1": "SHA-1", "sha256": "SHA-256", "sha384": "SHA-384", "sha512": "SHA-512"}[algorithm]
 		raw, err := base64.StdEncoding.DecodeString(sum)
 		if name != "" && err == nil && len(raw) > 0 {
-			out = append(out, redoubt.Hash{Algorithm: name, Hex: hex.EncodeToString(raw)})
+			out = append(out, model.Hash{Algorithm: name, Hex: hex.EncodeToString(raw)})
 		}
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -17,7 +17,7 @@ func readAssetsJSON(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}
 	var groups map[string][]read.Text
-	var found []redoubt.Dependency
+	var found []model.Dependency
 	err := w.object(func(name string, _ int) error {
 		switch has[name] = true; name {
 		case "projectFileDependencyGroups":
@@ -30,7 +30,7 @@ func readAssetsJSON(l *lock) error {
 				}
 				err := w.decode(&p)
 				if name, version, ok := strings.Cut(key, "/"); ok && p.Type == "package" {
-					found = append(found, redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Hashes: base64SHA512(string(p.Sum))})
+					found = append(found, model.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Hashes: base64SHA512(string(p.Sum))})
 				}
 				return err
 			})
@@ -58,12 +58,12 @@ func readAssetsJSON(l *lock) error {
 }
 
 // base64SHA512 is a checksum as NuGet spells it.
-func base64SHA512(s string) []redoubt.Hash {
+func base64SHA512(s string) []model.Hash {
 	sum, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(sum) != 64 {
 		return nil
 	}
-	return []redoubt.Hash{{Algorithm: "SHA-512", Hex: hex.EncodeToString(sum)}}
+	return []model.Hash{{Algorithm: "SHA-512", Hex: hex.EncodeToString(sum)}}
 }
 
 var (
@@ -87,7 +87,7 @@ func readPaketLock(l *lock) error {
 		case section == "" || line[0] != ' ':
 			return read.NotA("paket.lock", "line %d is neither a section nor below one", number)
 		case m != nil && section == "NUGET":
-			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+			l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 		case paketFile.MatchString(line) && section != "NUGET" && !strings.HasPrefix(section, "GROUP "):
 			l.refuse(paketFile.FindStringSubmatch(line)[1], "line %d: it comes from %s, not from NuGet", number, section)
 		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") && !strings.HasPrefix(trimmed, "specs:"):

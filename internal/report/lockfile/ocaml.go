@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -35,7 +35,7 @@ func readOpamLocked(l *lock) error {
 		}
 		if field == "depends" {
 			for _, m := range opamPackage.FindAllStringSubmatch(rest, -1) {
-				l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+				l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 			}
 		}
 	}

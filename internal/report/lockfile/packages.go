@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -15,10 +15,10 @@ type Packages struct {
 	ecosystem   string // of those that have none of their own
 	limit       int    // that is taken; full tells of more
 	full        bool
-	deps        []redoubt.Dependency
+	deps        []model.Dependency
 	seen        map[[3]string]int // index in deps by ecosystem, name, version
 	graph       graph
-	unversioned []redoubt.Dependency // that were to be added, each name once
+	unversioned []model.Dependency // that were to be added, each name once
 }
 
 // NewPackages is empty, and takes so many packages at most.
@@ -31,7 +31,7 @@ func (p *Packages) Full() bool { return p.full }
 // is ever said to be, on the first line that names it.
 //
 // It returns the index in deps, -1 for what is not taken.
-func (p *Packages) Add(d redoubt.Dependency) int {
+func (p *Packages) Add(d model.Dependency) int {
 	d.Ecosystem = cmp.Or(d.Ecosystem, p.ecosystem)
 	d.Name, d.Version = read.Text(d.Name).Name(), read.Text(d.Version).Name()
 	version := SpellVersion(d.Ecosystem, d.Version)
@@ -42,7 +42,7 @@ func (p *Packages) Add(d redoubt.Dependency) int {
 		return -1
 	}
 	if d.Transitivity == 0 {
-		d.Transitivity = redoubt.TransitivityUnknown
+		d.Transitivity = model.TransitivityUnknown
 	}
 	if d.Licenses = read.Texts(d.Licenses).Names(); d.Licenses == nil {
 		d.Licenses = []string{}
@@ -53,8 +53,8 @@ func (p *Packages) Add(d redoubt.Dependency) int {
 	d.Version = version // the URL has the other spelling
 	key := [3]string{d.Ecosystem, d.Name, d.Version}
 	if i, ok := p.seen[key]; ok {
-		if d.Transitivity == redoubt.Direct {
-			p.deps[i].Transitivity = redoubt.Direct
+		if d.Transitivity == model.Direct {
+			p.deps[i].Transitivity = model.Direct
 		}
 		return i
 	}
@@ -72,11 +72,11 @@ func (p *Packages) Add(d redoubt.Dependency) int {
 
 // Unversioned are those that were to be added and have no version, each name once
 // where it stands several times in a row.
-func (p *Packages) Unversioned() []redoubt.Dependency { return p.unversioned }
+func (p *Packages) Unversioned() []model.Dependency { return p.unversioned }
 
 // noteUnversioned keeps what is told, unless there is more of it than packages may be.
-func (p *Packages) noteUnversioned(d redoubt.Dependency) {
-	same := func(other redoubt.Dependency) bool { return other.Name == d.Name }
+func (p *Packages) noteUnversioned(d model.Dependency) {
+	same := func(other model.Dependency) bool { return other.Name == d.Name }
 	if n := len(p.unversioned); n < p.limit && (n == 0 || !same(p.unversioned[n-1])) {
 		p.unversioned = append(p.unversioned, d)
 	}
@@ -93,12 +93,12 @@ func SpellVersion(ecosystem, version string) string {
 
 // TransitivityOf is direct or transitive where the file tells which packages
 // the project asked for itself, else unknown.
-func TransitivityOf(told, direct bool) redoubt.Transitivity {
+func TransitivityOf(told, direct bool) model.Transitivity {
 	switch {
 	case !told:
-		return redoubt.TransitivityUnknown
+		return model.TransitivityUnknown
 	case direct:
-		return redoubt.Direct
+		return model.Direct
 	}
-	return redoubt.Transitive
+	return model.Transitive
 }

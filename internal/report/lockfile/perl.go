@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -23,7 +23,7 @@ func readCPANSnapshot(l *lock) error {
 		case !listed:
 			return read.NotA("cpanfile.snapshot", "line %d comes before DISTRIBUTIONS", number)
 		case m != nil:
-			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+			l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 		case !strings.HasPrefix(line, "    "):
 			return read.NotA("cpanfile.snapshot", "line %d is neither a distribution and its version nor about one", number)
 		}

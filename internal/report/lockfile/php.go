@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -34,12 +34,12 @@ func readComposerLock(l *lock) error {
 				l.refuse(cmp.Or(string(p.Name), "packages"), "it lacks a name or a version")
 				return
 			}
-			d := redoubt.Dependency{
+			d := model.Dependency{
 				Name: string(p.Name), Version: string(p.Version), Licenses: p.License,
 				Line: l.lineAt(offset + max(bytes.Index(raw, []byte(`"name"`)), 0)),
 			}
 			if read.IsHex(string(p.Dist.Sum)) {
-				d.Hashes = []redoubt.Hash{{Algorithm: "SHA-1", Hex: string(p.Dist.Sum)}}
+				d.Hashes = []model.Hash{{Algorithm: "SHA-1", Hex: string(p.Dist.Sum)}}
 			}
 			l.Node(d, strings.ToLower(d.Name))
 			for _, to := range slices.Sorted(maps.Keys(p.Require)) {

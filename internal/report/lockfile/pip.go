@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -37,7 +37,7 @@ const maxPipSteps = 4 << 20
 type pipPin struct {
 	version string
 	line    int
-	hashes  []redoubt.Hash
+	hashes  []model.Hash
 }
 
 // pipFile is one requirements file.
@@ -182,7 +182,7 @@ func (p *pipFiles) resolve() {
 				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: %s", w.text, unmet)
 			}
 		}
-		slices.SortStableFunc(f.lock.rep.Refused, func(a, b redoubt.Refusal) int { return cmp.Compare(lineItem(a.Item), lineItem(b.Item)) })
+		slices.SortStableFunc(f.lock.rep.Refused, func(a, b model.Refusal) int { return cmp.Compare(lineItem(a.Item), lineItem(b.Item)) })
 		f.lock.rep.Inventories[0].Dependencies = f.lock.deps
 	}
 }
@@ -211,7 +211,7 @@ func (p *pipFiles) meet(root *pipFile) {
 				f.wants[i].met = true
 				name := f.wants[i].name
 				pin := c.pins[name]
-				c.lock.Add(redoubt.Dependency{Name: name, Version: pin.version, Line: pin.line, Hashes: pin.hashes})
+				c.lock.Add(model.Dependency{Name: name, Version: pin.version, Line: pin.line, Hashes: pin.hashes})
 			}
 		}
 	}

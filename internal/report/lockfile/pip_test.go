@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
@@ -124,7 +124,7 @@ func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 func TestPipFollowsSoManyLines(t *testing.T) {
 	const files, lines = 1500, 2000
 	var upload lockfile.Upload
-	give := func(name, text string) *redoubt.Report {
+	give := func(name, text string) *model.Report {
 		rep, err := upload.Read(lockfile.File{Name: name, Path: name, Data: []byte(text), Limit: 10 * lines})
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	if got := len(pinned.Inventories[0].Dependencies); got != lines || len(included.Refused) > 0 {
 		t.Errorf("%d of %d pins are meant, %d requirements are refused", got, lines, len(included.Refused))
 	}
-	want := []redoubt.Refusal{{Item: "line 2", Reason: "p0: the files refer to each other too often to tell the version"}}
+	want := []model.Refusal{{Item: "line 2", Reason: "p0: the files refer to each other too often to tell the version"}}
 	if diff := cmp.Diff(want, late.Refused); diff != "" {
 		t.Errorf("what was not followed (-want +got):\n%s", diff)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -84,7 +84,7 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 			l.refuse(cmp.Or(name, entry.key.Value), "line %d: it has no version", entry.key.Line)
 			continue
 		}
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: name, Version: version, Line: entry.key.Line, Transitivity: TransitivityOf(len(direct) > 0, isDirect),
 			Hashes: integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
 		}, key)

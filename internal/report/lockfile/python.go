@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -136,9 +136,9 @@ func (r *requirements) flush() {
 		}
 		return
 	}
-	var hashes []redoubt.Hash
+	var hashes []model.Hash
 	for _, m := range hashOption.FindAllStringSubmatch(line, read.MaxList) {
-		hashes = append(hashes, redoubt.Hash{Algorithm: read.HashName(m[1]), Hex: strings.ToLower(m[2])})
+		hashes = append(hashes, model.Hash{Algorithm: read.HashName(m[1]), Hex: strings.ToLower(m[2])})
 	}
 	line, _, _ = strings.Cut(line, " --")
 	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
@@ -190,7 +190,7 @@ func pinnedVersion(constraints string) (version string) {
 
 // archive adds the package of an address, by the file name of a wheel or source archive. An
 // empty name is that of the file.
-func (r *requirements) archive(line, name, where string, hashes []redoubt.Hash) {
+func (r *requirements) archive(line, name, where string, hashes []model.Hash) {
 	where, _, _ = strings.Cut(where, "#")
 	where, _, _ = strings.Cut(where, "?")
 	file := path.Base(strings.ReplaceAll(where, `\`, "/"))
@@ -209,9 +209,9 @@ func (r *requirements) archive(line, name, where string, hashes []redoubt.Hash) 
 }
 
 // pin adds a package with its version.
-func (r *requirements) pin(name, version string, hashes []redoubt.Hash) {
+func (r *requirements) pin(name, version string, hashes []model.Hash) {
 	r.current = name
-	d := redoubt.Dependency{Name: name, Version: version, Line: r.number, Hashes: hashes}
+	d := model.Dependency{Name: name, Version: version, Line: r.number, Hashes: hashes}
 	if _, pinned := r.pip.pins[d.Name]; !pinned {
 		r.pip.pins[d.Name] = pipPin{d.Version, d.Line, d.Hashes}
 	}
@@ -223,17 +223,17 @@ func (r *requirements) unpinned(line, why string) {
 }
 
 // prefixedHash reads "sha256:0123…".
-func prefixedHash(s string) (redoubt.Hash, bool) {
+func prefixedHash(s string) (model.Hash, bool) {
 	algorithm, sum, ok := strings.Cut(strings.TrimSpace(s), ":")
 	if !ok || !read.IsHex(sum) {
-		return redoubt.Hash{}, false
+		return model.Hash{}, false
 	}
-	return redoubt.Hash{Algorithm: read.HashName(read.Text(algorithm).Name()), Hex: strings.ToLower(sum)}, true
+	return model.Hash{Algorithm: read.HashName(read.Text(algorithm).Name()), Hex: strings.ToLower(sum)}, true
 }
 
 // prefixedHashes reads a list of "sha256:0123…".
-func prefixedHashes(list []string) []redoubt.Hash {
-	var out []redoubt.Hash
+func prefixedHashes(list []string) []model.Hash {
+	var out []model.Hash
 	for _, s := range list[:min(len(list), read.MaxList)] {
 		if h, ok := prefixedHash(s); ok {
 			out = append(out, h)
@@ -266,7 +266,7 @@ func readPipfileLock(l *lock) error {
 				l.refuse(group+"."+name, "it has no version with ==, so none is known")
 				return nil
 			}
-			l.Add(redoubt.Dependency{
+			l.Add(model.Dependency{
 				Name: purl.PyPIName(name), Version: version, Line: l.lineAt(offset), Hashes: prefixedHashes(p.Hashes),
 			})
 			return nil
@@ -321,7 +321,7 @@ func readPoetryLock(l *lock) error {
 			hashes = append(hashes, f.Hash)
 		}
 		name := purl.PyPIName(p.Name)
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 		}, name)
 		for _, to := range askedNames(p.Dependencies) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -66,7 +66,7 @@ func readUVLock(l *lock) error {
 			hashes = append(hashes, wheel.Hash)
 		}
 		name := purl.PyPIName(p.Name)
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 			Transitivity: TransitivityOf(len(direct) > 0, direct[name]),
 		}, name+" "+p.Version, name)
@@ -137,11 +137,11 @@ func readPylock(l *lock) error {
 		if p.Name == "" {
 			return read.CutOff("package %d lacks its name", i+1)
 		}
-		d := redoubt.Dependency{Name: purl.PyPIName(p.Name), Version: p.Version, Line: lineOf(lines, i)}
+		d := model.Dependency{Name: purl.PyPIName(p.Name), Version: p.Version, Line: lineOf(lines, i)}
 		for _, f := range append([]file{p.SDist, p.Archive}, p.Wheels...) {
 			for _, algorithm := range slices.Sorted(maps.Keys(f.Hashes)) {
 				if sum := f.Hashes[algorithm]; read.IsHex(sum) {
-					d.Hashes = append(d.Hashes, redoubt.Hash{Algorithm: read.HashName(algorithm), Hex: sum})
+					d.Hashes = append(d.Hashes, model.Hash{Algorithm: read.HashName(algorithm), Hex: sum})
 				}
 			}
 		}

@@ -3,7 +3,7 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -25,7 +25,7 @@ func readRenvLock(l *lock) error {
 				Remote     read.Text `json:"RemoteType"`
 			}
 			err := w.decode(&p)
-			d := redoubt.Dependency{Name: name, Version: string(p.Version), Line: l.lineAt(offset)}
+			d := model.Dependency{Name: name, Version: string(p.Version), Line: l.lineAt(offset)}
 			if p.Source == "Bioconductor" || p.Remote == "bioconductor" || strings.HasPrefix(string(p.Repository), "Bioc") {
 				d.Ecosystem = "bioconductor"
 			}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -28,7 +28,7 @@ func readGemfileLock(l *lock) error {
 	section := ""
 	has := map[string]bool{} // sections
 	direct := map[string]bool{}
-	var found []redoubt.Dependency
+	var found []model.Dependency
 	for number, line := range l.numbered {
 		if line != "" && line[0] != ' ' {
 			if section = line; !gemSection.MatchString(line) {
@@ -39,7 +39,7 @@ func readGemfileLock(l *lock) error {
 		}
 		if m := gemSpec.FindStringSubmatch(line); m != nil && gemsOf[section] {
 			version, _, _ := strings.Cut(m[2], "-")
-			found = append(found, redoubt.Dependency{Name: m[1], Version: version, Line: number})
+			found = append(found, model.Dependency{Name: m[1], Version: version, Line: number})
 		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && gemsOf[section] {
 			l.Ask(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
 		}

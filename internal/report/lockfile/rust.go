@@ -3,7 +3,7 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -43,7 +43,7 @@ func readCargoLock(l *lock) error {
 		if p.Source == "" {
 			continue
 		}
-		d := redoubt.Dependency{
+		d := model.Dependency{
 			Name: p.Name, Version: p.Version, Line: lineOf(lines, i),
 			Transitivity: TransitivityOf(len(direct) > 0, direct[[2]string{p.Name, p.Version}]),
 		}
@@ -51,7 +51,7 @@ func readCargoLock(l *lock) error {
 			p.Checksum, _ = file.Metadata["checksum "+p.Name+" "+p.Version+" ("+p.Source+")"].(string)
 		}
 		if read.IsHex(p.Checksum) {
-			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(p.Checksum)}}
+			d.Hashes = []model.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(p.Checksum)}}
 		}
 		l.Node(d, p.Name+" "+p.Version, p.Name)
 		for _, to := range p.Dependencies {

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -28,7 +28,7 @@ func readYarnLock(l *lock) error {
 // that they satisfy. It does not tell what is direct. An empty file marks the root of a
 // project without packages.
 func readYarnClassic(l *lock) error {
-	var current redoubt.Dependency
+	var current model.Dependency
 	var keys []string // descriptors of the current entry
 	inNeeds := false
 	entries := 0
@@ -48,7 +48,7 @@ func readYarnClassic(l *lock) error {
 			}
 			l.Node(current, keys...)
 			entries++
-			current, inNeeds = redoubt.Dependency{Name: name, Line: number}, false
+			current, inNeeds = model.Dependency{Name: name, Line: number}, false
 			keys = strings.Split(strings.ReplaceAll(descriptors, `"`, ""), ", ")
 		case strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   "):
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -130,7 +130,7 @@ func readYarnBerry(l *lock) error {
 		for _, descriptor := range descriptors {
 			isDirect = isDirect || direct[descriptor]
 		}
-		l.Node(redoubt.Dependency{
+		l.Node(model.Dependency{
 			Name: name, Version: scalar(child(entry.value, "version")), Line: entry.key.Line,
 			Transitivity: TransitivityOf(len(direct) > 0, isDirect),
 		}, descriptors...)
@@ -185,7 +185,7 @@ var errNoMapping = errors.New("a mapping was expected at the top of the file")
 // for an empty document.
 func (l *lock) documents() ([]*yaml.Node, error) {
 	if len(l.Data) > maxYAML {
-		return nil, fmt.Errorf("the YAML file is %w (limit %d bytes)", redoubt.ErrTooLarge, maxYAML)
+		return nil, fmt.Errorf("the YAML file is %w (limit %d bytes)", model.ErrTooLarge, maxYAML)
 	}
 	var roots []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(l.Data))

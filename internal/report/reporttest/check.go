@@ -8,12 +8,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // Check holds a report to what every report promises, whatever was read.
-func Check(t testing.TB, r *redoubt.Report) {
+func Check(t testing.TB, r *model.Report) {
 	t.Helper()
 	if r.Tool == "" || r.Products == 0 {
 		t.Errorf("tool %q, products %v: both are needed", r.Tool, r.Products.Names())
@@ -26,7 +26,7 @@ func Check(t testing.TB, r *redoubt.Report) {
 		}
 	}
 	checkPartial(t, r)
-	described := map[*redoubt.Rule]bool{}
+	described := map[*model.Rule]bool{}
 	for _, rule := range r.Rules {
 		described[rule] = true
 		if rule.Name == "" || rule.IssueType == 0 || rule.Severity == 0 || rule.Confidence == 0 {
@@ -63,7 +63,7 @@ func Check(t testing.TB, r *redoubt.Report) {
 }
 
 // checkPartial holds files that were parsed in part to what readers promise of them.
-func checkPartial(t testing.TB, r *redoubt.Report) {
+func checkPartial(t testing.TB, r *model.Report) {
 	t.Helper()
 	listed := map[string]bool{}
 	for _, p := range r.Skipped {
@@ -84,7 +84,7 @@ func checkPartial(t testing.TB, r *redoubt.Report) {
 
 // checkEdges holds the edges of a lockfile against the number of packages that are
 // said to ask for each.
-func checkEdges(t testing.TB, inv redoubt.Inventory) {
+func checkEdges(t testing.TB, inv model.Inventory) {
 	t.Helper()
 	requirers := make([]int, len(inv.Dependencies))
 	for _, e := range inv.Edges {
@@ -101,7 +101,7 @@ func checkEdges(t testing.TB, inv redoubt.Inventory) {
 	}
 }
 
-func checkResult(t testing.TB, res *redoubt.Result, described map[*redoubt.Rule]bool) {
+func checkResult(t testing.TB, res *model.Result, described map[*model.Rule]bool) {
 	t.Helper()
 	problem := ""
 	switch {
@@ -113,9 +113,9 @@ func checkResult(t testing.TB, res *redoubt.Result, described map[*redoubt.Rule]
 		problem = "it is not whole"
 	case res.Location.Line < 0 || res.Location.EndLine < 0 || res.Location.Column < 0 || res.Location.EndColumn < 0:
 		problem = "its location is negative"
-	case (res.Rule.IssueType == redoubt.Secrets) != (res.Secret != nil):
+	case (res.Rule.IssueType == model.Secrets) != (res.Secret != nil):
 		problem = "only secrets have a secret"
-	case (res.Rule.IssueType == redoubt.SCA) != (res.Dependency != nil):
+	case (res.Rule.IssueType == model.SCA) != (res.Dependency != nil):
 		problem = "only supply-chain results have a dependency"
 	case res.Secret != nil && (res.Code != "" || res.CodeHash != "" || res.DataFlow != nil):
 		problem = "a secret shows code"
@@ -151,7 +151,7 @@ func EachString(v reflect.Value, visit func(string)) {
 }
 
 // checkVEX holds a document to what every document promises.
-func checkVEX(t testing.TB, d *redoubt.VEXDocument) {
+func checkVEX(t testing.TB, d *model.VEXDocument) {
 	t.Helper()
 	if d.Format == "" || d.Version < 0 {
 		t.Errorf("document is not whole: %+v", d)
@@ -159,7 +159,7 @@ func checkVEX(t testing.TB, d *redoubt.VEXDocument) {
 	for i := range d.Statements {
 		s := &d.Statements[i]
 		made := s.Triage()
-		if len(s.Names) == 0 || s.Status == 0 || made.State.String() == "" || len([]rune(made.Comment)) > redoubt.MaxNote {
+		if len(s.Names) == 0 || s.Status == 0 || made.State.String() == "" || len([]rune(made.Comment)) > model.MaxNote {
 			t.Errorf("statement is not whole: %+v", s)
 		}
 		if len(s.Packages)+len(s.Product) == 0 {

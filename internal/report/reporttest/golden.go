@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Inputs lists the report files of a folder of test data, by their path in it.
@@ -68,15 +68,15 @@ func Dump(v any) string {
 func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
 	indent := strings.Repeat("  ", depth)
 	switch value := v.Interface().(type) {
-	case *redoubt.Rule:
+	case *model.Rule:
 		if depth > 3 { // a result's rule is told by its name
 			fmt.Fprintf(b, " %s (%s)\n", value.Name, value.IssueType)
 			return
 		}
-	case redoubt.Products:
+	case model.Products:
 		fmt.Fprintf(b, " %v\n", value.Names())
 		return
-	case redoubt.Digest:
+	case model.Digest:
 		fmt.Fprintf(b, " %x\n", value)
 		return
 	case time.Time:

@@ -1,0 +1,104 @@
+package model
+
+// Dependency is one package version that a lockfile of a project's primary
+// branch holds (semantics §8).
+type Dependency struct {
+	ID           int64
+	ProjectID    int64
+	Lockfile     string // path in the repository
+	Ecosystem    string // as npm, pypi, gomod, maven
+	Name         string
+	Version      string
+	Transitivity Transitivity
+	Line         int      // of the lockfile, 1-based; 0 when unknown
+	Licenses     []string // SPDX expressions; never nil
+	PURL         string
+	Hashes       []Hash
+	Supplier     string // who gives the package out, where a bill of materials told; else empty
+
+	// Via is the package of the same lockfile that brings it in, on a shortest
+	// way from what the project asks for itself; zero for what it asks for, and
+	// where the lockfile does not tell.
+	Via       LockedPackage
+	Requirers int // how many packages of the lockfile ask for it
+
+	// Where the lockfile is: the address of the project's repository, the ref and
+	// the commit. Empty where not known.
+	RepositoryURL, Ref, Commit string
+}
+
+// LockedPackage names a version of a package.
+type LockedPackage struct {
+	Ecosystem, Name, Version string
+}
+
+// DependencyEdge says that one dependency asks for another of the same lockfile.
+type DependencyEdge struct {
+	From, To int64 // Dependency.ID
+}
+
+// DependencyPath is how a dependency gets into a lockfile.
+type DependencyPath struct {
+	Steps  []LockedPackage // from what is nearest to the project to the package itself
+	Direct bool            // the project asks for the first step itself; else nobody is known to
+	Others int             // further packages that ask for the last step
+}
+
+// Hash is a checksum of a package's archive.
+type Hash struct {
+	Algorithm string // as SHA-256
+	Hex       string
+}
+
+// Inventory is a statement about one lockfile: everything it holds (semantics §15).
+type Inventory struct {
+	Lockfile     string
+	Dependencies []Dependency // ids and projects unset
+
+	// Edges are pairs of places in Dependencies: the first asks for the second. There are
+	// none where the lockfile does not tell.
+	Edges [][2]int
+
+	// UnknownPackages names packages that whoever states this cannot tell of, as Go's
+	// standard library: what another statement said of them stays.
+	UnknownPackages []string
+}
+
+// LockfileSummary counts what a lockfile holds.
+type LockfileSummary struct {
+	ID           int64
+	Path         string
+	Dependencies int
+}
+
+// DependencyProject counts what the primary branch of a project depends on.
+type DependencyProject struct {
+	ID           int64
+	Name         string
+	Dependencies int
+}
+
+// DependencyFilter selects dependencies; zero members do not filter. All are
+// and-ed, the entries of Packages or-ed among themselves (semantics §8).
+type DependencyFilter struct {
+	Name       string // case-insensitive substring
+	Version    string // equal
+	Lockfile   string // equal
+	Licenses   []string
+	ProjectIDs []int64
+	Packages   []PackageFilter
+	Ecosystems []string // equal to one of them
+
+	Transitivities []Transitivity // one of them; what no scan told is TransitivityUnknown
+	Projects       ProjectGlobs   // what the caller may see
+}
+
+// PackageFilter selects versions of packages.
+type PackageFilter struct {
+	Name      string
+	ExactName bool   // equal instead of a case-insensitive substring
+	Version   string // equal; beats the bounds
+	Lower     string // inclusive, in the ecosystem's order; an operator in front is honoured
+	Upper     string // inclusive, likewise
+	Ecosystem string // equal; empty for all
+}

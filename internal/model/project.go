@@ -1,0 +1,148 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a project's members (semantics §7).
+const (
+	MaxTags      = 10
+	MaxTagLength = 64 // characters
+)
+
+// Visibility says who can see a repository at its host.
+type Visibility uint8
+
+// Visibilities of a repository.
+const (
+	VisibilityUnknown Visibility = iota
+	VisibilityPublic
+	VisibilityPrivate
+)
+
+var visibilities = enumNames[Visibility]{"unknown", "public", "private"}
+
+// String returns the wire name.
+func (v Visibility) String() string { return visibilities.name(v) }
+
+// ParseVisibility reads a wire name.
+func ParseVisibility(s string) (Visibility, bool) { return visibilities.parse(s) }
+
+// ManagedScan says which scans the server would start by itself.
+type ManagedScan struct {
+	Diff bool
+	Full bool
+}
+
+// Project is one repository, or one part of it that is scanned apart.
+type Project struct {
+	ID            int64    // global, fits uint32
+	Name          string   // two segments or more, as acme/payments
+	OldNames      []string // that answer still (semantics §7); a Batch has them, other lists do not
+	URL           string   // absolute, or empty when no scan told it
+	Tags          []string
+	CreatedAt     time.Time
+	DefaultBranch string    // full ref of the first branch fully scanned; empty before
+	PrimaryBranch string    // full ref; empty follows the default branch
+	LatestScanAt  time.Time // zero before the first scan
+	Visibility    Visibility
+	ManagedScan   ManagedScan
+	RepoID        string // the host's own id, by which a renamed repository is known
+	// BoundRepoID is the id as tokens tell it that are bound to projects: it
+	// counts among them alone. See ProjectGlobs.Claim.
+	BoundRepoID string
+}
+
+// Default returns the default branch, which is refs/heads/main until a branch
+// was fully scanned (semantics §7).
+func (p Project) Default() string {
+	if p.DefaultBranch == "" {
+		return "refs/heads/main"
+	}
+	return p.DefaultBranch
+}
+
+// Primary returns the branch that dependencies, dedup and the gate look at.
+func (p Project) Primary() string {
+	if p.PrimaryBranch == "" {
+		return p.Default()
+	}
+	return p.PrimaryBranch
+}
+
+// maxProjectURL bounds the address of a repository, in bytes.
+const maxProjectURL = 2048
+
+// CheckProjectURL returns an error for the address of a repository that is longer than
+// 2,048 bytes, else nil.
+func CheckProjectURL(address string) error {
+	if len(address) > maxProjectURL {
+		return fmt.Errorf("must have at most %d bytes", maxProjectURL)
+	}
+	return nil
+}
+
+// CheckProjectName says what is wrong with a project name, or nil. A name has
+// two segments or more, none empty, "." or "..", and no control characters
+// (semantics §1).
+func CheckProjectName(name string) error {
+	if len(name) > 512 || !utf8.ValidString(name) {
+		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
+	}
+	if strings.ContainsFunc(name, IsControl) {
+		return errors.New("a project name holds no control characters")
+	}
+	segments := strings.Split(name, "/")
+	if len(segments) < 2 {
+		return fmt.Errorf("project name %q needs two segments or more, as acme/payments", name)
+	}
+	for _, s := range segments {
+		if s == "" || s == "." || s == ".." {
+			return fmt.Errorf("project name %q has an empty or relative segment", name)
+		}
+	}
+	return nil
+}
+
+// ProjectParts are the last segments of addresses that name a part of a project.
+var ProjectParts = []string{"managed-scan", "tags"}
+
+// CheckNewProjectName reports why a project cannot be created with a name: besides
+// the errors of CheckProjectName, a last segment after two others that makes its
+// address the one of a part of another project.
+func CheckNewProjectName(name string) error {
+	if err := CheckProjectName(name); err != nil {
+		return err
+	}
+	segments := strings.Split(name, "/")
+	if last := segments[len(segments)-1]; len(segments) > 2 && slices.Contains(ProjectParts, last) {
+		return fmt.Errorf("project name %.80q ends in a reserved segment: use another name than %q", name, last)
+	}
+	return nil
+}
+
+// NormalTags trims tags and drops empty and repeated ones, keeping the order, and
+// what terminals would obey (IsControl).
+// More than MaxTags, or one longer than MaxTagLength, is an error (semantics §7).
+func NormalTags(tags []string) ([]string, error) {
+	out := make([]string, 0, len(tags))
+	for _, tag := range tags {
+		tag = strings.TrimSpace(Line(tag))
+		if tag == "" || slices.Contains(out, tag) {
+			continue
+		}
+		if utf8.RuneCountInString(tag) > MaxTagLength {
+			return nil, fmt.Errorf("tag %.20q… is longer than %d characters", tag, MaxTagLength)
+		}
+		out = append(out, tag)
+	}
+	if len(out) > MaxTags {
+		return nil, fmt.Errorf("%d tags given; a project has at most %d", len(out), MaxTags)
+	}
+	return out, nil
+}

@@ -1,0 +1,23 @@
+package model
+
+import (
+	"strconv"
+	"testing"
+)
+
+// TestRefusalsKeepTheFirst keeps a hundred and counts the others, however they
+// come together.
+func TestRefusalsKeepTheFirst(t *testing.T) {
+	var one, two Refusals
+	for i := range 250 {
+		one.Refuse(Refusal{Item: strconv.Itoa(i)})
+	}
+	if len(one.Refused) != MaxRefused || one.CountRefused() != 250 || one.Refused[99].Item != "99" {
+		t.Errorf("%d are kept of %d", len(one.Refused), one.CountRefused())
+	}
+	two.Refuse(Refusal{Item: "x"})
+	two.RefuseAll(one)
+	if len(two.Refused) != MaxRefused || two.CountRefused() != 251 || two.Refused[1].Item != "0" {
+		t.Errorf("%d are kept of %d together", len(two.Refused), two.CountRefused())
+	}
+}
