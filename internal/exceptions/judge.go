@@ -45,14 +45,14 @@ func NewJudge(exceptions []redoubt.Exception, now time.Time) *Judge {
 // granted after it and the person did not ignore the finding.
 func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
 	before := c.Lineage.Triage
-	granted := func(e *redoubt.Exception) bool { return e.DecidedAt.After(before.At) }
-	if ignoredByOthers(before) {
+	naming := j.naming(c)
+	if before.DecidedByPerson() { // which overrules earlier approvals
+		naming = slices.DeleteFunc(naming, func(e *redoubt.Exception) bool { return !e.DecidedAt.After(before.At) })
+	}
+	if ignoredByOthers(before) || before.DecidedByPerson() && (before.State == redoubt.TriageIgnored || len(naming) == 0) {
 		return redoubt.TriageEvent{}, false
 	}
-	if before.DecidedByPerson() && (before.State == redoubt.TriageIgnored || !slices.ContainsFunc(j.naming(c), granted)) {
-		return redoubt.TriageEvent{}, false
-	}
-	after, note := j.triage(c)
+	after, note := j.triage(c, naming)
 	after.Automatic, after.At, after.Assignee = true, before.At, before.Assignee
 	if note == "" || after == before {
 		return redoubt.TriageEvent{}, false
@@ -61,12 +61,12 @@ func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
 	return redoubt.TriageEvent{LineageID: c.Lineage.ID, At: j.now, By: after.By, Before: before, After: after, Note: note}, true
 }
 
-// triage is what a lineage's triage should be, and the line for its trail; no
-// line where it should stay.
-func (j *Judge) triage(c *redoubt.ExceptionCase) (after redoubt.Triage, note string) {
+// triage is what a lineage's triage should be, where some exceptions name it, and the
+// line for its trail; no line where it should stay.
+func (j *Judge) triage(c *redoubt.ExceptionCase, naming []*redoubt.Exception) (after redoubt.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
-	if by := append(j.naming(c), j.covering(c.Project, active)...); len(by) > 0 {
+	if by := append(naming, j.covering(c.Project, active)...); len(by) > 0 {
 		if before.State == redoubt.TriageIgnored && slices.ContainsFunc(by, func(e *redoubt.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}

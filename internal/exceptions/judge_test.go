@@ -87,6 +87,7 @@ func TestDecide(t *testing.T) {
 	ignored := by("vex", 1, redoubt.TriageIgnored)
 	except := []redoubt.Exception{{State: redoubt.ExceptionActive, ID: 5, Target: "CVE-1", Reason: "why", TriageReason: redoubt.AcceptableRisk}}
 	named := []redoubt.Exception{except[0], {State: redoubt.ExceptionActive, ID: 6, ProjectID: 3, Reason: "why", TriageReason: redoubt.AcceptableRisk, DecidedAt: now.AddDate(0, 0, -1)}}
+	regranted := []redoubt.Exception{{State: redoubt.ExceptionActive, ID: 4, ProjectID: 3, Reason: "why", TriageReason: redoubt.AcceptableRisk, DecidedAt: now.AddDate(0, 0, -3)}, named[1]}
 	user := func(state redoubt.TriageState, days int) redoubt.Triage {
 		return redoubt.Triage{State: state, By: redoubt.Actor{Kind: "user"}, At: now.AddDate(0, 0, -days)}
 	}
@@ -120,6 +121,7 @@ func TestDecide(t *testing.T) {
 		"the one that ignored it keeps it":    {judged{before: by("exception", 5, redoubt.TriageIgnored), exceptions: named}, ""},
 		"one that names it, of a fix":         {judged{before: user(redoubt.TriageFixing, 2), exceptions: named}, "ignored exception:6"},
 		"a person decided after the approval": {judged{before: user(redoubt.TriageReopened, 0), exceptions: named}, ""},
+		"approved again after a reopening":    {judged{before: user(redoubt.TriageReopened, 2), exceptions: regranted}, "ignored exception:6"},
 		"a person ignored it before":          {judged{before: user(redoubt.TriageIgnored, 2), exceptions: named}, ""},
 		"an exception ended":                  {judged{before: by("exception", 5, redoubt.TriageIgnored), claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}}, "ignored vex:1"},
 		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},
