@@ -66,7 +66,7 @@ func (j *Judge) Decide(c *redoubt.ExceptionCase) (redoubt.TriageEvent, bool) {
 func (j *Judge) triage(c *redoubt.ExceptionCase, naming []*redoubt.Exception) (after redoubt.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
-	if by := append(naming, j.covering(c.Project, active)...); len(by) > 0 {
+	if by := slices.Concat(naming, j.covering(c.Project, active)); len(by) > 0 {
 		if before.State == redoubt.TriageIgnored && slices.ContainsFunc(by, func(e *redoubt.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}
