@@ -130,7 +130,7 @@ type ApproveExceptionRequest struct {
 	Forever bool     `json:"forever,omitempty" doc:"Without an end; in place of until. A request that wishes no end is approved with one of the two."`
 	Answer  string   `json:"answer,omitempty" maxLength:"3000" doc:"What to say; it becomes the comment on the findings. Absent: the reason of who asked does." example:"Until the upgrade."`
 
-	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document, for which until, forever and answer are not used: ids of the statements to approve; the whole document when absent or empty."`
+	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document, which has no until, and for which forever and answer are not used: ids of the statements to approve; the whole document when absent or empty."`
 }
 
 // RefuseExceptionRequest refuses a request.

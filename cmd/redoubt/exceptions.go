@@ -15,7 +15,7 @@ import (
 )
 
 type exceptionsCmd struct {
-	List     exceptionsListCmd     `cmd:"" help:"List exceptions, the newest first: those that wait for a decision, that are active, and past ones."`
+	List     exceptionsListCmd     `cmd:"" default:"withargs" help:"List exceptions, the newest first: those that wait for a decision, that are active, and past ones."`
 	Show     exceptionsShowCmd     `cmd:"" help:"Show an exception, and what a VEX document says."`
 	Create   exceptionsCreateCmd   `cmd:"" help:"Ignore what a rule or a vulnerability finds, now and later, until a day."`
 	Delete   exceptionsDeleteCmd   `cmd:"" help:"End an active exception, and reopen what it ignored."`

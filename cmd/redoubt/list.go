@@ -16,7 +16,7 @@ import (
 
 // cut says how much of a list is printed.
 type cut struct {
-	Limit int  `help:"List at most this many. Default: 100 in a table, which says so; all as json and csv." placeholder:"N"`
+	Limit int  `help:"List at most this many. Default: 100 in a table, which says so; all as json and csv." placeholder:"N" xor:"limit"`
 	All   bool `help:"List all in a table, too." xor:"limit"`
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 type notificationsCmd struct {
-	List   notificationsListCmd   `cmd:"" help:"List the rules by which people are told of what happens."`
+	List   notificationsListCmd   `cmd:"" default:"withargs" help:"List the rules by which people are told of what happens."`
 	Log    notificationsLogCmd    `cmd:"" help:"List what a rule told, newest first, and what came of it."`
 	Test   notificationsTestCmd   `cmd:"" help:"Send the receivers of a rule a message now. It fails unless each took it."`
 	Pause  notificationsPauseCmd  `cmd:"" help:"Pause a rule. What waits to be sent by it is not sent any more."`

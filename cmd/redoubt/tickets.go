@@ -10,7 +10,7 @@ import (
 )
 
 type ticketsCmd struct {
-	List   ticketsListCmd   `cmd:"" help:"List tickets that findings are linked to."`
+	List   ticketsListCmd   `cmd:"" default:"withargs" help:"List tickets that findings are linked to."`
 	Create ticketsCreateCmd `cmd:"" help:"Have tickets about findings made in the issue tracker."`
 	Link   ticketsLinkCmd   `cmd:"" help:"Link findings to a ticket that is there."`
 	Unlink ticketsUnlinkCmd `cmd:"" help:"Unlink findings from their ticket, which stays in its tracker."`

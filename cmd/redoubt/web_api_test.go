@@ -108,3 +108,28 @@ func TestOldWords(t *testing.T) {
 		}
 	}
 }
+
+// TestNounsAloneList: a noun without a verb lists, with the flags of its list.
+func TestNounsAloneList(t *testing.T) {
+	for _, noun := range []string{"projects", "scans", "runs", "connections", "findings", "tickets", "exceptions", "notifications", "policies"} {
+		parser, err := newParser(&cli{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := parser.Parse([]string{noun, "--output", "json"})
+		if err != nil || line.Command() != noun+" list" {
+			t.Errorf("%s alone: %v", noun, err)
+		}
+	}
+}
+
+// TestLimitOrAll: a list has a limit or none.
+func TestLimitOrAll(t *testing.T) {
+	parser, err := newParser(&cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"scans", "list", "--limit", "1", "--all"}); err == nil {
+		t.Error("--limit and --all are taken together")
+	}
+}

@@ -82,7 +82,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 				t.Errorf("%s: %d %s", what, a.status, a.body)
 			}
 		}
-		for _, body := range []object{{"until": last, "forever": true}, {"until": "2001-01-31"}} {
+		for _, body := range []object{{"until": last, "forever": true}, {"until": "2001-01-31"}, {"until": last, "statements": []string{"x"}}} {
 			refused(t, triager.send(t, request{method: "POST", path: at + "/approve", body: body}), 400, api.CodeInvalidArgument)
 		}
 		state := func(state string) (ids []int64) {

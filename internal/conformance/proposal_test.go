@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -82,6 +83,10 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		as(ci, "c.sarif", strings.Replace(sarif, `"two"`, `"two more"`, 1))
 		expect("and what uploads alone say then", "0 0", "2 2")
 
+		for _, e := range get[api.ListExceptionsResponse](t, s, "exceptions", url.Values{"state": {"requested"}, "kind": {"document"}}).Exceptions {
+			body := object{"until": "2999-01-31"} // a document has no last day
+			refused(t, s.send(t, request{method: "POST", path: fmt.Sprintf("exceptions/%d/approve", e.ID), body: body}), 400, api.CodeInvalidArgument)
+		}
 		err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
 			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionRequested, Limit: 10})
 			if err != nil {

@@ -67,14 +67,20 @@ func FindDue(ctx context.Context, s Store) (Due, error) {
 	return due, err
 }
 
-// ApplyDue brings in line what FindDue found, notes how far that is, and returns
-// how many lineages changed.
+// ApplyDue brings in line what FindDue found and what exceptions ignore that expired
+// since, notes how far that is, and returns how many lineages changed.
 func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return 0, err
 	}
-	events, err := judgeAll(ctx, s, list, due.Lineages)
+	ids, err := candidates(ctx, s, []model.ExceptionScope{decidedByExpired(list, s.Now())})
+	if err != nil {
+		return 0, err
+	}
+	ids = append(ids, due.Lineages...)
+	slices.Sort(ids)
+	events, err := judgeAll(ctx, s, list, slices.Compact(ids))
 	if err != nil {
 		return 0, err
 	}

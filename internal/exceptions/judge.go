@@ -45,14 +45,14 @@ func NewJudge(exceptions []model.Exception, now time.Time) *Judge {
 // granted after it and the person did not ignore the finding.
 func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 	before := c.Lineage.Triage
-	granted := func(e *model.Exception) bool { return e.DecidedAt.After(before.At) }
-	if ignoredByOthers(before) {
+	naming := j.naming(c)
+	if before.DecidedByPerson() { // which overrules earlier approvals
+		naming = slices.DeleteFunc(naming, func(e *model.Exception) bool { return !e.DecidedAt.After(before.At) })
+	}
+	if ignoredByOthers(before) || before.DecidedByPerson() && (before.State == model.TriageIgnored || len(naming) == 0) {
 		return model.TriageEvent{}, false
 	}
-	if before.DecidedByPerson() && (before.State == model.TriageIgnored || !slices.ContainsFunc(j.naming(c), granted)) {
-		return model.TriageEvent{}, false
-	}
-	after, note := j.triage(c)
+	after, note := j.triage(c, naming)
 	after.Automatic, after.At, after.Assignee = true, before.At, before.Assignee
 	if note == "" || after == before {
 		return model.TriageEvent{}, false
@@ -61,12 +61,12 @@ func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 	return model.TriageEvent{LineageID: c.Lineage.ID, At: j.now, By: after.By, Before: before, After: after, Note: note}, true
 }
 
-// triage is what a lineage's triage should be, and the line for its trail; no
-// line where it should stay.
-func (j *Judge) triage(c *model.ExceptionCase) (after model.Triage, note string) {
+// triage is what a lineage's triage should be, where some exceptions name it, and the
+// line for its trail; no line where it should stay.
+func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after model.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
-	if by := append(j.naming(c), j.covering(c.Project, active)...); len(by) > 0 {
+	if by := slices.Concat(naming, j.covering(c.Project, active)); len(by) > 0 {
 		if before.State == model.TriageIgnored && slices.ContainsFunc(by, func(e *model.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}

@@ -87,6 +87,7 @@ func TestDecide(t *testing.T) {
 	ignored := by("vex", 1, model.TriageIgnored)
 	except := []model.Exception{{State: model.ExceptionActive, ID: 5, Target: "CVE-1", Reason: "why", TriageReason: model.AcceptableRisk}}
 	named := []model.Exception{except[0], {State: model.ExceptionActive, ID: 6, ProjectID: 3, Reason: "why", TriageReason: model.AcceptableRisk, DecidedAt: now.AddDate(0, 0, -1)}}
+	regranted := []model.Exception{{State: model.ExceptionActive, ID: 4, ProjectID: 3, Reason: "why", TriageReason: model.AcceptableRisk, DecidedAt: now.AddDate(0, 0, -3)}, named[1]}
 	user := func(state model.TriageState, days int) model.Triage {
 		return model.Triage{State: state, By: model.Actor{Kind: "user"}, At: now.AddDate(0, 0, -days)}
 	}
@@ -120,6 +121,7 @@ func TestDecide(t *testing.T) {
 		"the one that ignored it keeps it":    {judged{before: by("exception", 5, model.TriageIgnored), exceptions: named}, ""},
 		"one that names it, of a fix":         {judged{before: user(model.TriageFixing, 2), exceptions: named}, "ignored exception:6"},
 		"a person decided after the approval": {judged{before: user(model.TriageReopened, 0), exceptions: named}, ""},
+		"approved again after a reopening":    {judged{before: user(model.TriageReopened, 2), exceptions: regranted}, "ignored exception:6"},
 		"a person ignored it before":          {judged{before: user(model.TriageIgnored, 2), exceptions: named}, ""},
 		"an exception ended":                  {judged{before: by("exception", 5, model.TriageIgnored), claims: []model.VEXClaim{says(1, model.VEXFixed, 1)}}, "ignored vex:1"},
 		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},

@@ -180,11 +180,11 @@ func exceptionText(location, said string, needed bool) (string, error) {
 // ParseUntil reads when an exception ends: a day in UTC, whose end it is, as
 // 2027-01-31, or an instant, as 2027-01-31T12:00:00Z.
 func ParseUntil(text string) (time.Time, error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day.AddDate(0, 0, 1), nil
+	if end, ok := EndOfDay(text); ok {
+		return end, nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || at.UTC().Year() > 9999 {
 		return at, fmt.Errorf("%.80q is no day: write it as 2027-01-31, or as 2027-01-31T12:00:00Z", text)
 	}
 	return at.UTC(), nil

@@ -47,6 +47,16 @@ func repeated(n int, list ...string) (all []string) {
 	return all
 }
 
+// TestVEXTimesThatNoAnswerCanHold: years of five digits, or before the first, are no times.
+func TestVEXTimesThatNoAnswerCanHold(t *testing.T) {
+	for _, at := range []string{"9999-12-31T23:59:59-14:00", "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00"} {
+		text := strings.Replace(openVEXOf([]string{`"pkg:npm/p"`}, "x"), `"version":1`, `"version":1,"timestamp":"`+at+`"`, 1)
+		if d := readText(t, "x.json", text)[0].VEX[0]; !d.IssuedAt.IsZero() {
+			t.Errorf("%s is read as %s", at, d.IssuedAt)
+		}
+	}
+}
+
 func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 	inside := `{"@id":"urn:x","subcomponents":[{"@id":"pkg:npm/p"},{"@id":"pkg:npm/p"}]}`
 	other := `{"@id":"urn:x","subcomponents":[{"@id":"pkg:npm/q"}]}`

@@ -303,8 +303,13 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 		return nil, err
 	}
 	b := &in.Body
-	if e.Document != nil {
+	switch {
+	case e.Document != nil && b.Until != "":
+		return nil, model.Invalid("body.until", "exception %d is a VEX document, which has no last day", e.ID)
+	case e.Document != nil:
 		return c.approveDocument(ctx, e, b.Statements)
+	case len(b.Statements) > 0:
+		return nil, model.Invalid("body.statements", "exception %d has none: only VEX documents have", e.ID)
 	}
 	until, err := model.ExceptionEnd(b.Until)
 	switch {

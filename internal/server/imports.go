@@ -150,7 +150,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	}
 	if in.At != "" {
 		at, err := time.Parse(time.RFC3339, in.At)
-		if err != nil {
+		if err != nil || at.UTC().Year() < 1 {
 			fault("query.at", "expected an RFC 3339 date-time, as 2024-05-28T06:38:54Z")
 		}
 		u.At = at

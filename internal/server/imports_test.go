@@ -109,6 +109,7 @@ func TestImportsRefused(t *testing.T) {
 		{"odd project", imports + "?project=one", report, api.CodeInvalidArgument, nil},
 		{"two kinds", imports + "?project=a/b&full=true&diff=true", report, api.CodeInvalidArgument, nil},
 		{"no time", imports + "?project=a/b&at=yesterday", report, api.CodeInvalidArgument, nil},
+		{"before the first year", imports + "?project=a/b&at=0001-01-01T00:00:00%2B14:00", report, api.CodeInvalidArgument, nil},
 		{"future", imports + "?project=a/b&at=2999-01-01T00:00:00Z", report, api.CodeInvalidArgument, nil},
 		{"no report", imports + "?project=a/b", `{"hello":"world"}`, api.CodeInvalidArgument, nil},
 		{"half a report", imports + "?project=a/b", report[:len(report)-5], api.CodeInvalidArgument, nil},

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
@@ -39,5 +40,29 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 		})
 		d.followAll()
 		same(t, "the finding with another alias", d.states(w), []string{"ignored"})
+	})
+}
+
+// TestExpiryBetweenFindAndApplyIsFollowed: an exception expires after FindDue and before ApplyDue.
+func TestExpiryBetweenFindAndApplyIsFollowed(t *testing.T) {
+	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := newTenant(t, s)
+		w := d.findings(d.project("acme/payments"), 1, nil)
+		e := accepted("rule-1")
+		e.Until = clock.Now().Add(time.Hour)
+		d.except(e)
+		same(t, "before", d.states(w), []string{"ignored"})
+		var due exceptions.Due
+		d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+			due, err = exceptions.FindDue(ctx, tx)
+			return err
+		})
+		clock.Advance(2 * time.Hour)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := exceptions.ApplyDue(ctx, tx, due)
+			return err
+		})
+		d.followAll()
+		same(t, "after its end", d.states(w), []string{"reopened"})
 	})
 }
