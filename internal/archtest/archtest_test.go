@@ -42,10 +42,10 @@ var rules = []struct {
 
 func TestArchitecture(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
-		t.Skip("the list of tracked files needs a git checkout")
+		t.Skip("the list of files needs a git checkout")
 	}
-	tracked := strings.Split(strings.TrimRight(output(t, "git", "-C", root, "ls-files", "-z"), "\x00"), "\x00")
-	src, err := readSource(os.DirFS(root), tracked)
+	names := output(t, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	src, err := readSource(os.DirFS(root), strings.Split(strings.TrimRight(names, "\x00"), "\x00"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func linksWork(src *source) (found findings) {
 			}
 			switch {
 			case strings.Contains(match[1], ":"): // another site
-			case !slices.ContainsFunc(src.tracked, func(tracked string) bool { return within(tracked, to) }):
+			case !slices.ContainsFunc(src.names, func(name string) bool { return within(name, to) }):
 				found.add(name, "%s: links to %s, which does not exist", name, to)
 			case anchor != "" && path.Ext(to) == ".md" && !slices.Contains(anchors(src.texts[to]), anchor):
 				found.add(name, "%s: links to #%s of %s, which has no such heading", name, anchor, to)
@@ -61,7 +61,7 @@ func nothingLeftForLater(src *source) findings {
 	return grep(src, laterMark, "finish it now, or open an issue and remove the mark", func(string) bool { return false })
 }
 
-// grep finds the lines of tracked texts that match, except in third-party files, which THIRD_PARTY.md names.
+// grep finds the lines of texts that match, except in third-party files, which THIRD_PARTY.md names.
 func grep(src *source, pattern *regexp.Regexp, advice string, except func(path string) bool) (found findings) {
 	for _, name := range slices.Sorted(maps.Keys(src.texts)) {
 		if strings.Contains(src.texts["THIRD_PARTY.md"], "`"+name+"`") || except(name) {

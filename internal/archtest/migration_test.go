@@ -12,7 +12,7 @@ var migrationName = regexp.MustCompile(`^([0-9]{5})_([a-z0-9_]+)(\.(?:sqlite|pos
 // One migration may have a file for each engine.
 func migrationsAreNumbered(src *source) (found findings) {
 	taken := map[string]string{} // file by folder, number and engine
-	for _, name := range src.tracked {
+	for _, name := range src.names {
 		dir := path.Dir(name)
 		if path.Base(dir) != "migrations" || path.Ext(name) != ".sql" || !within(name, "internal") {
 			continue

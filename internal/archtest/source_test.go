@@ -18,11 +18,11 @@ const modulePath = "github.com/redoubt/redoubt"
 
 // source is the text of a module, read once for all rules.
 type source struct {
-	files   []*file           // Go files, by path
-	tracked []string          // names of all tracked files
-	texts   map[string]string // contents of tracked text files without test data, by name
-	schema  string            // the dumped PostgreSQL schema
-	rows    []row             // the table of packages in ARCHITECTURE.md
+	files  []*file           // Go files, by path
+	names  []string          // of all files that git does not ignore
+	texts  map[string]string // contents of text files without test data, by name
+	schema string            // the dumped PostgreSQL schema
+	rows   []row             // the table of packages in ARCHITECTURE.md
 }
 
 // file is a Go file.
@@ -43,13 +43,13 @@ func (f *findings) add(where, format string, args ...any) {
 	*f = append(*f, finding{where, fmt.Sprintf(format, args...)})
 }
 
-// readSource reads the tracked files of a module, except Go files in folders that the go command ignores.
-func readSource(module fs.FS, tracked []string) (*source, error) {
-	src := &source{tracked: slices.Sorted(slices.Values(tracked)), texts: map[string]string{}}
-	for _, name := range src.tracked {
+// readSource reads the named files of a module, except Go files in folders that the go command ignores.
+func readSource(module fs.FS, names []string) (*source, error) {
+	src := &source{names: slices.Compact(slices.Sorted(slices.Values(names))), texts: map[string]string{}}
+	for _, name := range src.names {
 		content, err := fs.ReadFile(module, name)
 		if err != nil {
-			continue // removed, but still tracked
+			continue // removed, but still known to git
 		}
 		if path.Base(name) == "schema.postgres.sql" {
 			src.schema = string(content)
