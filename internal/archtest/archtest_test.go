@@ -100,19 +100,19 @@ func TestLibcPin(t *testing.T) {
 	}
 }
 
-// THIRD_PARTY.md lists the license of every direct dependency.
+// The page of licenses lists every direct dependency.
 func TestThirdParty(t *testing.T) {
-	page := read(t, filepath.Join(root, "THIRD_PARTY.md"))
+	page := read(t, filepath.Join(root, thirdParty))
 	direct := requirements(t, filepath.Join(root, "go.mod"))
 	maps.DeleteFunc(direct, func(_, version string) bool { return strings.HasSuffix(version, indirect) })
 	for module := range direct {
 		if !strings.Contains(page, "\n| "+module+" |") {
-			t.Errorf("THIRD_PARTY.md does not name %s: add its row, with its license", module)
+			t.Errorf("%s does not name %s: add its row, with its license", thirdParty, module)
 		}
 	}
 	for _, row := range regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`).FindAllStringSubmatch(page, -1) {
 		if direct[row[1]] == "" {
-			t.Errorf("THIRD_PARTY.md names %s, which go.mod does not require: remove its row", row[1])
+			t.Errorf("%s names %s, which go.mod does not require: remove its row", thirdParty, row[1])
 		}
 	}
 }

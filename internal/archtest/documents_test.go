@@ -61,10 +61,10 @@ func nothingLeftForLater(src *source) findings {
 	return grep(src, laterMark, "finish it now, or open an issue and remove the mark", func(string) bool { return false })
 }
 
-// grep finds the lines of texts that match, except in third-party files, which THIRD_PARTY.md names.
+// grep finds the lines of texts that match, except in third-party files, which the page of licenses names.
 func grep(src *source, pattern *regexp.Regexp, advice string, except func(path string) bool) (found findings) {
 	for _, name := range slices.Sorted(maps.Keys(src.texts)) {
-		if strings.Contains(src.texts["THIRD_PARTY.md"], "`"+name+"`") || except(name) {
+		if strings.Contains(src.texts[thirdParty], "`"+name+"`") || except(name) {
 			continue
 		}
 		number := 0

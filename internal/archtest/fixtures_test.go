@@ -159,7 +159,7 @@ func TestRules(t *testing.T) {
 			"internal/job/a_test.go":  "package job // /t" + "mp/x",
 			"image.png":               "\x00/wo" + "rk/main",
 			"web/chart.js":            "/t" + "mp/x",
-			"THIRD_PARTY.md":          "`web/chart.js` is made by others.",
+			thirdParty:                "`web/chart.js` is made by others.",
 		}, []string{"README.md:1: ", "scripts/a:1: "}},
 		{"unfinished work", module{
 			"a.go":      "package redoubt\n// TO" + "DO: more",

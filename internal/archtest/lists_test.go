@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// thirdParty is the page with the licenses of dependencies and of copied files.
+const thirdParty = "THIRD_PARTY.md"
+
 // vocabulary lists the packages of shared types. They import the standard library only and may export many names.
 var vocabulary = []string{".", "api"}
 
