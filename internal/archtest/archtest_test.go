@@ -78,13 +78,17 @@ func withoutExceptions(found findings, allowed map[string]int) (messages []strin
 		}
 	}
 	for _, where := range slices.Sorted(maps.Keys(allowed)) {
-		if got, want := count[where], allowed[where]; got < want {
-			messages = append(messages, fmt.Sprintf("%s: %d findings, exceptions for %d: lower the number to %d, "+
-				"or remove the exception at 0", where, got, want, got))
-		} else if got > want {
-			messages = append(messages, fmt.Sprintf("%s: %d findings, exceptions for %d: correct the new ones",
-				where, got, want))
+		advice := "correct the new ones"
+		switch got, limit := count[where], allowed[where]; {
+		case got == limit:
+			continue
+		case got == 0:
+			advice = "remove the exception"
+		case got < limit:
+			advice = fmt.Sprintf("lower the number to %d", got)
 		}
+		messages = append(messages, fmt.Sprintf("%s: %d findings, exceptions for %d: %s",
+			where, count[where], allowed[where], advice))
 	}
 	return messages
 }
