@@ -44,9 +44,9 @@ cover: setup ## Run every test and tell how much of the code ran; the profile is
 	@scripts/test -cover $(PKG)
 
 .PHONY: check
-check: formatted vet staticcheck tidy house ## The fast gate: format, vet, staticcheck, tidy go.mod, house rules
+check: formatted vet staticcheck tidy architecture ## The fast gate: format, vet, staticcheck, tidy go.mod, architecture
 
-.PHONY: formatted vet staticcheck tidy house
+.PHONY: formatted vet staticcheck tidy architecture
 formatted:
 	@files=$$($(OURS) | xargs -0 $(TOOL) gofumpt -l); \
 	if [ -n "$$files" ]; then printf 'not formatted, run make fmt:\n%s\n' "$$files"; exit 1; fi
@@ -57,8 +57,8 @@ staticcheck:
 	$(TOOL) staticcheck ./...
 tidy:
 	go mod tidy -diff
-house: # borders, sizes, and the pinned version of libc
-	go test ./internal/house
+architecture: # imports, sizes, and the pinned version of libc
+	go test ./internal/archtest
 
 .PHONY: lint
 lint: ## Run all linters of .golangci.yml (the first run builds golangci-lint, some minutes)

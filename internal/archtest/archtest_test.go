@@ -1,0 +1,162 @@
+package archtest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the module's folder, seen from this package's.
+const root = "../.."
+
+// rules lists the rules by the names that the exception list uses.
+var rules = []struct {
+	name  string
+	check func(*source) findings
+}{
+	{"package table", packagesHaveRows},
+	{"layers", importsGoDown},
+	{"import depth", importsAreShallow},
+	{"confined libraries", librariesAreConfined},
+	{"test packages", testPackagesStayInTests},
+	{"clock and environment", clockIsAnArgument},
+	{"package comments", packagesAreDocumented},
+	{"files per package", packagesHaveFewFiles},
+	{"lines per package", packagesHaveFewLines},
+	{"exported names per package", packagesExportFewNames},
+	{"file length", filesAreShort},
+	{"line width", linesAreNarrow},
+	{"function length", functionsAreShort},
+	{"tenant in statements", statementsNameTheirTenant},
+	{"migration numbers", migrationsAreNumbered},
+	{"machine paths", noMachinePaths},
+	{"unfinished work", nothingLeftForLater},
+	{"links", linksWork},
+}
+
+func TestArchitecture(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		t.Skip("the list of files needs a git checkout")
+	}
+	names := output(t, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	src, err := readSource(os.DirFS(root), strings.Split(strings.TrimRight(names, "\x00"), "\x00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, r := range rules {
+		known[r.name] = true
+		t.Run(r.name, func(t *testing.T) {
+			for _, message := range withoutExceptions(r.check(src), exceptions[r.name]) {
+				t.Error(message)
+			}
+		})
+	}
+	for rule := range exceptions {
+		if !known[rule] {
+			t.Errorf("exceptions for %q, which is not the name of a rule", rule)
+		}
+	}
+}
+
+const maxPrinted = 20 // findings per package or file
+
+// withoutExceptions returns the messages of the findings that the exceptions do not cover,
+// and a message for each exception with a number that is too high.
+func withoutExceptions(found findings, allowed map[string]int) (messages []string) {
+	count, printed, limits := map[string]int{}, map[string]int{}, map[string]int{}
+	maps.Copy(limits, allowed)
+	for _, f := range found {
+		count[f.where]++
+	}
+	for _, f := range found {
+		switch printed[f.where]++; {
+		case count[f.where] <= allowed[f.where]:
+		case printed[f.where] <= maxPrinted:
+			messages = append(messages, f.message)
+		default:
+			limits[f.where] = allowed[f.where] // print their number
+		}
+	}
+	for _, where := range slices.Sorted(maps.Keys(limits)) {
+		advice := "correct the new ones"
+		switch got, limit := count[where], limits[where]; {
+		case got == limit:
+			continue
+		case got == 0:
+			advice = "remove the exception"
+		case got < limit:
+			advice = fmt.Sprintf("lower the number to %d", got)
+		}
+		messages = append(messages, fmt.Sprintf("%s: %d findings, exceptions for %d: %s",
+			where, count[where], limits[where], advice))
+	}
+	return messages
+}
+
+// The SQLite driver is generated against one version of libc. With another one it compiles and fails at run time.
+func TestLibcPin(t *testing.T) {
+	const sqlite, libc = "modernc.org/sqlite", "modernc.org/libc"
+	driver := strings.TrimSpace(output(t, "go", "list", "-m", "-f", "{{.GoMod}}", sqlite))
+	theirs := requirements(t, driver)[libc]
+	ours := strings.TrimSuffix(requirements(t, filepath.Join(root, "go.mod"))[libc], indirect)
+	if ours == "" || ours != theirs {
+		t.Errorf("go.mod requires %s %q, but %s requires %q: run go get %s@%s", libc, ours, sqlite, theirs, libc, theirs)
+	}
+}
+
+// The page of licenses lists every direct dependency.
+func TestThirdParty(t *testing.T) {
+	page := read(t, filepath.Join(root, thirdParty))
+	direct := requirements(t, filepath.Join(root, "go.mod"))
+	maps.DeleteFunc(direct, func(_, version string) bool { return strings.HasSuffix(version, indirect) })
+	for module := range direct {
+		if !strings.Contains(page, "\n| "+module+" |") {
+			t.Errorf("%s does not name %s: add its row, with its license", thirdParty, module)
+		}
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`).FindAllStringSubmatch(page, -1) {
+		if direct[row[1]] == "" {
+			t.Errorf("%s names %s, which go.mod does not require: remove its row", thirdParty, row[1])
+		}
+	}
+}
+
+const indirect = " // indirect"
+
+var requirement = regexp.MustCompile(`(?m)^(?:require )?\s*(\S+) (v\S+(?: // indirect)?)$`)
+
+// requirements returns the versions in a go.mod file by module, with the comment of indirect ones.
+func requirements(t *testing.T, goMod string) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for _, match := range requirement.FindAllStringSubmatch(read(t, goMod), -1) {
+		versions[match[1]] = match[2]
+	}
+	return versions
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// output runs a command and returns its output.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), name, args...).Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return string(out)
+}
