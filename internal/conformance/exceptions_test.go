@@ -103,7 +103,7 @@ func TestBadExceptionsAndConditions(t *testing.T) {
 			{"exceptions", object{"target": "x", "reason": "y", "until": "2001-01-01"}, []string{"body.until"}},
 			{"exceptions", object{"target": "x", "reason": "y", "until": "9999-12-31"}, []string{"body.until"}},
 			{"exceptions", object{"target": "x", "reason": "y", "until": "9999-12-31T23:59:59-01:00"}, []string{"body.until"}},
-			{"exceptions", object{"target": "a b", "reason": " ", "forever": true, "paths": []string{"!x"}, "projects": []string{""}}, []string{"body.paths", "body.projects", "body.reason", "body.target"}},
+			{"exceptions", object{"target": " a b", "reason": " ", "forever": true, "paths": []string{"!x"}, "projects": []string{""}}, []string{"body.paths", "body.projects", "body.reason", "body.target"}},
 			{"exceptions", object{"target": "x", "reason": "y", "forever": true, "triage_reason": "bored"}, []string{"body.triage_reason"}},
 			{chain, object{"mode": "block"}, []string{"body.severity"}},
 			{chain, object{"mode": "shout", "direct": true}, []string{"body.mode"}},

@@ -26,7 +26,7 @@ func ruledTexts(chain string) []ruledText {
 	noGlobs := []string{"", "a\nb", "\u202ex", name + "x"}
 	return []ruledText{
 		{member: "reason", path: "exceptions", body: exception, good: []string{"y", " y ", "é"}, bad: []string{" ", "\n\t", "\u0007", "\u00a0"}},
-		{member: "target", path: "exceptions", body: exception, good: []string{"a.b", name}, bad: []string{"a b", "a\tb", name + "x"}},
+		{member: "target", path: "exceptions", body: exception, good: []string{"a.b", "BDSA-1 (CVE-2)", name}, bad: []string{" a", "a ", "a\tb", name + "x"}},
 		{
 			member: "until", path: "exceptions", body: object{"target": "x", "reason": "y", "dry_run": true},
 			good: []string{"2029-01-31", "2029-12-01T23:59:59.5+02:00"}, bad: []string{"2029-13-01", "2029-01-32", "2029-00-10", "2029-01-31T24:00:00Z", "2029-01-31T12:60:00Z", "31.1.2029"},

@@ -106,7 +106,7 @@ func TestPathsAsGlobs(t *testing.T) {
 func TestExceptionFormsThatWillNotDo(t *testing.T) {
 	s := newSite(t)
 	for _, edit := range []url.Values{
-		{"until": {""}}, {"until": {"soon"}}, {"until": {"2001-01-01"}}, {"target": {"a b"}}, {"reason": {" "}}, {"paths": {"!x"}}, {"triage_reason": {"bored"}},
+		{"until": {""}}, {"until": {"soon"}}, {"until": {"2001-01-01"}}, {"target": {"a\tb"}}, {"reason": {" "}}, {"paths": {"!x"}}, {"triage_reason": {"bored"}},
 	} {
 		form := url.Values{"target": {"rule-1"}, "reason": {"kept"}, "until": {"2999-01-31"}, "seen": {"1"}}
 		maps.Copy(form, edit)
