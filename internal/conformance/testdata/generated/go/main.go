@@ -25,13 +25,13 @@ func main() {
 		r.Header.Set("Authorization", "Bearer "+os.Getenv("TOKEN"))
 		return nil
 	}
-	c, err := model.NewClientWithResponses(os.Getenv("SERVER"), model.WithRequestEditorFn(bearer))
+	c, err := redoubt.NewClientWithResponses(os.Getenv("SERVER"), redoubt.WithRequestEditorFn(bearer))
 	if err != nil {
 		log.Fatal(err)
 	}
 	read := map[string]any{}
 
-	findings, err := c.ListFindingsWithResponse(ctx, deployment, &model.ListFindingsParams{Repos: &[]string{"acme/payments"}, Severities: &[]model.ListFindingsParamsSeverities{"low", "medium"}})
+	findings, err := c.ListFindingsWithResponse(ctx, deployment, &redoubt.ListFindingsParams{Repos: &[]string{"acme/payments"}, Severities: &[]redoubt.ListFindingsParamsSeverities{"low", "medium"}})
 	var ids []int64
 	for _, f := range must(findings.JSON200, findings.StatusCode(), err).SastFindings.Findings {
 		ids = append(ids, f.Id)
@@ -39,11 +39,11 @@ func main() {
 	read["findings"] = ids
 
 	note := "by a generated client"
-	var first model.WholeNumber
+	var first redoubt.WholeNumber
 	if err := first.FromWholeNumber0(ids[0]); err != nil {
 		log.Fatal(err)
 	}
-	triaged, err := c.TriageFindingsWithResponse(ctx, deployment, nil, model.TriageRequest{IssueType: "sast", IssueIds: &[]model.WholeNumber{first}, NewNote: &note})
+	triaged, err := c.TriageFindingsWithResponse(ctx, deployment, nil, redoubt.TriageRequest{IssueType: "sast", IssueIds: &[]redoubt.WholeNumber{first}, NewNote: &note})
 	read["triaged"] = must(triaged.JSON200, triaged.StatusCode(), err).NumTriaged
 
 	projects, err := c.ListProjectsWithResponse(ctx, deployment, nil)
@@ -53,19 +53,19 @@ func main() {
 	}
 	read["projects"] = names
 
-	var tags model.TextList
+	var tags redoubt.TextList
 	if err := tags.FromTextList0([]string{"made", "by go"}); err != nil {
 		log.Fatal(err)
 	}
-	project, err := c.UpdateProjectWithResponse(ctx, deployment, "acme/payments", nil, model.UpdateProjectRequest{Tags: &tags})
+	project, err := c.UpdateProjectWithResponse(ctx, deployment, "acme/payments", nil, redoubt.UpdateProjectRequest{Tags: &tags})
 	read["tags"] = must(project.JSON200, project.StatusCode(), err).Project.Tags
 
 	on := true
-	managed, err := c.ToggleManagedScanWithResponse(ctx, deployment, "acme/payments", nil, model.ToggleManagedScanRequest{FullScan: &model.Switch{Enabled: &on}})
+	managed, err := c.ToggleManagedScanWithResponse(ctx, deployment, "acme/payments", nil, redoubt.ToggleManagedScanRequest{FullScan: &redoubt.Switch{Enabled: &on}})
 	read["full"] = must(managed.JSON200, managed.StatusCode(), err).Project.ManagedScanConfig.FullScan.Enabled
 
 	limit := int64(5)
-	scans, err := c.SearchScansWithResponse(ctx, deployment, model.SearchScansRequest{Limit: &limit})
+	scans, err := c.SearchScansWithResponse(ctx, deployment, redoubt.SearchScansRequest{Limit: &limit})
 	scanIDs := []string{}
 	for _, s := range must(scans.JSON200, scans.StatusCode(), err).Scans {
 		scanIDs = append(scanIDs, s.Id)
@@ -73,14 +73,14 @@ func main() {
 	read["scans"] = scanIDs
 
 	name := "lodash"
-	dependencies, err := c.ListDependenciesWithResponse(ctx, deployment, model.ListDependenciesRequest{DependencyFilter: &model.DependencyFilter{Name: &name}})
+	dependencies, err := c.ListDependenciesWithResponse(ctx, deployment, redoubt.ListDependenciesRequest{DependencyFilter: &redoubt.DependencyFilter{Name: &name}})
 	versions := []string{}
 	for _, d := range must(dependencies.JSON200, dependencies.StatusCode(), err).Dependencies {
 		versions = append(versions, d.Name+" "+d.Version)
 	}
 	read["dependencies"] = versions
 
-	lockfiles, err := c.ListLockfilesWithResponse(ctx, deployment, os.Getenv("PROJECT"), model.ListLockfilesRequest{})
+	lockfiles, err := c.ListLockfilesWithResponse(ctx, deployment, os.Getenv("PROJECT"), redoubt.ListLockfilesRequest{})
 	paths := []string{}
 	for _, l := range must(lockfiles.JSON200, lockfiles.StatusCode(), err).LockfileSummaries {
 		paths = append(paths, l.LockfilePath)
@@ -94,7 +94,7 @@ func main() {
 	}
 	read["rules"] = rulePaths
 
-	export, err := c.CreateSBOMExportWithResponse(ctx, deployment, nil, model.CreateSBOMExportRequest{})
+	export, err := c.CreateSBOMExportWithResponse(ctx, deployment, nil, redoubt.CreateSBOMExportRequest{})
 	read["export"] = must(export.JSON200, export.StatusCode(), err).TaskToken != ""
 
 	if err := json.NewEncoder(os.Stdout).Encode(read); err != nil {

@@ -29,50 +29,50 @@ func each[T, V any](items []T, value func(T) V) []V {
 }
 
 func main() {
-	ctx, deployment := context.WithValue(context.Background(), model.ContextAccessToken, os.Getenv("TOKEN")), os.Getenv("DEPLOYMENT")
-	config := model.NewConfiguration()
-	config.Servers = model.ServerConfigurations{{URL: os.Getenv("SERVER")}}
-	c := model.NewAPIClient(config)
+	ctx, deployment := context.WithValue(context.Background(), redoubt.ContextAccessToken, os.Getenv("TOKEN")), os.Getenv("DEPLOYMENT")
+	config := redoubt.NewConfiguration()
+	config.Servers = redoubt.ServerConfigurations{{URL: os.Getenv("SERVER")}}
+	c := redoubt.NewAPIClient(config)
 
 	findings := must(c.FindingsAPI.ListFindings(ctx, deployment).Repos([]string{"acme/payments"}).Severities([]string{"low", "medium"}).Execute()).SastFindings.Findings
 	supplyChain := must(c.FindingsAPI.ListFindings(ctx, deployment).IssueType("sca").Execute()).ScaFindings.Findings
 
-	triage := model.NewTriageRequest("sast")
-	triage.SetIssueIds([]model.WholeNumber{model.Int64AsWholeNumber(&findings[0].Id)})
+	triage := redoubt.NewTriageRequest("sast")
+	triage.SetIssueIds([]redoubt.WholeNumber{redoubt.Int64AsWholeNumber(&findings[0].Id)})
 	triage.SetNewNote("by a generated client")
 	triaged := must(c.FindingsAPI.TriageFindings(ctx, deployment).TriageRequest(*triage).Execute())
 
 	projects := must(c.ProjectsAPI.ListProjects(ctx, deployment).Execute()).Projects
-	update := model.NewUpdateProjectRequest()
-	update.SetTags(model.ArrayOfStringAsTextList(&[]string{"made", "by openapi-generator-go"}))
+	update := redoubt.NewUpdateProjectRequest()
+	update.SetTags(redoubt.ArrayOfStringAsTextList(&[]string{"made", "by openapi-generator-go"}))
 	tagged := must(c.ProjectsAPI.UpdateProject(ctx, deployment, "acme/payments").UpdateProjectRequest(*update).Execute())
-	toggle, on := model.NewToggleManagedScanRequest(), model.NewSwitch()
+	toggle, on := redoubt.NewToggleManagedScanRequest(), redoubt.NewSwitch()
 	on.SetEnabled(true)
 	toggle.SetFullScan(*on)
 	managed := must(c.ProjectsAPI.ToggleManagedScan(ctx, deployment, "acme/payments").ToggleManagedScanRequest(*toggle).Execute())
 
-	search := model.NewSearchScansRequest()
+	search := redoubt.NewSearchScansRequest()
 	search.SetLimit(5)
 	scans := must(c.ScansAPI.SearchScans(ctx, deployment).SearchScansRequest(*search).Execute()).Scans
-	list, filter := model.NewListDependenciesRequest(), model.NewDependencyFilter()
+	list, filter := redoubt.NewListDependenciesRequest(), redoubt.NewDependencyFilter()
 	filter.SetName("lodash")
 	list.SetDependencyFilter(*filter)
 	dependencies := must(c.DependenciesAPI.ListDependencies(ctx, deployment).ListDependenciesRequest(*list).Execute()).Dependencies
-	lockfiles := must(c.DependenciesAPI.ListLockfiles(ctx, deployment, os.Getenv("PROJECT")).ListLockfilesRequest(*model.NewListLockfilesRequest()).Execute()).LockfileSummaries
+	lockfiles := must(c.DependenciesAPI.ListLockfiles(ctx, deployment, os.Getenv("PROJECT")).ListLockfilesRequest(*redoubt.NewListLockfilesRequest()).Execute()).LockfileSummaries
 	rules := must(c.PoliciesAPI.ListPolicyRules(ctx, deployment, os.Getenv("POLICY")).Execute()).Rules
-	export := must(c.DependenciesAPI.CreateSBOMExport(ctx, deployment).CreateSBOMExportRequest(*model.NewCreateSBOMExportRequest()).Execute())
+	export := must(c.DependenciesAPI.CreateSBOMExport(ctx, deployment).CreateSBOMExportRequest(*redoubt.NewCreateSBOMExportRequest()).Execute())
 
 	err := json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"findings":     each(findings, func(f model.CodeFinding) int64 { return f.Id }),
-		"supply chain": each(supplyChain, func(f model.SupplyChainFinding) int64 { return f.Id }),
+		"findings":     each(findings, func(f redoubt.CodeFinding) int64 { return f.Id }),
+		"supply chain": each(supplyChain, func(f redoubt.SupplyChainFinding) int64 { return f.Id }),
 		"triaged":      triaged.NumTriaged,
-		"projects":     each(projects, func(p model.Project) string { return p.Name }),
+		"projects":     each(projects, func(p redoubt.Project) string { return p.Name }),
 		"tags":         tagged.Project.Tags,
 		"full":         managed.Project.ManagedScanConfig.FullScan.Enabled,
-		"scans":        each(scans, func(s model.Scan) string { return s.Id }),
-		"dependencies": each(dependencies, func(d model.Dependency) string { return d.Name + " " + d.Version }),
-		"lockfiles":    each(lockfiles, func(l model.LockfileSummary) string { return l.LockfilePath }),
-		"rules":        each(rules, func(r model.PolicyRule) string { return r.Path }),
+		"scans":        each(scans, func(s redoubt.Scan) string { return s.Id }),
+		"dependencies": each(dependencies, func(d redoubt.Dependency) string { return d.Name + " " + d.Version }),
+		"lockfiles":    each(lockfiles, func(l redoubt.LockfileSummary) string { return l.LockfilePath }),
+		"rules":        each(rules, func(r redoubt.PolicyRule) string { return r.Path }),
 		"export":       export.TaskToken != "",
 	})
 	if err != nil {
