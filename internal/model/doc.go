@@ -1,17 +1,8 @@
-// Package redoubt holds the nouns of the platform: deployment, token, project,
-// scan, rule, finding, policy, dependency, report, and the words they are
-// classified with.
+// Package model has the types of the domain that several packages share: deployments, projects, scans, rules,
+// findings, policies, dependencies, reports, and the small enumerations that classify them. A type has its members,
+// the names of its values in the Web API, and Check, which names what is wrong with a value. It imports the standard
+// library only: no SQL, no HTTP, no clock.
 //
-// A noun has its members, how its words are spelled and read, and what is wrong
-// with one (Check). Machines that work on nouns are in the rooms of internal/
-// that need them.
-//
-// What others may build on is package api: the requests and answers of the Web
-// API and a client for them, kept as the API itself is. This package is open to
-// read and not to build on: its names change with the inside, without notice.
-//
-// It is the inside of every other package and knows none of them. It imports
-// the standard library only and holds no SQL, no HTTP and no clock. What the
-// nouns mean is decided in the contract and in the decisions that fill its
-// gaps; doc comments name the section, as in "semantics §5".
+// What the types mean is decided in docs/semantics.md; comments name the section, as in "semantics §5". Other programs
+// build on package api; the names here change without notice.
 package model
