@@ -23,10 +23,13 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
+// ring seals what the sites of the tests store.
+var ring = keyring.New(storetest.Epoch)
+
 // newNotifier makes what tells people, and receivers on this machine.
 func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Notifier {
 	t.Helper()
-	sealer, err := keyring.New(storetest.Epoch).Sealer("notifications")
+	sealer, err := ring.Sealer("notifications")
 	if err != nil {
 		t.Fatal(err)
 	}

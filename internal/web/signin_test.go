@@ -16,7 +16,6 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -42,7 +41,7 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	d := &door{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
-	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
+	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		t.Fatal(err)
 	}
