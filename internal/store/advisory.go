@@ -64,23 +64,17 @@ func inflated(packed []byte) ([]byte, error) {
 // AdvisoryVersion grows whenever a load changed advisories. It ends in chance, as a
 // deployment's does: no other history has it.
 func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
-	return tx.session.advisoryVersion(ctx)
+	return advisoryVersion(ctx, tx.session)
 }
 
-// lockAdvisories locks and returns the version of the advisories. It serializes writers of
-// advisories and of server jobs, which have no deployment to lock.
-func (q *session) lockAdvisories(ctx context.Context) (int64, error) {
-	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
-}
-
-func (q *session) advisoryVersion(ctx context.Context) (int64, error) {
+func advisoryVersion(ctx context.Context, q *session) (int64, error) {
 	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`)
 }
 
 // AdvisoryVersions returns the version of the advisories and that of the scores.
 func (s *Store) AdvisoryVersions(ctx context.Context) (version, scores int64, err error) {
-	err = s.engine.ask(ctx, func(ctx context.Context) error {
-		return s.engine.read.QueryRowContext(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
+	err = s.ask(ctx, func(ctx context.Context) error {
+		return s.queryRow(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
 	})
 	return version, scores, err
 }
@@ -104,7 +98,7 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 		return nil, err
 	}
 	slices.Sort(ids)
-	groups, err := q.advisoryGroups(ctx, slices.Compact(ids))
+	groups, err := advisoryGroups(ctx, q, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +114,11 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 // AdvisoryGroupsByID reads groups with all their records; unknown ones are not
 // in the answer.
 func (tx *Tx) AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error) {
-	return tx.session.advisoryGroups(ctx, ids)
+	return advisoryGroups(ctx, tx.session, ids)
 }
 
 // advisoryGroups reads groups by id, their records by id.
-func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error) {
+func advisoryGroups(ctx context.Context, q *session, ids []int64) (map[int64]model.AdvisoryGroup, error) {
 	groups := make(map[int64]model.AdvisoryGroup, len(ids))
 	in, arg := q.in("m.group_id", 1, ids)
 	err := each(ctx, q, func(r row) error {
@@ -151,17 +145,17 @@ func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]mo
 // AdvisoryGroup finds the group of a record by one of its names, in any case.
 // An unknown one is model.ErrNotFound.
 func (tx *Tx) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
-	return tx.session.advisoryGroup(ctx, name)
+	return advisoryGroup(ctx, tx.session, name)
 }
 
-func (q *session) advisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
+func advisoryGroup(ctx context.Context, q *session, name string) (g model.AdvisoryGroup, err error) {
 	id, err := one(ctx, q, scalar[int64], `
 		SELECT m.group_id FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id
 		WHERE n.name = UPPER(CAST($1 AS TEXT)) ORDER BY m.group_id LIMIT 1`, name)
 	if err != nil {
 		return g, fmt.Errorf("advisory %.80q: %w", name, err)
 	}
-	groups, err := q.advisoryGroups(ctx, []int64{id})
+	groups, err := advisoryGroups(ctx, q, []int64{id})
 	return groups[id], err
 }
 
@@ -176,8 +170,8 @@ func (tx *Tx) AdvisoryNames(ctx context.Context, name string) ([]string, error) 
 
 // AdvisoryGroup is Tx.AdvisoryGroup outside of a deployment.
 func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		g, err = q.advisoryGroup(ctx, name)
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
+		g, err = advisoryGroup(ctx, q, name)
 		return err
 	})
 	return g, err
@@ -191,7 +185,7 @@ func (s *Store) Advisories(ctx context.Context, pkg string, afterID int64, limit
 		query = advisorySelect + ` JOIN advisory_package p ON p.advisory_id = a.id WHERE a.id > $1 AND p.package = $3 ORDER BY a.id LIMIT $2`
 		args = append(args, pkg)
 	}
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanAdvisory, query, args...)
 		return err
 	})

@@ -30,14 +30,14 @@ func (s *Store) PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard
 			int64(c.Severity), c.Score, c.Malicious, c.Withdrawn, c.Modified,
 		}
 	}
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		return q.insertGlobal(ctx, `advisory_card (`+cardColumns+`)`, rows, `ON CONFLICT (group_id) DO UPDATE SET `+excluded(cardColumns, "group_id"))
 	})
 }
 
 // EachAdvisoryCard hands over the cards of all vulnerabilities, by group.
 func (s *Store) EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)) error {
-	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	return s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		return each(ctx, q, func(r row) error {
 			c, err := scanCard(r)
 			take(c)
@@ -49,13 +49,13 @@ func (s *Store) EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCa
 // GroupsWithoutCard reads groups that changed since their card was made, or never
 // had one, after the group with an id, limit at most, by id.
 func (s *Store) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		ids, err := many(ctx, q, scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
 			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id) ORDER BY m.group_id LIMIT $2`, after, limit)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		groups, err := q.advisoryGroups(ctx, ids)
+		groups, err := advisoryGroups(ctx, q, ids)
 		for _, id := range slices.Sorted(maps.Keys(groups)) {
 			list = append(list, groups[id])
 		}
@@ -93,7 +93,7 @@ func (tx *Tx) AdvisoryGroupsNamed(ctx context.Context, names []string) (map[stri
 
 // ExploitedNames lists all CVEs of the catalogue of exploited vulnerabilities.
 func (s *Store) ExploitedNames(ctx context.Context) (list []string, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scalar[string], `SELECT cve FROM kev`)
 		return err
 	})

@@ -51,7 +51,7 @@ func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []
 			lists[i] = append(lists[i], h)
 			return err
 		}, `SELECT id, lockfile, scan_id, commit_hash FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3
-			ORDER BY lockfile`+tx.session.engine.byBytes, of.ProjectID, of.Ref)
+			ORDER BY lockfile`+tx.byBytes(), of.ProjectID, of.Ref)
 	})
 	if err != nil || len(at) == 0 {
 		return lists, err
@@ -220,8 +220,8 @@ const progressColumns = `version, target, after_project, after_ref, scores_versi
 // advisories, for the length of the lease, and tells how far it has come. It is
 // not ok while another has it.
 func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (p model.AdvisoryProgress, ok bool, err error) {
-	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.tenant(ctx, deploymentID, q.engine.forUpdate); err != nil {
+	err = s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		if _, err := readTenant(ctx, q, deploymentID, q.forUpdate()); err != nil {
 			return err
 		}
 		err := q.write(ctx, `INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
@@ -249,7 +249,7 @@ func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, leas
 func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, lease time.Duration) error {
 	var until time.Time
 	if lease > 0 {
-		until = tx.now.Add(lease)
+		until = tx.Now().Add(lease)
 	}
 	return tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
@@ -275,14 +275,14 @@ const MatchJob = "match"
 
 // QueueMatching adds a MatchJob.
 func (s *Store) QueueMatching(ctx context.Context) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.queueMatching(ctx, s.now()) })
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error { return queueMatching(ctx, q, s.now()) })
 }
 
-func (q *session) queueMatching(ctx context.Context, now time.Time) error {
-	if _, err := q.lockAdvisories(ctx); err != nil {
+func queueMatching(ctx context.Context, q *session, now time.Time) error {
+	if _, err := lockAdvisories(ctx, q); err != nil {
 		return err
 	}
-	_, err := q.enqueue(ctx, 0, now, []model.Job{{Kind: MatchJob, Subject: MatchJob}})
+	_, err := enqueue(ctx, q, 0, now, []model.Job{{Kind: MatchJob, Subject: MatchJob}})
 	return err
 }
 
@@ -290,7 +290,7 @@ func (q *session) queueMatching(ctx context.Context, now time.Time) error {
 // by its id; those that never did are not in the answer.
 func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]model.AdvisoryProgress, error) {
 	out := map[int64]model.AdvisoryProgress{}
-	return out, s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	return out, s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		return each(ctx, q, func(r row) error {
 			var id int64
 			var p model.AdvisoryProgress

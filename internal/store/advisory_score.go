@@ -38,7 +38,7 @@ func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]model.KE
 // are all there are. A failure of read leaves the old ones.
 func (s *Store) PutScores(ctx context.Context, read func(put func(model.EPSSScore) error) error) error {
 	const step = 1000
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM epss`); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(model.EPSSScor
 			err = flush()
 		}
 		if err == nil {
-			err = q.moveScores(ctx, s.now())
+			err = moveScores(ctx, q, s.now())
 		}
 		return err
 	})
@@ -67,7 +67,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(model.EPSSScor
 // PutExploited replaces the catalogue of exploited vulnerabilities. Deployments
 // follow it as they follow scores.
 func (s *Store) PutExploited(ctx context.Context, list []model.KEV) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM kev`); err != nil {
 			return err
 		}
@@ -78,21 +78,21 @@ func (s *Store) PutExploited(ctx context.Context, list []model.KEV) error {
 		if err := q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
 			return err
 		}
-		return q.moveScores(ctx, s.now())
+		return moveScores(ctx, q, s.now())
 	})
 }
 
 // moveScores gives the scores and the catalogue of exploited vulnerabilities another
 // version.
-func (q *session) moveScores(ctx context.Context, now time.Time) error {
-	version, err := one(ctx, q, scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+func moveScores(ctx context.Context, q *session, now time.Time) error {
+	version, err := one(ctx, q, scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.forUpdate())
 	if err != nil {
 		return err
 	}
 	if err := q.write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`, versionAfter(version)); err != nil {
 		return err
 	}
-	return q.queueMatching(ctx, now)
+	return queueMatching(ctx, q, now)
 }
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about

@@ -18,7 +18,7 @@ func scanSource(r row) (s model.AdvisorySource, err error) {
 func (s *Store) AdvisorySource(ctx context.Context, location string) (model.AdvisorySource, error) {
 	location = model.AdvisorySource{Location: location}.Shown()
 	out := model.AdvisorySource{Location: location}
-	err := s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err := s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err := many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source WHERE location = $1`, location)
 		if len(list) > 0 {
 			out = list[0]
@@ -31,7 +31,7 @@ func (s *Store) AdvisorySource(ctx context.Context, location string) (model.Advi
 // PutAdvisorySource stores the state of a source and replaces the one before. The credentials
 // of an address (user info, query) are not stored.
 func (s *Store) PutAdvisorySource(ctx context.Context, source model.AdvisorySource) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		return q.insertGlobal(ctx, `advisory_source (`+sourceColumns+`)`, [][]any{{
 			source.Shown(), source.Kind, source.ETag, source.LastModified, source.CheckedAt, source.LoadedAt, source.NewestAt,
 			source.Records, source.Refused, source.Error,
@@ -53,7 +53,7 @@ type loadedImage struct {
 // how many of its records are new or changed, or why it could not be: advisories
 // are of no deployment.
 func (s *Store) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model.AdvisorySource, changed int) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		tx := newTx(q, model.Deployment{}, s.now(), by)
 		tx.audit("advisories.update", "advisories", nil, loadedImage{source.Shown(), source.Kind, source.Records, changed, source.Refused, source.Error})
 		return tx.writeEvents(ctx)
@@ -63,7 +63,7 @@ func (s *Store) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source mo
 // AdvisoryStatus sums up what is stored. Counting walks keys: some hundred
 // thousand records take a part of a second.
 func (s *Store) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		out, err = one(ctx, q, func(r row) (o model.AdvisoryStatus, err error) {
 			return o, r.Scan(&o.Version, instant(&o.ChangedAt), &o.Records, &o.Withdrawn, &o.Packages, &o.Scores, &o.Exploited)
 		}, `SELECT version, changed_at, (SELECT COUNT(*) FROM advisory), (SELECT COUNT(*) FROM advisory WHERE withdrawn = 1),
@@ -72,7 +72,7 @@ func (s *Store) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, e
 		if err != nil {
 			return err
 		}
-		out.Sources, err = q.advisorySources(ctx)
+		out.Sources, err = advisorySources(ctx, q)
 		return err
 	})
 	return out, err
@@ -80,13 +80,13 @@ func (s *Store) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, e
 
 // AdvisorySources lists where advisories came from, by location.
 func (s *Store) AdvisorySources(ctx context.Context) (list []model.AdvisorySource, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = q.advisorySources(ctx)
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
+		list, err = advisorySources(ctx, q)
 		return err
 	})
 	return list, err
 }
 
-func (q *session) advisorySources(ctx context.Context) ([]model.AdvisorySource, error) {
-	return many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source ORDER BY location`+q.engine.byBytes)
+func advisorySources(ctx context.Context, q *session) ([]model.AdvisorySource, error) {
+	return many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source ORDER BY location`+q.byBytes())
 }

@@ -21,7 +21,7 @@ type Regroup = func(members []model.AdvisoryMember, fresh func() (int64, error))
 // own ids, so that only changed ones are read.
 func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error) {
 	found := make(map[string]model.Digest, len(names))
-	return found, s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	return found, s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		in, arg := q.in("name", 1, names)
 		return each(ctx, q, func(r row) error {
 			var name string
@@ -37,8 +37,8 @@ func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string
 // and groups them with those that share a name. Nobody follows them before
 // PublishAdvisories. Of several with one id the last counts.
 func (s *Store) PutAdvisories(ctx context.Context, list []model.Advisory, regroup Regroup) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		version, err := q.lockAdvisories(ctx)
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		version, err := lockAdvisories(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func (s *Store) PutAdvisories(ctx context.Context, list []model.Advisory, regrou
 // and returns the version. The feed forgets what every deployment has followed.
 func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error) {
 	behind := s.leastExempted(ctx)
-	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		version, err = q.lockAdvisories(ctx)
+	err = s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		version, err = lockAdvisories(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if err = q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= $1`, min(behind, version)); err != nil {
 			return err
 		}
-		return q.queueMatching(ctx, s.now())
+		return queueMatching(ctx, q, s.now())
 	})
 	return version, err
 }

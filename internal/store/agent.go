@@ -27,11 +27,11 @@ func scanAgentScan(r row) (a model.AgentScan, err error) {
 // AddAgentScan remembers a scan that a scanner began, and forgets those that
 // began long ago. A name that is known is model.ErrConflict.
 func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
-	if err := tx.write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.now.Add(-agentScanKeep)); err != nil {
+	if err := tx.write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.Now().Add(-agentScanKeep)); err != nil {
 		return err
 	}
 	return tx.insert(ctx, `agent_scan (deployment_id, unique_id, scan_id, started_at, begun_json, answer_json)`,
-		[][]any{{a.UniqueID, a.ScanID, tx.now, string(a.Begun), ""}}, "")
+		[][]any{{a.UniqueID, a.ScanID, tx.Now(), string(a.Begun), ""}}, "")
 }
 
 // AgentScan finds a scan by the scanner's name of it.
@@ -103,7 +103,7 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 		return err
 	}
 	details := jobDetails{kept: jobKeep, conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
-	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []model.Job{j}, details)
+	return insertJobs(ctx, tx.session, tx.Deployment().ID, tx.Now(), []model.Job{j}, details)
 }
 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"github.com/redoubt/redoubt/internal/model"
 )
@@ -101,3 +102,8 @@ func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]model.
 func (tx *Tx) AuditActions(ctx context.Context) ([]string, error) {
 	return many(ctx, tx, scalar[string], `SELECT DISTINCT action FROM audit_event WHERE deployment_id = $1 ORDER BY 1`)
 }
+
+// subject names what an audit event is about, as project:17.
+func subject(noun string, id int64) string { return noun + ":" + strconv.FormatInt(id, 10) }
+
+const seqAuditEvent     sequence = "audit_event"

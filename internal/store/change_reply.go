@@ -53,7 +53,7 @@ type replyImage struct {
 // AuditReply has the trail tell that a command at a change request decided about a finding,
 // in words: what was asked for, why, and, of an assignment, whose the finding is now.
 func (tx *Tx) AuditReply(r ChangeReply, findingID int64, command, reason, assignee string) {
-	tx.audit("reply.decide", subject("finding", findingID), nil, replyImage{command, reason, assignee, r.Comment, r.Number, r.Login, tx.actor.Via})
+	tx.audit("reply.decide", subject("finding", findingID), nil, replyImage{command, reason, assignee, r.Comment, r.Number, r.Login, tx.Actor().Via})
 }
 
 // ChangesWithNews lists open change requests of a repository at which we wrote, and which

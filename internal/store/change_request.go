@@ -55,7 +55,7 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fre
 	if err != nil || !fresh {
 		return false, err
 	}
-	return true, tx.write(ctx, `UPDATE change_request SET head_at = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, c.RepositoryID, c.Number, tx.now)
+	return true, tx.write(ctx, `UPDATE change_request SET head_at = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, c.RepositoryID, c.Number, tx.Now())
 }
 
 // CloseChangeRequests notes that of a repository only these are open.
@@ -130,7 +130,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	n, err := tx.exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`, d.ConnectionID, tx.now)
+	n, err := tx.exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`, d.ConnectionID, tx.Now())
 	if err == nil && n == 0 {
 		err = model.ErrNotFound
 	}
@@ -140,7 +140,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 	if d.ID, err = tx.newID(ctx, seqConnection); err != nil {
 		return d, err
 	}
-	d.ReceivedAt = tx.now
+	d.ReceivedAt = tx.Now()
 	err = tx.insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, outcome, head_commit)`, [][]any{{
 		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")

@@ -2,33 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/model"
 )
-
-// TellJob is the kind of job that tells a code host what became of a commit.
-const TellJob = "tell"
-
-// Telling is what such a job is about: a commit, of which the host is told what all runs
-// and scans came to.
-type Telling struct {
-	ProjectID int64  `json:"project"`
-	Commit    string `json:"commit"`
-}
-
-// HostKey returns the key of jobs that call a code host, from the base URL of the connection.
-func HostKey(baseURL string) string {
-	if u, err := url.Parse(baseURL); err == nil {
-		return u.Host
-	}
-	return baseURL
-}
 
 // FollowEvery is the interval at which the code host of a connection is polled.
 const FollowEvery = 5 * time.Minute
@@ -59,52 +37,6 @@ func (tx *Tx) QueueFollowing(ctx context.Context, c model.Connection, at time.Ti
 // EnsureFollowing adds the FollowJob of a connection, due now, unless it has one.
 func (tx *Tx) EnsureFollowing(ctx context.Context, c model.Connection) error {
 	return tx.EnsureJob(ctx, followJob(c))
-}
-
-// QueueTelling has a code host told about a commit, where the project is a repository of
-// one that takes statuses.
-func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) error {
-	if commit == "" {
-		return nil
-	}
-	if hears, err := tx.hostHears(ctx); err != nil || !hears {
-		return err
-	}
-	list, err := many(ctx, tx, scalar[string], `SELECT c.base_url FROM repository r
-		JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
-		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(model.HostGit))
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	input, err := json.Marshal(Telling{ProjectID: projectID, Commit: commit})
-	if err != nil {
-		return err
-	}
-	_, err = tx.Enqueue(ctx, model.Job{
-		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: HostKey(list[0]), Input: input,
-	})
-	return err
-}
-
-// queueTellingOf is QueueTelling of the commit of a scan.
-func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
-	if hears, err := tx.hostHears(ctx); err != nil || !hears {
-		return err
-	}
-	scan, err := tx.Scan(ctx, scanID)
-	if errors.Is(err, model.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return tx.QueueTelling(ctx, scan.ProjectID, scan.Commit)
-}
-
-// hostHears reports whether a code host of the deployment takes statuses.
-func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
-	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
-	return len(some) > 0, err
 }
 
 // OpenLineages tells which lineages one of the refs has unresolved, and nobody ignores.
@@ -158,9 +90,9 @@ func (tx *Tx) DropChangeComment(ctx context.Context, repositoryID, number, linea
 // ClaimChange makes the caller the only one who writes at a change request for a while, or
 // until FreeChange of until, which no other claim has; ok is false where somebody else is it.
 func (tx *Tx) ClaimChange(ctx context.Context, repositoryID, number int64, hold time.Duration) (until time.Time, ok bool, err error) {
-	until = tx.now.Add(hold)
+	until = tx.Now().Add(hold)
 	n, err := tx.exec(ctx, `UPDATE change_request SET told_until = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND told_until <= $5`,
-		repositoryID, number, until, tx.now)
+		repositoryID, number, until, tx.Now())
 	return until, n > 0, err
 }
 

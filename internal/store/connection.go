@@ -73,8 +73,8 @@ func (tx *Tx) AddConnection(ctx context.Context, c model.Connection, seal func(i
 		return c, err
 	}
 	c.Replies = cmp.Or(c.Replies, model.RepliesLinked)
-	c.RepliesAt = tx.now
-	c.CreatedAt, c.Credential, c.WebhookSecret = tx.now, noNil(sealed.Credential), noNil(sealed.WebhookSecret)
+	c.RepliesAt = tx.Now()
+	c.CreatedAt, c.Credential, c.WebhookSecret = tx.Now(), noNil(sealed.Credential), noNil(sealed.WebhookSecret)
 	row := []any{
 		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, encoded(peopleOf(c)), c.RepliesAt,
 	}
@@ -83,7 +83,7 @@ func (tx *Tx) AddConnection(ctx context.Context, c model.Connection, seal func(i
 		return c, connectionNameTaken(c.Name, err)
 	}
 	tx.audit("connection.create", subject("connection", c.ID), nil, imageOfConnection(c))
-	return c, tx.QueueFollowing(ctx, c, tx.now.Add(FollowEvery)) // the host was asked just now
+	return c, tx.QueueFollowing(ctx, c, tx.Now().Add(FollowEvery)) // the host was asked just now
 }
 
 // peopleOf are the people of a connection, never nil.
@@ -114,13 +114,6 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) err
 	return err
 }
 
-func noNil(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}
-
 func connectionNameTaken(name string, err error) error {
 	if errors.Is(err, model.ErrConflict) {
 		return fmt.Errorf("a connection called %.80q exists already: %w", name, model.ErrConflict)
@@ -143,12 +136,12 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed S
 		return before, err
 	}
 	if after.Replies.Widens(before.Replies) {
-		after.RepliesAt = tx.now
+		after.RepliesAt = tx.Now()
 	}
 	image := imageOfConnection(after)
 	if sealed.Credential != nil {
 		after.Credential, after.Account, image.Credential = sealed.Credential, c.Account, "replaced"
-		if err := tx.session.shred(ctx); err != nil {
+		if err := tx.shred(ctx); err != nil {
 			return before, err
 		}
 	}
@@ -168,7 +161,7 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed S
 // is there, or what went wrong.
 func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, problem string) error {
 	n, err := tx.exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account ELSE $5 END
-		WHERE deployment_id = $1 AND id = $2`, id, tx.now, problem, account)
+		WHERE deployment_id = $1 AND id = $2`, id, tx.Now(), problem, account)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("connection %d: %w", id, model.ErrNotFound)
 	}
@@ -180,7 +173,7 @@ func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, proble
 func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 	c, err := tx.Connection(ctx, id)
 	if err == nil {
-		err = tx.session.shred(ctx)
+		err = tx.shred(ctx)
 	}
 	if err != nil {
 		return err

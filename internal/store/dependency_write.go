@@ -240,3 +240,5 @@ func encodedList[T any](list []T) string {
 	}
 	return encoded(list)
 }
+
+const seqDependency     sequence = "dependency"

@@ -88,13 +88,20 @@ func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKe
 	}
 	err = putMissing(ctx, tx, seqPackageVersion, `package_version (deployment_id, id, package_id, version)`, ids, keys,
 		func(k versionKey, id int64) []any {
-			if tx.namedFrom == 0 {
-				tx.namedFrom = id
+			named := Local[newNames](tx)
+			if named.from == 0 {
+				named.from = id
 			}
-			tx.lastVersions = packageVersions{}
+			*Local[packageVersions](tx) = packageVersions{}
 			return []any{id, k.packageID, k.version}
 		})
 	return ids, err
+}
+
+// newNames is what a transaction added to the dictionary.
+type newNames struct {
+	any  bool
+	from int64 // the first id that a version of a package got; 0 for none
 }
 
 // putMissing stores those of the keys that have no id yet, and notes theirs.
@@ -110,8 +117,8 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 && !tx.named {
-		tx.named = true
+	if named := Local[newNames](tx); len(missing) > 0 && !named.any {
+		named.any = true
 		tx.change(changeDictionary, 0) // so that a version tells what ids are called
 	}
 	rows := make([][]any, len(missing))
@@ -124,16 +131,16 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 
 // packageVersions tells the names of package versions by id.
 func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
-	remembered := &tx.session.engine.names
+	remembered := Shared[packageVersionCache](tx)
 	history, err := tx.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, others := remembered.get(tx.deployment.ID, history, ids)
+	found, others := remembered.get(tx.Deployment().ID, history, ids)
 	for id := range found {
 		// This one's own are not yet of any history: a lost one that goes on from the same
 		// version may have given them to others.
-		if tx.namedFrom != 0 && id >= tx.namedFrom {
+		if first := Local[newNames](tx).from; first != 0 && id >= first {
 			delete(found, id)
 			others = append(others, id)
 		}
@@ -145,8 +152,8 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 	if err != nil {
 		return nil, err
 	}
-	if !tx.session.wrote {
-		remembered.put(tx.deployment.ID, history, read)
+	if !tx.wrote() {
+		remembered.put(tx.Deployment().ID, history, read)
 	}
 	maps.Copy(found, read)
 	return found, nil
@@ -176,14 +183,14 @@ type packageVersions struct {
 // versionsOf returns the versions of packages, by id. It remembers the last answer: the
 // refs that follow a change of the advisories ask for those of the same packages.
 func (tx *Tx) versionsOf(ctx context.Context, packages []int64) (map[int64]packageVersion, error) {
-	if last := tx.lastVersions; last.names != nil && slices.Equal(last.packages, packages) {
+	if last := Local[packageVersions](tx); last.names != nil && slices.Equal(last.packages, packages) {
 		return last.names, nil
 	}
 	names, err := tx.readVersions(ctx, "v.package_id", packages)
 	if err != nil {
 		return nil, err
 	}
-	tx.lastVersions = packageVersions{slices.Clone(packages), names}
+	*Local[packageVersions](tx) = packageVersions{slices.Clone(packages), names}
 	return names, nil
 }
 
@@ -191,3 +198,7 @@ func (tx *Tx) versionsOf(ctx context.Context, packages []int64) (map[int64]packa
 func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
 	return many(ctx, tx, scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`)
 }
+
+const seqPackage        sequence = "package"
+
+const seqPackageVersion sequence = "package_version"

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pressly/goose/v3/database"
@@ -53,14 +54,14 @@ type engine struct {
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
 
-	names        packageVersionCache
-	dictionaries dictionaryCache
-	histories    histories
-	health       health
-	replaced     atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
-	closed       atomic.Bool
-	listen       func(ctx context.Context, heard func()) error // nil without notifications
-	queued       func()                                        // see Store.OnQueued; may be nil
+	histories histories
+	partsMu   sync.Mutex
+	parts     []any // see Shared
+	health    health
+	replaced  atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
+	closed    atomic.Bool
+	listen    func(ctx context.Context, heard func()) error // nil without notifications
+	queued    func()                                        // see Store.OnQueued; may be nil
 }
 
 // maxArgs bounds the arguments of one statement. SQLite takes 32,766 and

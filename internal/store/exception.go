@@ -116,9 +116,9 @@ func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*where, er
 	switch q.State {
 	case 0:
 	case model.ExceptionActive:
-		w.and(`r.state = ? AND (r.until_at IS NULL OR r.until_at > ?)`, int64(q.State), tx.now)
+		w.and(`r.state = ? AND (r.until_at IS NULL OR r.until_at > ?)`, int64(q.State), tx.Now())
 	case model.ExceptionEnded:
-		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(model.ExceptionActive), tx.now)
+		w.and(`(r.state = ? OR r.state = ? AND r.until_at <= ?)`, int64(q.State), int64(model.ExceptionActive), tx.Now())
 	default:
 		w.and(`r.state = ?`, int64(q.State))
 	}
@@ -183,9 +183,9 @@ func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Except
 	if e.ID, err = tx.newID(ctx, seqException); err != nil {
 		return e, err
 	}
-	e.CreatedAt, e.CreatedBy = tx.now, tx.actor
+	e.CreatedAt, e.CreatedBy = tx.Now(), tx.Actor()
 	if e.State == model.ExceptionActive {
-		e.DecidedAt, e.DecidedBy = tx.now, tx.actor
+		e.DecidedAt, e.DecidedBy = tx.Now(), tx.Actor()
 	}
 	if err := tx.insertException(ctx, e); err != nil {
 		return e, err
@@ -229,7 +229,7 @@ func (tx *Tx) pruneExceptions(ctx context.Context) error {
 // DecideException writes another state of an exception, with its end and its answer, and notes
 // the verb in the audit trail. It sets who decided and when.
 func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.Exception) (model.Exception, error) {
-	e.DecidedAt, e.DecidedBy = tx.now, tx.actor
+	e.DecidedAt, e.DecidedBy = tx.Now(), tx.Actor()
 	switch {
 	case e.State == model.ExceptionRequested:
 		e.DecidedAt, e.DecidedBy = time.Time{}, model.Actor{}
@@ -254,16 +254,16 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 // countRequestedExceptions keeps beside the deployment how many exceptions wait for a decision.
 func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
 	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(model.ExceptionRequested))
-	if err != nil || n == tx.deployment.OpenRequests {
+	if err != nil || n == tx.Deployment().OpenRequests {
 		return err
 	}
-	tx.deployment.OpenRequests = n
+	tx.SetOpenRequests(n)
 	return tx.write(ctx, `UPDATE deployment SET open_requests = $2 WHERE id = $1`, n)
 }
 
 // EndExpiredExceptions notes the end of exceptions whose time is over.
 func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
-	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(model.ExceptionActive), tx.now)
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(model.ExceptionActive), tx.Now())
 	if err != nil {
 		return err
 	}
@@ -299,11 +299,11 @@ func (tx *Tx) endExceptions(ctx context.Context, list []model.Exception, why str
 const openLineage = `l.triage_state <> $3 AND EXISTS (SELECT 1 FROM finding f
 	WHERE f.deployment_id = l.deployment_id AND f.lineage_id = l.id AND f.state = $2)`
 
-// endRequests ends the requests of which nothing is open any more, in the commit that made it
+// EndRequests ends the requests of which nothing is open any more, in the commit that made it
 // so: a scan fixed it, a user decided about it, or it was removed.
-func (tx *Tx) endRequests(ctx context.Context) error {
+func (tx *Tx) EndRequests(ctx context.Context) error {
 	opens := func(c changeRun) bool { return isRun(c.kind) } // of findings and lineages: nothing else says what is open
-	if tx.deployment.OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {
+	if tx.Deployment().OpenRequests == 0 || !slices.ContainsFunc(tx.changes, opens) {
 		return nil
 	}
 	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND r.kind = $5 AND NOT EXISTS
@@ -319,7 +319,7 @@ func (tx *Tx) endRequests(ctx context.Context) error {
 // endRequestsOf ends the requests about a project that is about to be removed, so that their
 // askers are notified.
 func (tx *Tx) endRequestsOf(ctx context.Context, projectID int64) error {
-	if tx.deployment.OpenRequests == 0 {
+	if tx.Deployment().OpenRequests == 0 {
 		return nil
 	}
 	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.kind = $3 AND r.project_id = $4 ORDER BY r.id`,
@@ -381,3 +381,5 @@ func (tx *Tx) FindingsByException(ctx context.Context, list ...model.Exception) 
 		JOIN finding f ON f.deployment_id = l.deployment_id AND f.lineage_id = l.id
 		WHERE l.deployment_id = $1 AND `+condition, args...)
 }
+
+const seqException      sequence = "exception"

@@ -64,7 +64,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScop
 		if q.column != "" {
 			w.in(q.column, q.values)
 		}
-		w.within(q.bounded, scope)
+		within(w, q.bounded, scope)
 		reads = append(reads, q.query+w.text.String())
 	}
 	if len(reads) == 0 {
@@ -86,7 +86,7 @@ var (
 )
 
 // within adds the bounds of a scope.
-func (w *where) within(columns [2]string, scope model.ExceptionScope) {
+func within(w *where, columns [2]string, scope model.ExceptionScope) {
 	for i, bound := range [][]int64{scope.Lineages, scope.Projects} {
 		if bound != nil {
 			w.in(columns[i], bound)

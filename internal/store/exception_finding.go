@@ -59,7 +59,7 @@ func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int,
 		var by model.Actor
 		var state model.ExceptionState
 		err := r.Scan(&asker, decoded(&by), &state)
-		if asker == creatorID && (creatorID != 0 || by.Kind == tx.actor.Kind && by.ID == tx.actor.ID) {
+		if asker == creatorID && (creatorID != 0 || by.Kind == tx.Actor().Kind && by.ID == tx.Actor().ID) {
 			own++
 		}
 		if state == model.ExceptionRequested {
@@ -68,6 +68,6 @@ func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int,
 		return err
 	}, `SELECT creator_id, created_by_json, state FROM exception
 		WHERE deployment_id = $1 AND kind = $6 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0 AND decided_at > $5)`,
-		int64(model.ExceptionRequested), creatorID, int64(model.ExceptionWithdrawn), tx.now.AddDate(0, 0, -1), int64(model.ExceptionOfFindings))
+		int64(model.ExceptionRequested), creatorID, int64(model.ExceptionWithdrawn), tx.Now().AddDate(0, 0, -1), int64(model.ExceptionOfFindings))
 	return own, all, err
 }

@@ -10,7 +10,7 @@ import (
 // ExceptionChanges returns what happened since the mark that SaveExceptionMark saved
 // last. Without one, or where the feed does not reach back to it, that is unknown.
 func (tx *Tx) ExceptionChanges(ctx context.Context) (c model.ExceptionChanges, err error) {
-	c.Now = model.ExceptionMark{Version: tx.Version(), At: tx.now}
+	c.Now = model.ExceptionMark{Version: tx.Version(), At: tx.Now()}
 	if c.Now.TriageEvent, err = tx.LastTriageEvent(ctx); err != nil {
 		return c, err
 	}

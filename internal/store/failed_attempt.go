@@ -36,13 +36,13 @@ func scanAttempt(r row) (a model.FailedAttempt, err error) {
 // deployment, grows no version and leaves no audit event.
 func (s *Store) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) error {
 	now := s.now()
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		known, err := many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 AND name = $2`, a.DeploymentID, a.Name)
 		if err != nil {
 			return err
 		}
 		if len(known) > 0 {
-			return q.mergeAttempt(ctx, known[0], a)
+			return mergeAttempt(ctx, q, known[0], a)
 		}
 		err = q.insert(ctx, a.DeploymentID, `failed_attempt (`+attemptColumns+`)`, [][]any{{
 			a.Name, now, a.Step, a.ExitCode, a.Cause, a.ScanID, a.TokenID, a.Repository, a.Ref, a.Agent, a.Address,
@@ -50,13 +50,13 @@ func (s *Store) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) err
 		if err != nil {
 			return err
 		}
-		return q.pruneAttempts(ctx, a.DeploymentID, now)
+		return pruneAttempts(ctx, q, a.DeploymentID, now)
 	})
 }
 
 // mergeAttempt adds a further step to a run: the first word counts, but causes
 // gather.
-func (q *session) mergeAttempt(ctx context.Context, known, next model.FailedAttempt) error {
+func mergeAttempt(ctx context.Context, q *session, known, next model.FailedAttempt) error {
 	cause := known.Cause
 	if next.Cause != "" && !strings.Contains(cause, next.Cause) && len(cause)+len(next.Cause) < maxAttemptCause {
 		cause = strings.TrimPrefix(cause+"; "+next.Cause, "; ")
@@ -81,7 +81,7 @@ func (q *session) mergeAttempt(ctx context.Context, known, next model.FailedAtte
 }
 
 // pruneAttempts keeps the newest.
-func (q *session) pruneAttempts(ctx context.Context, deploymentID int64, now time.Time) error {
+func pruneAttempts(ctx context.Context, q *session, deploymentID int64, now time.Time) error {
 	err := q.write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
 		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAttempts), deploymentID)
 	if err == nil {
@@ -100,7 +100,7 @@ func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]model.FailedAtte
 // UnattributedAttempts lists the newest failed attempts that no token tells the
 // deployment of, newest first: for who runs the server, not for a tenant.
 func (s *Store) UnattributedAttempts(ctx context.Context, limit int) (list []model.FailedAttempt, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
 		return err
 	})

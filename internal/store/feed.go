@@ -8,10 +8,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// feedBatch is how many rows of a kind a batch holds at most: with bodies some
-// five megabytes.
-const feedBatch = 2000
-
 // feedTables lists what is fed, dictionaries before the findings that need
 // them. A row of the feed is in the table named, under its id.
 var feedTables = []struct {
@@ -30,16 +26,16 @@ var feedTables = []struct {
 // Version is that of the deployment's newest commit. An unknown deployment is
 // model.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
-	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.queryVersion(ctx, deploymentID).Scan(&version) })
+	err = s.ask(ctx, func(ctx context.Context) error { return s.queryVersion(ctx, deploymentID).Scan(&version) })
 	return version, err
 }
 
 // Versions are those of the deployments named, without those that there are not.
 func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
 	versions := make(map[int64]int64, len(deploymentIDs))
-	in, list := s.engine.list("id", 1, cleanList(deploymentIDs))
-	err := s.engine.ask(ctx, func(ctx context.Context) error {
-		return each(ctx, pool{s.engine, s.engine.index}, func(r row) error {
+	in, list := s.list("id", 1, cleanList(deploymentIDs))
+	err := s.ask(ctx, func(ctx context.Context) error {
+		return each(ctx, s.indexPool(), func(r row) error {
 			var id, version int64
 			err := r.Scan(&id, &version)
 			versions[id] = version

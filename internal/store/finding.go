@@ -158,15 +158,6 @@ var occurrenceSelect = `SELECT ` + qualified("f", findingColumns) + `, ` + quali
 	JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 	WHERE f.deployment_id = $1`
 
-// qualified puts a table's short name before each of its columns.
-func qualified(table, columns string) string {
-	return table + "." + strings.Join(columnNames(columns), ", "+table+".")
-}
-
-func columnNames(columns string) []string {
-	return strings.Fields(strings.ReplaceAll(columns, ",", " "))
-}
-
 func scanOccurrence(r row) (o Occurrence, err error) {
 	fields := append(findingFields(&o.Finding), lineageFields(&o.Lineage)...)
 	return o, r.Scan(append(fields, &o.Body, &o.Evidence)...)
@@ -188,7 +179,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	tx.session.wrote = true
+	tx.markWritten()
 	next, err := one(ctx, tx, scalar[int64],
 		`UPDATE deployment SET next_finding_id = next_finding_id + $2 WHERE id = $1 RETURNING next_finding_id`, n)
 	if err != nil {
@@ -287,18 +278,6 @@ func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 
 // updateFinding turns an insert of known ids into an update of the whole row.
 var updateFinding = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + excluded(findingColumns+`, version`, "id")
-
-// excluded lists assignments of the values that a conflicting insert brought,
-// but for the columns of the key.
-func excluded(columns string, key ...string) string {
-	var list []string
-	for _, column := range columnNames(columns) {
-		if !slices.Contains(key, column) {
-			list = append(list, column+" = excluded."+column)
-		}
-	}
-	return strings.Join(list, ", ")
-}
 
 func (tx *Tx) writeFindings(ctx context.Context, findings []model.FindingWrite, conflict string) error {
 	rows := make([][]any, len(findings))

@@ -36,7 +36,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (mo
 	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
 		return c, err
 	}
-	c.WrittenAt, c.WrittenBy = tx.now, tx.actor
+	c.WrittenAt, c.WrittenBy = tx.Now(), tx.Actor()
 	err = tx.insert(ctx, `finding_comment (deployment_id, `+findingCommentColumns+`)`, [][]any{{
 		c.ID, c.LineageID, c.Text, c.WrittenAt, encoded(c.WrittenBy), c.AuthorID, c.WithdrawnAt, encoded(c.WithdrawnBy),
 	}}, "")
@@ -55,7 +55,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (mo
 // one, and who withdrew it, stays.
 func (tx *Tx) WithdrawFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error) {
 	before := c
-	c.Text, c.Mentions, c.WithdrawnAt, c.WithdrawnBy = "", nil, tx.now, tx.actor
+	c.Text, c.Mentions, c.WithdrawnAt, c.WithdrawnBy = "", nil, tx.Now(), tx.Actor()
 	err := tx.write(ctx, `UPDATE finding_comment SET body = '', withdrawn_at = $3, withdrawn_by_json = $4 WHERE deployment_id = $1 AND id = $2`, c.ID, c.WithdrawnAt, encoded(c.WithdrawnBy))
 	if err != nil {
 		return c, err
@@ -76,22 +76,6 @@ func (tx *Tx) FindingComment(ctx context.Context, id int64) (model.FindingCommen
 	list := []model.FindingComment{c}
 	err = tx.readMentions(ctx, list)
 	return list[0], err
-}
-
-// findingCommentTexts reads what some comments say, by id: empty where it was withdrawn.
-func (tx *Tx) findingCommentTexts(ctx context.Context, ids []int64) (map[int64]string, error) {
-	texts := make(map[int64]string, len(ids))
-	if len(ids) == 0 {
-		return texts, nil
-	}
-	in, arg := tx.in("id", 2, ids)
-	return texts, each(ctx, tx, func(r row) error {
-		var id int64
-		var text string
-		err := r.Scan(&id, &text)
-		texts[id] = text
-		return err
-	}, `SELECT id, body FROM finding_comment WHERE deployment_id = $1 AND `+in, arg)
 }
 
 // FindingComments lists the comments on a lineage behind an id, oldest first, withdrawn ones
@@ -147,7 +131,7 @@ func (tx *Tx) readMentions(ctx context.Context, list []model.FindingComment) err
 		of := &list[at[id]]
 		of.Mentions = append(of.Mentions, m)
 		return err
-	}, `SELECT comment_id, user_id, name FROM finding_comment_mention WHERE deployment_id = $1 AND `+in+` ORDER BY comment_id, name`+tx.session.engine.byBytes, arg)
+	}, `SELECT comment_id, user_id, name FROM finding_comment_mention WHERE deployment_id = $1 AND `+in+` ORDER BY comment_id, name`+tx.byBytes(), arg)
 }
 
 // CommentCounts counts the comments on a lineage, withdrawn ones too, and what a user wrote in
@@ -156,6 +140,6 @@ func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofF
 	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&ofFinding, &ofAuthor) },
 		`SELECT (SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2),
 			(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND author_id = $3 AND written_at > $4 AND (author_id > 0 OR written_by_json = $5))`,
-		lineageID, authorID, tx.now.AddDate(0, 0, -1), encoded(tx.actor))
+		lineageID, authorID, tx.Now().AddDate(0, 0, -1), encoded(tx.Actor()))
 	return ofFinding, ofAuthor, err
 }

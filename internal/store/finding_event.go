@@ -20,7 +20,7 @@ func (tx *Tx) AddEvents(ctx context.Context, events []model.FindingEvent) error 
 	return inBatches(events, func(part []model.FindingEvent) error {
 		rows := make([][]any, len(part))
 		for i, e := range part {
-			rows[i] = []any{nextID(seqFindingEvent), e.FindingID, tx.now, e.ScanID, string(e.Kind), e.Detail}
+			rows[i] = []any{nextID(seqFindingEvent), e.FindingID, tx.Now(), e.ScanID, string(e.Kind), e.Detail}
 		}
 		return tx.insert(ctx, `finding_event (deployment_id, id, finding_id, at, scan_id, kind, detail_json)`, rows, "")
 	})
@@ -61,3 +61,5 @@ func LastRemoval(history []FindingHistory) Removal {
 func scanFindingHistory(r row) (h FindingHistory, err error) {
 	return h, r.Scan(&h.ID, instant(&h.At), &h.FindingID, &h.ScanID, &h.Kind, &h.Detail)
 }
+
+const seqFindingEvent   sequence = "finding_event"

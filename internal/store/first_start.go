@@ -13,7 +13,7 @@ func (tx *Tx) FirstStart(ctx context.Context) (model.FirstStart, error) {
 		return f, r.Scan(&f.Left, &f.BlocksNothing)
 	}, `SELECT start_left, start_blocks_nothing FROM deployment WHERE id = $1`)
 	if err != nil {
-		return f, fmt.Errorf("first start of deployment %d: %w", tx.deployment.ID, err)
+		return f, fmt.Errorf("first start of deployment %d: %w", tx.Deployment().ID, err)
 	}
 	return f, nil
 }
@@ -32,6 +32,6 @@ func (tx *Tx) SetFirstStart(ctx context.Context, f model.FirstStart) error {
 	if err := tx.write(ctx, `UPDATE deployment SET start_left = $2, start_blocks_nothing = $3 WHERE id = $1`, f.Left, f.BlocksNothing); err != nil {
 		return err
 	}
-	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), firstStartImage(before), firstStartImage(f))
+	tx.audit("deployment.update", subject("deployment", tx.Deployment().ID), firstStartImage(before), firstStartImage(f))
 	return nil
 }

@@ -107,12 +107,3 @@ func (tx *Tx) LineagesOfFindings(ctx context.Context, projectID int64, ids []int
 	}, `SELECT id, lineage_id FROM finding WHERE deployment_id = $1 AND project_id = $2 AND `+in, projectID, arg)
 	return found, err
 }
-
-// hashesByKind sorts identities by who vouches for them, as they are looked up.
-func hashesByKind(ids []model.Identity) map[model.IdentityKind][]model.Digest {
-	byKind := map[model.IdentityKind][]model.Digest{}
-	for _, id := range ids {
-		byKind[id.Kind] = append(byKind[id.Kind], id.Hash)
-	}
-	return byKind
-}

@@ -21,7 +21,7 @@ const (
 // is model.ErrNotFound, gone or not.
 func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
 	a, err := one(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
-	if err == nil && !a.At.After(tx.now.Add(-model.AnswerKept)) {
+	if err == nil && !a.At.After(tx.Now().Add(-model.AnswerKept)) {
 		a, err = model.KeptAnswer{}, model.ErrNotFound
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
 	if err := tx.write(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`, ends-maxAnswers); err != nil {
 		return err
 	}
-	return tx.insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{{a.Key, a.Request, a.Answer, tx.now, ends}},
+	return tx.insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{{a.Key, a.Request, a.Answer, tx.Now(), ends}},
 		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = excluded.at, ends = excluded.ends`)
 }
 

@@ -146,3 +146,5 @@ func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies 
 	err = tx.write(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
 	return int(n), err
 }
+
+const seqInventory      sequence = "inventory"

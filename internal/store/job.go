@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/model"
@@ -36,9 +37,9 @@ func (tx *Tx) AddJob(ctx context.Context, j model.Job) (model.Job, error) {
 	if j.ID, err = tx.newID(ctx, seqJob); err != nil {
 		return j, err
 	}
-	j.DeploymentID, j.State, j.CreatedAt = tx.deployment.ID, model.JobQueued, tx.now
-	details := jobDetails{requester: requesterOf(tx.actor)}
-	if err := tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, []model.Job{j}, details); err != nil {
+	j.DeploymentID, j.State, j.CreatedAt = tx.Deployment().ID, model.JobQueued, tx.Now()
+	details := jobDetails{requester: requesterOf(tx.Actor())}
+	if err := insertJobs(ctx, tx.session, tx.Deployment().ID, tx.Now(), []model.Job{j}, details); err != nil {
 		return j, err
 	}
 	tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
@@ -58,50 +59,50 @@ type jobDetails struct {
 // Enqueue adds a job. A waiting job of the same kind and subject is replaced instead: it gets the
 // new input and the earlier due time. old is its previous input.
 func (tx *Tx) Enqueue(ctx context.Context, j model.Job) (old []byte, err error) {
-	before, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, []model.Job{j})
+	before, err := enqueue(ctx, tx.session, tx.Deployment().ID, tx.Now(), []model.Job{j})
 	return before[j.Subject], err
 }
 
 // EnsureJob adds a job unless one of its kind and subject waits or runs.
 func (tx *Tx) EnsureJob(ctx context.Context, j model.Job) error {
-	return tx.session.ensureJob(ctx, tx.deployment.ID, tx.now, j)
+	return ensureJob(ctx, tx.session, tx.Deployment().ID, tx.Now(), j)
 }
 
 // EnsureServerJob is EnsureJob for a job of the server, which has no deployment.
 func (s *Store) EnsureServerJob(ctx context.Context, j model.Job) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.lockAdvisories(ctx); err != nil {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		if _, err := lockAdvisories(ctx, q); err != nil {
 			return err
 		}
-		return q.ensureJob(ctx, 0, s.now(), j)
+		return ensureJob(ctx, q, 0, s.now(), j)
 	})
 }
 
 // EnqueueServer is Enqueue for a job of the server, which has no deployment.
 func (s *Store) EnqueueServer(ctx context.Context, j model.Job) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.lockAdvisories(ctx)
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		_, err := lockAdvisories(ctx, q)
 		if err == nil {
-			_, err = q.enqueue(ctx, 0, s.now(), []model.Job{j})
+			_, err = enqueue(ctx, q, 0, s.now(), []model.Job{j})
 		}
 		return err
 	})
 }
 
-func (q *session) ensureJob(ctx context.Context, deploymentID int64, now time.Time, j model.Job) error {
+func ensureJob(ctx context.Context, q *session, deploymentID int64, now time.Time, j model.Job) error {
 	open, err := many(ctx, q, scalar[int64], `SELECT id FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND subject = $3 AND state IN ($4, $5) LIMIT 1`,
 		deploymentID, j.Kind, j.Subject, model.JobQueued, model.JobRunning)
 	if err != nil || len(open) > 0 {
 		return err
 	}
-	return q.insertJobs(ctx, deploymentID, now, []model.Job{j}, jobDetails{})
+	return insertJobs(ctx, q, deploymentID, now, []model.Job{j}, jobDetails{})
 }
 
 // enqueue adds jobs of one kind as Tx.Enqueue does, in a constant number of round trips. It
 // returns replaced inputs by subject. It does not replace jobs that a queue claims concurrently.
-func (q *session) enqueue(
-	ctx context.Context, deploymentID int64, now time.Time, list []model.Job,
+func enqueue(
+	ctx context.Context, q *session, deploymentID int64, now time.Time, list []model.Job,
 ) (map[string][]byte, error) {
 	old, kind := map[string][]byte{}, list[0].Kind
 	waiting := map[string]int64{}
@@ -114,7 +115,7 @@ func (q *session) enqueue(
 		return err
 	}, `SELECT id, subject, input_json FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND `+in+` AND subject <> ''
-		ORDER BY id DESC`+q.engine.forUpdate,
+		ORDER BY id DESC`+q.forUpdate(),
 		deploymentID, kind, model.JobQueued, subjects)
 	if err != nil {
 		return nil, err
@@ -136,12 +137,12 @@ func (q *session) enqueue(
 		}
 	}
 	if due != farFuture {
-		if err := q.jobDue(ctx, deploymentID, kind, due); err != nil {
+		if err := jobDue(ctx, q, deploymentID, kind, due); err != nil {
 			return nil, err
 		}
 	}
 	if len(added) > 0 {
-		err = q.insertJobs(ctx, deploymentID, now, added, jobDetails{})
+		err = insertJobs(ctx, q, deploymentID, now, added, jobDetails{})
 	}
 	return old, err
 }
@@ -171,11 +172,11 @@ func atOnce(at time.Time) time.Time {
 func orObject(input []byte) string { return cmp.Or(string(input), "{}") }
 
 // insertJobs adds jobs of one kind, and deletes some ended jobs of the kind.
-func (q *session) insertJobs(
-	ctx context.Context, deploymentID int64, now time.Time, list []model.Job, d jobDetails,
+func insertJobs(
+	ctx context.Context, q *session, deploymentID int64, now time.Time, list []model.Job, d jobDetails,
 ) error {
 	kind, due := list[0].Kind, farFuture
-	if err := q.dropEnded(ctx, deploymentID, kind, now.Add(-d.kept)); err != nil {
+	if err := dropEnded(ctx, q, deploymentID, kind, now.Add(-d.kept)); err != nil {
 		return err
 	}
 	rows := make([][]any, len(list))
@@ -190,7 +191,7 @@ func (q *session) insertJobs(
 			now, d.requester, j.Subject, j.Key,
 		}
 	}
-	if err := q.jobDue(ctx, deploymentID, kind, due); err != nil {
+	if err := jobDue(ctx, q, deploymentID, kind, due); err != nil {
 		return err
 	}
 	const into = `job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error,
@@ -204,7 +205,7 @@ const droppedAtOnce = 100
 
 // dropEnded deletes jobs of a kind that ended before a time, the oldest first. RequestJob has the
 // retention of jobs with a requester.
-func (q *session) dropEnded(ctx context.Context, deploymentID int64, kind string, before time.Time) error {
+func dropEnded(ctx context.Context, q *session, deploymentID int64, kind string, before time.Time) error {
 	return q.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND id IN
 		(SELECT id FROM job WHERE deployment_id = $1 AND kind = $2 AND requester = '' AND finished_at < $3
 			ORDER BY finished_at LIMIT $4)`,
@@ -263,13 +264,13 @@ func (s *Store) FailJob(ctx context.Context, j model.Job, text string) error {
 // updateJob changes a job that is still leased by the claim that j is. What
 // becomes of a job is told by the job itself; its creation is in the audit trail.
 func (s *Store) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.updateJob(ctx, j, assignments, args...) })
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error { return updateJob(ctx, q, j, assignments, args...) })
 }
 
 // requeueJob is updateJob for a job that becomes due again. It deletes the job instead if a newer
 // job of its subject waits.
 func (s *Store) requeueJob(ctx context.Context, j model.Job, due time.Time, assignments string, args ...any) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		gone, err := q.exec(ctx, `DELETE FROM job
 			WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4 AND subject <> ''
 			AND EXISTS (SELECT 1 FROM job w
@@ -278,14 +279,14 @@ func (s *Store) requeueJob(ctx context.Context, j model.Job, due time.Time, assi
 		if err != nil || gone > 0 {
 			return err
 		}
-		if err := q.updateJob(ctx, j, assignments, args...); err != nil {
+		if err := updateJob(ctx, q, j, assignments, args...); err != nil {
 			return err
 		}
-		return q.jobDue(ctx, j.DeploymentID, j.Kind, due)
+		return jobDue(ctx, q, j.DeploymentID, j.Kind, due)
 	})
 }
 
-func (q *session) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
+func updateJob(ctx context.Context, q *session, j model.Job, assignments string, args ...any) error {
 	n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
 		append([]any{j.DeploymentID, j.ID, j.Claim, model.JobRunning}, args...)...)
 	if err == nil && n == 0 {
@@ -293,3 +294,19 @@ func (q *session) updateJob(ctx context.Context, j model.Job, assignments string
 	}
 	return err
 }
+
+// lockAdvisories locks and returns the version of the advisories. It serializes writers of
+// advisories and of server jobs, which have no deployment to lock.
+func lockAdvisories(ctx context.Context, q *session) (int64, error) {
+	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.forUpdate())
+}
+
+// HostKey returns the key of jobs that call a code host, from the base URL of the connection.
+func HostKey(baseURL string) string {
+	if u, err := url.Parse(baseURL); err == nil {
+		return u.Host
+	}
+	return baseURL
+}
+
+const seqJob            sequence = "job"

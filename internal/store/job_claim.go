@@ -14,13 +14,10 @@ import (
 
 // jobDue records that a tenant has a job of a kind due at a time. The commit of a job without delay
 // notifies the queue of this process and, on PostgreSQL, of others.
-func (q *session) jobDue(ctx context.Context, deploymentID int64, kind string, at time.Time) error {
-	if at.Equal(dueAtOnce) && !q.announces {
-		q.announces = true
-		if q.engine.announce != "" {
-			if err := q.write(ctx, q.engine.announce); err != nil {
-				return err
-			}
+func jobDue(ctx context.Context, q *session, deploymentID int64, kind string, at time.Time) error {
+	if at.Equal(dueAtOnce) {
+		if err := q.announceJobs(ctx); err != nil {
+			return err
 		}
 	}
 	return q.write(ctx, `INSERT INTO job_due (deployment_id, kind, due_at) VALUES ($1, $2, $3)
@@ -34,10 +31,10 @@ const tenantsAsked = 200
 // checked tenant comes first, so a tenant with many jobs delays no other. It runs one statement
 // without a transaction, and checks the schema version as CheckSchema does.
 func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duration) (due []model.JobDue, err error) {
-	q := pool{s.engine, s.engine.read}
-	ofKind, list := s.engine.list("kind", 2, cleanList(kinds))
+	q := s.pool()
+	ofKind, list := s.list("kind", 2, cleanList(kinds))
 	schema := int64(0)
-	err = s.engine.askAnyway(ctx, func(ctx context.Context) error {
+	err = s.askAnyway(ctx, func(ctx context.Context) error {
 		return misread(each(ctx, q, func(r row) error {
 			d := model.JobDue{}
 			err := r.Scan(&d.DeploymentID, &d.Kind, instant(&d.At), &schema)
@@ -54,7 +51,7 @@ func (s *Store) DueJobs(ctx context.Context, kinds []string, within time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	return due, s.engine.judgeSchema(schema)
+	return due, s.judgeSchema(schema)
 }
 
 // ClaimJob leases the oldest due job of a tenant and kind, except jobs with a busy key; nil without
@@ -70,7 +67,7 @@ func (s *Store) ClaimJob(
 		ordered = 1
 	}
 	var claimed []model.Job
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
+	err := s.updateShared(ctx, func(ctx context.Context, q *session) (err error) {
 		isBusy, list := q.in("key", 7, busy)
 		claimed, err = many(ctx, q, scanJob, `
 			UPDATE job SET state = $4, claim = claim + 1, attempt = attempt + 1, lease_until = $6
@@ -81,7 +78,7 @@ func (s *Store) ClaimJob(
 					AND NOT (`+isBusy+`)
 					AND ($8 = 0 OR state = $4 OR NOT EXISTS
 						(SELECT 1 FROM job r WHERE r.deployment_id = $1 AND r.kind = $2 AND r.state = $4))
-				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
+				ORDER BY run_at, id LIMIT 1`+q.skipLocked()+`
 			)
 			RETURNING `+jobColumns,
 			due.DeploymentID, due.Kind, model.JobQueued, model.JobRunning, now, now.Add(lease), list, ordered)
@@ -89,7 +86,7 @@ func (s *Store) ClaimJob(
 			return err
 		}
 		q.wrote = len(claimed) > 0
-		return q.jobLooked(ctx, due, now, q.wrote)
+		return jobLooked(ctx, q, due, now, q.wrote)
 	})
 	if errors.Is(err, model.ErrConflict) { // a concurrent claim of a job of the subject
 		return nil, nil
@@ -106,7 +103,7 @@ func (s *Store) ClaimJob(
 // passTurn moves a tenant behind the others after an error: unreachable tenants, such as those of
 // a lost node, must not fill all results of DueJobs.
 func (s *Store) passTurn(ctx context.Context, due model.JobDue) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		return q.write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`,
 			due.DeploymentID, due.Kind, s.now())
 	})
@@ -114,9 +111,9 @@ func (s *Store) passTurn(ctx context.Context, due model.JobDue) error {
 
 // jobLooked moves a tenant behind the others. Without a claimed job it also stores the next due
 // time, or deletes the row without jobs. It skips a row locked by a concurrent insert of a job.
-func (q *session) jobLooked(ctx context.Context, t model.JobDue, now time.Time, found bool) error {
+func jobLooked(ctx context.Context, q *session, t model.JobDue, now time.Time, found bool) error {
 	held, err := many(ctx, q, scalar[int64], `SELECT due_at FROM job_due
-		WHERE deployment_id = $1 AND kind = $2`+q.engine.skipLocked, t.DeploymentID, t.Kind)
+		WHERE deployment_id = $1 AND kind = $2`+q.skipLocked(), t.DeploymentID, t.Kind)
 	if err != nil || len(held) == 0 {
 		return err
 	}

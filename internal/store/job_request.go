@@ -61,7 +61,7 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	}
 	own := 0
 	for _, requester := range waiting {
-		if requester == requesterOf(tx.actor) {
+		if requester == requesterOf(tx.Actor()) {
 			own++
 		}
 	}
@@ -121,7 +121,7 @@ func tooMany(kept []keptDocument) (gone []int64) {
 
 // dropFinished forgets finished jobs of a kind that had their time.
 func (tx *Tx) dropFinished(ctx context.Context, kind string) (int64, error) {
-	return tx.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at <= $3`, kind, tx.now.Add(-RequestedJobKept))
+	return tx.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at <= $3`, kind, tx.Now().Add(-RequestedJobKept))
 }
 
 // DropRequestedJobs forgets what was asked for of a kind in a deployment and has

@@ -217,3 +217,14 @@ func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int
 		return err
 	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(model.Unresolved), arg)
 }
+
+// hashesByKind sorts identities by who vouches for them, as they are looked up.
+func hashesByKind(ids []model.Identity) map[model.IdentityKind][]model.Digest {
+	byKind := map[model.IdentityKind][]model.Digest{}
+	for _, id := range ids {
+		byKind[id.Kind] = append(byKind[id.Kind], id.Hash)
+	}
+	return byKind
+}
+
+const seqLineage        sequence = "lineage"

@@ -15,7 +15,7 @@ type loginLine struct {
 }
 
 // familiarNetworks are those from which somebody is signed in.
-func (q *session) familiarNetworks(ctx context.Context, now time.Time) (map[string]bool, error) {
+func familiarNetworks(ctx context.Context, q *session, now time.Time) (map[string]bool, error) {
 	addresses, err := many(ctx, q, scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now)
 	networks := make(map[string]bool, len(addresses))
 	for _, address := range addresses {

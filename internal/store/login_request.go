@@ -27,7 +27,7 @@ func scanLogin(r row) (l model.LoginRequest, err error) {
 // LoginByKey finds the request that was made with a key, by its hash, decided about or
 // not.
 func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginRequest, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		l, err = one(ctx, q, scanLogin, loginSelect+`WHERE key_hash = $1 AND expires_at > $2`, keyHash, s.now())
 		return err
 	})
@@ -45,7 +45,7 @@ func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginRe
 // from a network where somebody is signed in makes room for others from such alone.
 func (s *Store) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err error) {
 	now := s.now()
-	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	err = s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Store) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, 
 		}
 		line := loginLine{waiting: waiting}
 		if len(waiting) >= maxLogins {
-			if line.familiar, err = q.familiarNetworks(ctx, now); err != nil {
+			if line.familiar, err = familiarNetworks(ctx, q, now); err != nil {
 				return err
 			}
 		}
@@ -89,7 +89,7 @@ type loginImage struct {
 // that users of every deployment can find it.
 func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest, error) {
 	// $1 is the tenant, as everywhere.
-	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
+	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.Now())
 	if errors.Is(err, model.ErrNotFound) {
 		err = fmt.Errorf(loginCodeMissing, code, model.LoginFor, err)
 	}
@@ -109,7 +109,7 @@ func (tx *Tx) ApproveLogin(ctx context.Context, l model.LoginRequest, token mode
 			return err
 		}
 	}
-	token.DeploymentID = tx.deployment.ID
+	token.DeploymentID = tx.Deployment().ID
 	image := imageOfToken(token)
 	return tx.decideLogin(ctx, l, "login.approve", token, &image)
 }
@@ -123,12 +123,12 @@ func (tx *Tx) DenyLogin(ctx context.Context, l model.LoginRequest) error {
 // decideLogin makes a request that waits one of this deployment.
 func (tx *Tx) decideLogin(ctx context.Context, l model.LoginRequest, action string, token model.Token, image *tokenImage) error {
 	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
-		l.KeyHash, encoded(token), encoded(tx.actor), tx.now)
+		l.KeyHash, encoded(token), encoded(tx.Actor()), tx.Now())
 	if err == nil && n == 0 { // somebody else was faster
 		err = fmt.Errorf(loginCodeMissing, l.Code, model.LoginFor, model.ErrNotFound)
 	}
 	if err == nil {
-		tx.audit(action, subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, l.Program.Name, image})
+		tx.audit(action, subject("deployment", tx.Deployment().ID), nil, loginImage{l.Code, l.Address, l.Agent, l.Program.Name, image})
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(t model.Token) bool { return t.Ended(tx.now) })
+	list = slices.DeleteFunc(list, func(t model.Token) bool { return t.Ended(tx.Now()) })
 	if len(list)+len(approved) < maxTokens {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 // approvedLogins are the requests for a token of a person that were approved, and
 // whose token nobody has fetched yet.
 func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]model.LoginRequest, error) {
-	list, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.now)
+	list, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.Now())
 	return slices.DeleteFunc(list, func(l model.LoginRequest) bool { return l.Token.UserID != userID }), err
 }
 
@@ -177,7 +177,7 @@ func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 // TakeLogin takes an approved request out, for the one who then makes its token
 // in the same transaction. Only the first caller finds it.
 func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
-	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.now)
+	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.Now())
 	if err != nil {
 		return l, err
 	}
@@ -187,7 +187,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest
 
 // Logins lists undecided requests, the oldest first.
 func (s *Store) Logins(ctx context.Context) (list []model.LoginRequest, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.now())
 		return err
 	})

@@ -43,7 +43,7 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 	rows := make([][]any, len(list))
 	due := map[model.NotificationReceiver]time.Time{} // of the first that waits
 	for i, n := range list {
-		state, ended, problem := model.NotificationFailed, tx.now, tooManyWait
+		state, ended, problem := model.NotificationFailed, tx.Now(), tooManyWait
 		if waiting[n.Receiver] < MaxNotificationsWaiting {
 			waiting[n.Receiver]++
 			state, ended, problem = model.NotificationQueued, time.Time{}, ""
@@ -52,14 +52,14 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 			}
 		}
 		rows[i] = []any{
-			ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.now, n.DueAt, ended, 0, 0, "", problem,
+			ids[i], n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), state, tx.Now(), n.DueAt, ended, 0, 0, "", problem,
 		}
 	}
 	err = inBatches(rows, func(part [][]any) error {
 		return tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part, `ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
 	})
 	for to, at := range due {
-		if !at.After(tx.now) {
+		if !at.After(tx.Now()) {
 			due[to] = time.Time{}
 		}
 	}
@@ -102,12 +102,12 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d
 	ids := model.Map(list, func(n model.Notification) int64 { return n.ID })
 	var ended time.Time
 	if d.State != model.NotificationQueued {
-		ended = tx.now
+		ended = tx.Now()
 	}
 	in, arg := tx.in("id", 9, ids)
 	return tx.write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
 		attempts = attempts + 1 WHERE deployment_id = $1 AND state = $8 AND `+in,
-		d.State, d.Status, d.Answer, d.Problem, tx.now.Add(d.Retry), ended, model.NotificationQueued, arg)
+		d.State, d.Status, d.Answer, d.Problem, tx.Now().Add(d.Retry), ended, model.NotificationQueued, arg)
 }
 
 // AddEndedNotification keeps a message that was sent already.
@@ -116,7 +116,7 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (m
 	if err != nil {
 		return n, err
 	}
-	n.ID, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts = id, tx.now, tx.now, tx.now, 1
+	n.ID, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts = id, tx.Now(), tx.Now(), tx.Now(), 1
 	err = tx.insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, [][]any{{
 		n.ID, n.RuleID, encoded(n.Receiver), n.Key, encoded(n.Message), n.State, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
 	}}, "")
@@ -172,7 +172,7 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.N
 		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, model.ErrConflict)
 	}
 	err = tx.write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = NULL WHERE deployment_id = $1 AND id = $2`,
-		id, int64(model.NotificationQueued), tx.now)
+		id, int64(model.NotificationQueued), tx.Now())
 	if err != nil {
 		return n, err
 	}

@@ -33,7 +33,7 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[model.NotificationRece
 	for to, due := range at {
 		key := "mail"
 		if to.RuleID != 0 {
-			key = fmt.Sprintf("%d %s", tx.deployment.ID, hosts[to.RuleID])
+			key = fmt.Sprintf("%d %s", tx.Deployment().ID, hosts[to.RuleID])
 		}
 		input := encoded(to)
 		sum := sha256.Sum256([]byte(input))
@@ -41,7 +41,7 @@ func (tx *Tx) QueueDeliveries(ctx context.Context, at map[model.NotificationRece
 		jobs = append(jobs, model.Job{Kind: DeliverJob, Subject: subject, Key: key, Input: []byte(input), DueAt: due})
 	}
 	return tx.Together(ctx, func() error {
-		_, err := tx.session.enqueue(ctx, tx.deployment.ID, tx.now, jobs)
+		_, err := enqueue(ctx, tx.session, tx.Deployment().ID, tx.Now(), jobs)
 		return err
 	})
 }
@@ -60,7 +60,7 @@ func (tx *Tx) NextDelivery(ctx context.Context, to model.NotificationReceiver) (
 	if err != nil || len(list) == 0 {
 		return at, false, err
 	}
-	return later(list[0].DueAt, tx.now), true, nil
+	return later(list[0].DueAt, tx.Now()), true, nil
 }
 
 // ReceiversWaiting lists the receivers with waiting messages.
@@ -82,7 +82,7 @@ func (tx *Tx) NextNotifications(
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(list, func(n model.Notification) bool { return n.DueAt.After(tx.now) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(n model.Notification) bool { return n.DueAt.After(tx.Now()) }); i >= 0 {
 			list = list[:i]
 		}
 		unwanted, err := tx.endUnwantedOf(ctx, to, list)
@@ -178,7 +178,7 @@ func (tx *Tx) readTold(ctx context.Context, list []model.Notification) (ended bo
 // endUntold has a message fail that waits.
 func (tx *Tx) endUntold(ctx context.Context, n model.Notification, why string) error {
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
-		model.NotificationFailed, why, tx.now, n.ID)
+		model.NotificationFailed, why, tx.Now(), n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
@@ -198,7 +198,7 @@ func (tx *Tx) endUnwanted(ctx context.Context, r model.NotificationRule) error {
 func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to model.NotificationReceiver, why string) error {
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4
 		WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6 AND rule_id = $7`,
-		model.NotificationFailed, why, tx.now, model.NotificationQueued, encoded(to), ruleID)
+		model.NotificationFailed, why, tx.Now(), model.NotificationQueued, encoded(to), ruleID)
 }
 
 const (
@@ -228,4 +228,20 @@ func (s *Store) PruneNotifications(ctx context.Context, deploymentID, ruleID int
 		})
 	}
 	return err
+}
+
+// findingCommentTexts reads what some comments say, by id: empty where it was withdrawn.
+func (tx *Tx) findingCommentTexts(ctx context.Context, ids []int64) (map[int64]string, error) {
+	texts := make(map[int64]string, len(ids))
+	if len(ids) == 0 {
+		return texts, nil
+	}
+	in, arg := tx.in("id", 2, ids)
+	return texts, each(ctx, tx, func(r row) error {
+		var id int64
+		var text string
+		err := r.Scan(&id, &text)
+		texts[id] = text
+		return err
+	}, `SELECT id, body FROM finding_comment WHERE deployment_id = $1 AND `+in, arg)
 }

@@ -22,25 +22,27 @@ type Notifying struct {
 // that finds them commits with it. Where no rule asks for the event, and nobody gets mail
 // of their own, it does nothing.
 func (tx *Tx) Tell(h model.Happening) {
-	if tx.notified.Has(h.Event) || len(h.Persons) > 0 {
-		tx.happened = append(tx.happened, h)
+	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
+		told := Local[happenings](tx)
+		told.list = append(told.list, h)
 	}
 }
 
 // happening is the one of an event that gathers findings over the whole transaction.
 func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
-	i := slices.IndexFunc(tx.happened, func(h model.Happening) bool { return h.Event == e })
+	told := Local[happenings](tx)
+	i := slices.IndexFunc(told.list, func(h model.Happening) bool { return h.Event == e })
 	if i < 0 {
-		i, tx.happened = len(tx.happened), append(tx.happened, model.Happening{Event: e})
+		i, told.list = len(told.list), append(told.list, model.Happening{Event: e})
 	}
-	return &tx.happened[i]
+	return &told.list[i]
 }
 
 // tellAdded tells of findings that are new on their refs. No scan brought those that news
 // of the advisories made of the inventory.
 func (tx *Tx) tellAdded(findings []model.FindingWrite) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
-		if !tx.notified.Has(e) {
+		if !tx.Notified().Has(e) {
 			continue
 		}
 		for i := range findings {
@@ -59,7 +61,7 @@ func (tx *Tx) tellAdded(findings []model.FindingWrite) {
 
 // tellReturned tells of a finding that was fixed and is there again, as of a new one.
 func (tx *Tx) tellReturned(before, after model.Finding) {
-	if before.State == model.Fixed && after.State == model.Unresolved && tx.notified.Has(model.EventNewFinding) {
+	if before.State == model.Fixed && after.State == model.Unresolved && tx.Notified().Has(model.EventNewFinding) {
 		h := tx.happening(model.EventNewFinding)
 		h.Findings.Add(after.ID)
 		h.Lineages.Add(after.LineageID)
@@ -69,7 +71,7 @@ func (tx *Tx) tellReturned(before, after model.Finding) {
 // tellLineages says which of the new findings no other ref has.
 func (tx *Tx) tellLineages(lineages []model.Lineage) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
-		if !tx.notified.Has(e) {
+		if !tx.Notified().Has(e) {
 			continue
 		}
 		for i := range lineages {
@@ -80,14 +82,14 @@ func (tx *Tx) tellLineages(lineages []model.Lineage) {
 
 // tellAssigned tells who got findings from somebody else.
 func (tx *Tx) tellAssigned(events []model.TriageEvent) {
-	if !tx.notified.Has(model.EventAssigned) {
+	if !tx.Notified().Has(model.EventAssigned) {
 		return
 	}
 	to := map[string]*model.IDRuns{}
 	var names []string
 	for _, e := range events {
 		name := e.After.Assignee
-		if name == "" || name == e.Before.Assignee || tx.actor.Kind == "user" && tx.actor.ID == name {
+		if name == "" || name == e.Before.Assignee || tx.Actor().Kind == "user" && tx.Actor().ID == name {
 			continue
 		}
 		if to[name] == nil {
@@ -103,7 +105,7 @@ func (tx *Tx) tellAssigned(events []model.TriageEvent) {
 // notifyOfException notifies of an exception that was asked for, or of the decision about it. The
 // asker gets mail of a decision that another person, or time, made.
 func (tx *Tx) notifyOfException(ctx context.Context, e model.NotificationEvent, r model.Exception, reason string) error {
-	if !tx.notified.Has(e) && (r.CreatorID == 0 || e != model.EventExceptionDecided) {
+	if !tx.Notified().Has(e) && (r.CreatorID == 0 || e != model.EventExceptionDecided) {
 		return nil
 	}
 	h := model.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
@@ -116,11 +118,11 @@ func (tx *Tx) notifyOfException(ctx context.Context, e model.NotificationEvent, 
 			return err
 		}
 		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
-		if own := tx.actor.Kind == "user" && tx.actor.ID == m.Name; e == model.EventExceptionDecided && !own && m.MailTo() != "" {
+		if own := tx.Actor().Kind == "user" && tx.Actor().ID == m.Name; e == model.EventExceptionDecided && !own && m.MailTo() != "" {
 			h.Persons = []int64{r.CreatorID}
 		}
 	}
-	if !tx.notified.Has(e) && len(h.Persons) == 0 {
+	if !tx.Notified().Has(e) && len(h.Persons) == 0 {
 		return nil
 	}
 	p, err := tx.Project(ctx, r.ProjectID)
@@ -134,7 +136,7 @@ func (tx *Tx) notifyOfException(ctx context.Context, e model.NotificationEvent, 
 func (tx *Tx) tellComment(ctx context.Context, c model.FindingComment) error {
 	h := model.Happening{Event: model.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
 	h.Lineages.Add(c.LineageID)
-	if len(c.Mentions) == 0 && !tx.notified.Has(h.Event) {
+	if len(c.Mentions) == 0 && !tx.Notified().Has(h.Event) {
 		return nil
 	}
 	if c.AuthorID != 0 {
@@ -178,7 +180,7 @@ func (tx *Tx) tellFailed(s model.Scan) {
 // error told so: one that was completed told nothing. Nobody is told of what somebody
 // stopped, or a newer one made needless.
 func (tx *Tx) tellRunFailed(ctx context.Context, r model.Run) error {
-	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.notified.Has(model.EventScanFailed) {
+	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
 		return nil
 	}
 	told, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
@@ -189,9 +191,13 @@ func (tx *Tx) tellRunFailed(ctx context.Context, r model.Run) error {
 	return err
 }
 
-// queueHappened keeps what this transaction told, for the job that finds out whom to tell.
-func (tx *Tx) queueHappened(ctx context.Context) error {
-	told := slices.DeleteFunc(tx.happened, func(h model.Happening) bool { // lineages alone are of findings that nobody is told of
+// happenings are the events of a transaction until it ends.
+type happenings struct{ list []model.Happening }
+
+// QueueHappened adds the job that finds the recipients of what happened in the transaction. It is a
+// hook of the transaction.
+func (tx *Tx) QueueHappened(ctx context.Context) error {
+	told := slices.DeleteFunc(Local[happenings](tx).list, func(h model.Happening) bool { // lineages alone are of findings that nobody is told of
 		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})
 	if len(told) == 0 {

@@ -77,7 +77,7 @@ func (tx *Tx) AddNotificationRule(ctx context.Context, n model.NotificationRule,
 	if n.Target, err = seal(n.ID); err != nil {
 		return n, err
 	}
-	n.CreatedAt, n.CreatedBy, n.CheckedAt = tx.now, tx.actor, tx.now
+	n.CreatedAt, n.CreatedBy, n.CheckedAt = tx.Now(), tx.Actor(), tx.Now()
 	err = tx.insert(ctx, `notification_rule (deployment_id, `+notificationRuleColumns+`)`, [][]any{notificationRuleValues(n)}, "")
 	if err != nil {
 		return n, ruleNameTaken(n.Name, err)
@@ -96,12 +96,12 @@ func (tx *Tx) UpdateNotificationRule(ctx context.Context, n model.NotificationRu
 	image := imageOfNotificationRule(n)
 	if target != nil {
 		n.Target, image.Target = target, "replaced"
-		if err := tx.session.shred(ctx); err != nil {
+		if err := tx.shred(ctx); err != nil {
 			return n, err
 		}
 	}
 	if !before.Events.Has(model.EventScanMissing) || before.Paused && !n.Paused {
-		n.CheckedAt = tx.now // nobody is told of what was missing before it was asked for
+		n.CheckedAt = tx.Now() // nobody is told of what was missing before it was asked for
 	}
 	args := notificationRuleValues(n)
 	_, err = tx.exec(ctx, `UPDATE notification_rule SET name = $3, events = $4, min_severity = $5, products = $6, filter = $7, missing_days = $8, channel = $9, target = $10,
@@ -125,7 +125,7 @@ func ruleNameTaken(name string, err error) error {
 func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 	n, err := tx.NotificationRule(ctx, id)
 	if err == nil {
-		err = tx.session.shred(ctx)
+		err = tx.shred(ctx)
 	}
 	if err != nil {
 		return err
@@ -172,5 +172,5 @@ func (tx *Tx) NoteNotificationProblem(ctx context.Context, id int64, problem str
 
 // NoteMissingScans keeps until when missing scans were looked for.
 func (tx *Tx) NoteMissingScans(ctx context.Context, id int64) error {
-	return tx.write(ctx, `UPDATE notification_rule SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.now)
+	return tx.write(ctx, `UPDATE notification_rule SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.Now())
 }

@@ -42,11 +42,11 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 			return err
 		}
 	}
-	g.Token.DeploymentID = tx.deployment.ID
+	g.Token.DeploymentID = tx.Deployment().ID
 	if err := tx.insertGrant(ctx, g); err != nil {
 		return err
 	}
-	tx.audit("oauth.approve", subject("deployment", tx.deployment.ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
+	tx.audit("oauth.approve", subject("deployment", tx.Deployment().ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (tx *Tx) insertGrant(ctx context.Context, g model.OAuthGrant) error {
 	err := tx.write(ctx, `
 		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json, user_id)
 		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`,
-		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(model.OAuthCodeFor), encoded(g.Token), encoded(tx.actor), g.Token.UserID)
+		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.Now().Add(model.OAuthCodeFor), encoded(g.Token), encoded(tx.Actor()), g.Token.UserID)
 	if err != nil {
 		return fmt.Errorf("store the grant: %w", err)
 	}
@@ -74,7 +74,7 @@ func (tx *Tx) insertGrant(ctx context.Context, g model.OAuthGrant) error {
 
 // roomForGrant drops the grants that are over and refuses one too many.
 func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
-	if err := tx.dropLapsedGrants(ctx, tx.now); err != nil {
+	if err := tx.dropLapsedGrants(ctx, tx.Now()); err != nil {
 		return err
 	}
 	count := func(where string, args ...any) (int, error) {
@@ -117,7 +117,7 @@ func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
 		err := r.Scan(&id, instant(&at))
 		until[id] = at
 		return err
-	}, `SELECT token_id, expires_at FROM oauth_grant WHERE deployment_id = $1 AND token_id > 0 AND expires_at > $2`, tx.now)
+	}, `SELECT token_id, expires_at FROM oauth_grant WHERE deployment_id = $1 AND token_id > 0 AND expires_at > $2`, tx.Now())
 	for i := range list {
 		list[i].RenewableUntil = until[list[i].ID]
 	}
@@ -127,12 +127,12 @@ func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
 // OAuthGrantByCode finds a grant by the hash of its code, whether it was used or
 // not. One that is over is model.ErrNotFound.
 func (tx *Tx) OAuthGrantByCode(ctx context.Context, codeHash []byte) (model.OAuthGrant, error) {
-	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND code_hash = $2 AND expires_at > $3`, codeHash, tx.now)
+	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND code_hash = $2 AND expires_at > $3`, codeHash, tx.Now())
 }
 
 // OAuthGrantByToken finds the grant that a token belongs to, as above.
 func (tx *Tx) OAuthGrantByToken(ctx context.Context, tokenID int64) (model.OAuthGrant, error) {
-	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND token_id = $2 AND token_id > 0 AND expires_at > $3`, tokenID, tx.now)
+	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND token_id = $2 AND token_id > 0 AND expires_at > $3`, tokenID, tx.Now())
 }
 
 // RenewOAuthGrant notes the token of a grant and the refresh token in force.

@@ -87,21 +87,21 @@ func (c *dictionaryCache) forget(deployment int64) {
 // dictionary returns the packages of the deployment and their versions. It must not be
 // changed.
 func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
-	remembered := &tx.session.engine.dictionaries
+	remembered := Shared[dictionaryCache](tx)
 	history, err := tx.history(ctx)
 	if err != nil {
 		return packageDictionary{}, err
 	}
-	known := remembered.get(tx.deployment.ID, history)
-	if tx.session.wrote {
+	known := remembered.get(tx.Deployment().ID, history)
+	if tx.wrote() {
 		known = packageDictionary{}
 	}
 	d, ok, err := tx.dictionaryAfter(ctx, known)
 	if err == nil && !ok {
 		d, _, err = tx.dictionaryAfter(ctx, packageDictionary{})
 	}
-	if d.history = history; err == nil && !tx.session.wrote {
-		remembered.put(tx.deployment.ID, d, maxDictionaries)
+	if d.history = history; err == nil && !tx.wrote() {
+		remembered.put(tx.Deployment().ID, d, maxDictionaries)
 	}
 	return d, err
 }

@@ -24,7 +24,7 @@ type passkeyImage struct {
 
 // Passkeys lists those of a user, the oldest first.
 func (s *Store) Passkeys(ctx context.Context, userID int64) (list []model.Passkey, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.user_id = $1 ORDER BY p.id`, userID)
 		return err
 	})
@@ -34,7 +34,7 @@ func (s *Store) Passkeys(ctx context.Context, userID int64) (list []model.Passke
 // PasskeyByCredential finds a passkey by the authenticator's name for it, with its
 // user, who may sign in. None is model.ErrNotFound.
 func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (p model.Passkey, u model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append(passkeyFields(&p), userFields(&u)...)...)
 		}, `SELECT `+passkeyColumns+`, `+userColumns+` FROM user_passkey p JOIN app_user u ON u.id = p.user_id
@@ -105,7 +105,7 @@ func (s *Store) RemovePasskey(ctx context.Context, asking model.Session, id int6
 		if err := q.write(ctx, `DELETE FROM user_passkey WHERE id = $1`, id); err != nil {
 			return err
 		}
-		return q.renewSession(ctx, u, asking.ID, hash)
+		return renewSession(ctx, q, u, asking.ID, hash)
 	})
 }
 
@@ -113,13 +113,13 @@ func (s *Store) RemovePasskey(ctx context.Context, asking model.Session, id int6
 // both factors at once. A challenge that was signed before is model.ErrConflict; a
 // user who is disabled by then model.ErrNotFound.
 func (s *Store) SignInByPasskey(ctx context.Context, use model.PasskeyUse, n model.Session, hash []byte) (model.Session, error) {
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		u, err := q.lockUser(ctx, n.UserID)
+	err := s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		u, err := lockUser(ctx, q, n.UserID)
 		if err == nil && !u.Enabled() {
 			err = model.ErrNotFound
 		}
 		if err == nil {
-			err = q.takePasskey(ctx, u, use, s.now())
+			err = takePasskey(ctx, q, u, use, s.now())
 		}
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *Store) SignInByPasskey(ctx context.Context, use model.PasskeyUse, n mod
 }
 
 // takePasskey notes that a passkey was shown, and uses up what it signed.
-func (q *session) takePasskey(ctx context.Context, u model.User, use model.PasskeyUse, now time.Time) error {
+func takePasskey(ctx context.Context, q *session, u model.User, use model.PasskeyUse, now time.Time) error {
 	n, err := q.exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`, use.Challenge, use.Until)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("what the passkey signed was shown before: %w", model.ErrConflict)

@@ -183,3 +183,5 @@ func (tx *Tx) Policy(ctx context.Context, id int64) (model.Policy, error) {
 	}
 	return p, nil
 }
+
+const seqPolicy         sequence = "policy"

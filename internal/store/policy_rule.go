@@ -105,14 +105,6 @@ func (tx *Tx) FindPolicyRules(ctx context.Context, policyID int64, text string, 
 	return rules, more, err
 }
 
-// page cuts off the one row too many that tells whether there are more.
-func page[T any](list []T, limit int) ([]T, bool) {
-	if len(list) > limit {
-		return list[:limit], true
-	}
-	return list, false
-}
-
 type ruleModeImage struct {
 	Mode string `json:"mode"`
 }
@@ -137,7 +129,7 @@ func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.Po
 	}
 	in, arg := tx.in("id", 6, ids)
 	return tx.write(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND policy_id = $2 AND `+in,
-		policyID, mode, tx.now, tx.actor.String(), arg)
+		policyID, mode, tx.Now(), tx.Actor().String(), arg)
 }
 
 // SetRuleMode decides what a rule of a policy does to builds (semantics §10).
@@ -152,7 +144,7 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 		return p, err
 	}
 	before := ruleModeImage{p.Mode.String()}
-	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
+	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.Now(), tx.Actor().String()
 	err = tx.write(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND id = $2`,
 		p.ID, mode, p.LastChangeAt, p.LastChangeBy)
 	if err != nil {
@@ -200,5 +192,5 @@ func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []model.Polic
 	tx.change(changePolicyRule, again...)
 	in, arg = tx.in("id", 5, again)
 	return tx.write(ctx, `UPDATE policy_rule SET mode = $2, removed = 0, last_change_at = $3, last_change_by = $4 WHERE deployment_id = $1 AND `+in,
-		mode, tx.now, tx.actor.String(), arg)
+		mode, tx.Now(), tx.Actor().String(), arg)
 }

@@ -128,7 +128,7 @@ func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]model.Project, er
 	}
 	ids := model.Map(refs, func(r projectRef) int64 { return r.id })
 	in, list := tx.in("id", 2, ids)
-	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY name`+tx.session.engine.byBytes, list)
+	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY name`+tx.byBytes(), list)
 }
 
 type projectRef struct {
@@ -139,7 +139,7 @@ type projectRef struct {
 // visibleProjects lists the projects that globs allow, by name.
 func (tx *Tx) visibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]projectRef, error) {
 	refs, err := many(ctx, tx, func(r row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
-		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.session.engine.byBytes)
+		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.byBytes())
 	return slices.DeleteFunc(refs, func(p projectRef) bool { return !globs.Allows(p.name) }), err
 }
 
@@ -189,7 +189,7 @@ func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.
 	if p.ID, err = tx.newID(ctx, seqProject); err != nil {
 		return p, err
 	}
-	p.CreatedAt, p.LatestScanAt = tx.now, time.Time{}
+	p.CreatedAt, p.LatestScanAt = tx.Now(), time.Time{}
 	if err := tx.takeName(ctx, globs, p.Name); err != nil {
 		return p, err
 	}
@@ -359,3 +359,5 @@ func imageOfProject(p model.Project) projectImage {
 }
 
 func (i projectImage) equal(other projectImage) bool { return encoded(i) == encoded(other) }
+
+const seqProject        sequence = "project"

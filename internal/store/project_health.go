@@ -24,16 +24,6 @@ func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time)
 	return tx.projectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, created_at) <= $3 ORDER BY id`, after, through)
 }
 
-// FailingScans lists, of the projects whose newest scan since a time failed,
-// that scan, newest first, limit at most.
-func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
-	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
-		WHERE deployment_id = $1 AND started_at >= $2 AND status = $3 AND NOT EXISTS (
-			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id
-				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
-		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(model.ScanError), limit)
-}
-
 // ProjectNames finds the names of projects by their ids; unknown ids are not in
 // the answer.
 func (tx *Tx) ProjectNames(ctx context.Context, ids []int64) (map[int64]string, error) {

@@ -72,11 +72,6 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 	return m.mergeTickets(ctx)
 }
 
-// reassign gives all rows of a table that are one project's to another.
-func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) error {
-	return tx.write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
-}
-
 // mergeOccurrences brings the findings over, but for those that the other
 // project has on the same ref from the same source.
 func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) error {
@@ -169,4 +164,34 @@ func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
 	}
 	return tx.write(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
 		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
+}
+
+// mergeTickets has tickets name the findings that stay, and the findings of the project
+// show the tickets that they have.
+func (m *projectMerge) mergeTickets(ctx context.Context) error {
+	var tickets []int64
+	moved := map[int64]int64{} // the finding that stays, by lineage
+	err := each(ctx, m.Tx, func(r row) error {
+		var ticket, finding, lineage int64
+		err := r.Scan(&ticket, &finding, &lineage)
+		tickets = append(tickets, ticket)
+		if stays, goes := m.stays[finding]; goes {
+			moved[lineage] = stays
+		}
+		return err
+	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id FROM ticket_finding t
+		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+		WHERE t.deployment_id = $1 AND l.project_id = $2`, m.into.ID)
+	if err != nil {
+		return err
+	}
+	for lineage, stays := range moved {
+		err := m.write(ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays)
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(tickets)
+	_, err = m.ShowTickets(ctx, slices.Compact(tickets))
+	return err
 }

@@ -119,11 +119,13 @@ func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs model.ProjectGlobs,
 // addressOf returns the URL that a project has from now on: where it is a repository, the
 // one that its host tells of; else the one that a scan told.
 func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
-	switch r, err := tx.Repository(ctx, p.ID); {
-	case err != nil && !errors.Is(err, model.ErrNotFound):
+	known, err := many(ctx, tx, scalar[string], `SELECT web_url FROM repository
+		WHERE deployment_id = $1 AND project_id = $2 AND web_url <> '' LIMIT 1`, p.ID)
+	switch {
+	case err != nil:
 		return p.URL, err
-	case r.WebURL != "":
-		return r.WebURL, nil
+	case len(known) > 0:
+		return known[0], nil
 	}
 	return scanned, nil
 }
@@ -150,7 +152,7 @@ func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (strin
 // latest scan is told by the scan itself: it is neither a change of the index
 // nor an audit event.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {
-	tx.session.wrote = true
+	tx.markWritten()
 	branch, err := one(ctx, tx, scalar[string], `
 		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
 		WHERE deployment_id = $1 AND id = $2 RETURNING default_branch`, projectID, at)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -65,7 +64,7 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 	}
 	in, list := tx.in("id", 2, ids)
 	err = tx.write(ctx, `UPDATE finding SET state = $3, state_updated_at = $4, version = $5 WHERE deployment_id = $1 AND `+in,
-		list, model.StateRemoved, tx.now, tx.nextVersion())
+		list, model.StateRemoved, tx.Now(), tx.nextVersion())
 	if err != nil {
 		return 0, err
 	}
@@ -85,17 +84,6 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
 	return tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
 		projectID, ref, model.Digest{})
-}
-
-// invalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
-// every later upload is parsed. Superseded commits are still recognized.
-func (tx *Tx) invalidateUploads(ctx context.Context, projectID int64) error {
-	var none model.Digest
-	if _, err := rand.Read(none[:]); err != nil {
-		return err
-	}
-	return tx.write(ctx, `UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
-		projectID, none, model.Digest{})
 }
 
 // staleRef is a ref that no scan came to for long.

@@ -55,7 +55,7 @@ func (tx *Tx) RepositoryByHostID(ctx context.Context, connectionID int64, hostID
 // they are projects.
 func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]model.Repository, error) {
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
-		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id`, connectionID)
+		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.byBytes()+`, id`, connectionID)
 }
 
 // RepositoryQuery is which repositories of a connection are listed.
@@ -75,7 +75,7 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []mod
 	} else if q.Followed != nil {
 		w.and(`project_id = 0`)
 	}
-	w.and(`0 = 0 ORDER BY full_name`+tx.session.engine.byBytes+`, id LIMIT ? OFFSET ?`, q.Limit+1, q.Skip)
+	w.and(`0 = 0 ORDER BY full_name`+tx.byBytes()+`, id LIMIT ? OFFSET ?`, q.Limit+1, q.Skip)
 	all := func(model.Repository) bool { return true }
 	return upTo(ctx, tx, q.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.text.String(), w.args...)
 }
@@ -192,7 +192,7 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]model.Reposi
 		return err
 	}
 	in, list = tx.in("id", 2, gone)
-	return tx.write(ctx, `UPDATE repository SET gone_at = $3 WHERE deployment_id = $1 AND `+in, list, tx.now)
+	return tx.write(ctx, `UPDATE repository SET gone_at = $3 WHERE deployment_id = $1 AND `+in, list, tx.Now())
 }
 
 // TakeRepository makes a repository a project: the one of its full name, which is made

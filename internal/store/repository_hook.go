@@ -13,7 +13,7 @@ import (
 // what happens from now on; an empty one, that it has none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, address string) error {
 	return tx.write(ctx, `UPDATE repository SET hook_id = $3, hook_address = $5, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
-		repositoryID, hook, tx.now, address)
+		repositoryID, hook, tx.Now(), address)
 }
 
 // RepositoriesToLookAt lists so many repositories of a connection that have a webhook, are
@@ -27,13 +27,13 @@ func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limi
 // NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
 // nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
 func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
-	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.now)
+	return tx.write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }
 
 // noteHeard keeps that a webhook told of a push or a change request of a repository, by the
 // host's id: it is silent no more.
 func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
-	return tx.write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.now)
+	return tx.write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
 }
 
 // NoteMissed keeps that polling found a push to a repository, as it was read before: a commit,
@@ -47,7 +47,7 @@ func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what s
 	return tx.write(ctx, `UPDATE repository SET missed_at = COALESCE(missed_at, $3), missed = $4 WHERE deployment_id = $1 AND id = $2
 		AND hook_id <> '' AND COALESCE(hooked_at, 0) <= $5 AND COALESCE(heard_at, 0) <= $6
 		AND NOT EXISTS (SELECT 1 FROM webhook_delivery w WHERE w.deployment_id = $1 AND w.connection_id = repository.connection_id AND w.repository = repository.host_id AND w.head_commit = $7)`,
-		r.ID, tx.now, what, r.PolledAt, tx.now.Add(-model.HookPatience), commit)
+		r.ID, tx.Now(), what, r.PolledAt, tx.Now().Add(-model.HookPatience), commit)
 }
 
 // RepositoryCount is how many repositories a connection sees, how many of them are
@@ -89,16 +89,16 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 		return err
 	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),
 		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND hook_lacks = '' AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
-		tx.now.Add(-model.HookPatience))
+		tx.Now().Add(-model.HookPatience))
 	if err != nil {
 		return nil, err
 	}
 	silent, err := many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND (missed_at <= $2 OR hook_lacks <> '') AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
-		ORDER BY full_name`+tx.session.engine.byBytes+`, id`, tx.now.Add(-model.HookPatience))
+		ORDER BY full_name`+tx.byBytes()+`, id`, tx.Now().Add(-model.HookPatience))
 	for _, r := range silent {
 		n := counts[r.ConnectionID]
 		if n.Silent++; n.HookProblem == "" {
-			n.HookProblem = r.FullName + ": " + r.HookProblem(tx.now)
+			n.HookProblem = r.FullName + ": " + r.HookProblem(tx.Now())
 		}
 		counts[r.ConnectionID] = n
 	}

@@ -14,7 +14,7 @@ func (tx *Tx) RepositoriesToPoll(ctx context.Context, connectionID int64, before
 	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
 		AND (COALESCE(polled_at, 0) <= $4 OR (hook_id = '' OR heard_at IS NULL OR missed_at <= $6 OR hook_lacks <> '') AND COALESCE(polled_at, 0) <= $3) ORDER BY COALESCE(polled_at, 0), id LIMIT $5`,
-		connectionID, before, heardBefore, limit, tx.now.Add(-model.HookPatience))
+		connectionID, before, heardBefore, limit, tx.Now().Add(-model.HookPatience))
 }
 
 // NotePoll keeps when a repository was asked for news.

@@ -224,7 +224,7 @@ func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, er
 	}
 	rows := make([][]any, len(ids))
 	for i, e := range entries {
-		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, model.ModeMonitor)), false, tx.now, ""}
+		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, model.ModeMonitor)), false, tx.Now(), ""}
 	}
 	tx.change(changePolicyRule, ids...)
 	return ids, tx.insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
@@ -321,3 +321,7 @@ func (tx *Tx) insertMissing(ctx context.Context, contents []ruleContent, known m
 	}
 	return err
 }
+
+const seqRule           sequence = "rule"
+
+const seqPolicyRule     sequence = "policy_rule"

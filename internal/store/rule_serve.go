@@ -267,7 +267,7 @@ func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 		switch {
 		case v.Version == 0 || string(v.Text) != string(p.Text):
 			changed = append(changed, name)
-			rows = append(rows, []any{name, v.Version + 1, string(p.Text), p.Checked, p.Starter, tx.now, tx.actor.String()})
+			rows = append(rows, []any{name, v.Version + 1, string(p.Text), p.Checked, p.Starter, tx.Now(), tx.Actor().String()})
 		case p.Checked && !v.Checked:
 			checked = append(checked, name)
 		}
@@ -287,7 +287,7 @@ func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 	}
 	in, arg := tx.in("rule_name", 4, changed)
 	return tx.write(ctx, `UPDATE policy_rule SET last_change_at = $2, last_change_by = $3 WHERE deployment_id = $1 AND served = 1 AND `+in,
-		tx.now, tx.actor.String(), arg)
+		tx.Now(), tx.Actor().String(), arg)
 }
 
 // newestVersion keeps the newest of a rule's versions.
@@ -325,7 +325,7 @@ func (tx *Tx) servePlaces(ctx context.Context, list []placing) error {
 	for mode, ids := range places {
 		in, arg := tx.in("id", 5, ids)
 		err := tx.write(ctx, `UPDATE policy_rule SET served = 1, removed = 0, mode = $2, last_change_at = $3, last_change_by = $4
-			WHERE deployment_id = $1 AND `+in, mode, tx.now, tx.actor.String(), arg)
+			WHERE deployment_id = $1 AND `+in, mode, tx.Now(), tx.Actor().String(), arg)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error
 		return fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
 	}
 	err = tx.write(ctx, `UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
-		WHERE deployment_id = $1 AND id = $2`, p.ID, model.ModeMonitor, tx.now, tx.actor.String())
+		WHERE deployment_id = $1 AND id = $2`, p.ID, model.ModeMonitor, tx.Now(), tx.Actor().String())
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 	if err := tx.dropRunToken(ctx, r); err != nil {
 		return err
 	}
-	r = r.After(o, tx.now)
+	r = r.After(o, tx.Now())
 	err := tx.write(ctx, `UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8, lease_until = NULL, token_id = 0
 		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Failure, r.Reason, r.ScanID, r.DueAt, r.EndedAt)
 	if err != nil {
@@ -114,10 +114,10 @@ func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 // returns how many.
 func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 	begun, err := many(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
-		model.RunQueued, model.RunDone, tx.now, tx.now.Add(-model.RunTimeLimit))
+		model.RunQueued, model.RunDone, tx.Now(), tx.Now().Add(-model.RunTimeLimit))
 	n := 0
 	for _, r := range begun {
-		if o, over := r.Overdue(tx.now); over && err == nil {
+		if o, over := r.Overdue(tx.Now()); over && err == nil {
 			n++
 			err = tx.endRun(ctx, r, o)
 		}
@@ -144,7 +144,7 @@ func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o model.RunOutcome
 	if err := tx.endRun(ctx, r, o); err != nil {
 		return r, err
 	}
-	return r.After(o, tx.now), nil
+	return r.After(o, tx.Now()), nil
 }
 
 // RunProgress is what a runner says while it works.
@@ -162,11 +162,11 @@ type RunProgress struct {
 // by side.
 func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.now()
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if err := q.hearOfRunner(ctx, deploymentID, id, claim, now); err != nil {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		if err := hearOfRunner(ctx, q, deploymentID, id, claim, now); err != nil {
 			return err
 		}
-		r, err := one(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.engine.forUpdate, deploymentID, id, claim)
+		r, err := one(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.forUpdate(), deploymentID, id, claim)
 		if errors.Is(err, model.ErrNotFound) || err == nil && !r.State.Begun() {
 			return fmt.Errorf("run %d is not this runner's any more: %w", id, model.ErrConflict)
 		}
@@ -179,7 +179,7 @@ func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, 
 		if !r.State.MayBecome(p.State) {
 			return model.Invalid("state", "a run that is %s cannot become %s", r.State, p.State)
 		}
-		size, err := q.appendRunLog(ctx, r, p)
+		size, err := appendRunLog(ctx, q, r, p)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, 
 
 // appendRunLog adds a piece of log and returns its size then. What is known already is
 // left out, so that a piece may be sent twice; beyond the bound nothing is kept.
-func (q *session) appendRunLog(ctx context.Context, r model.Run, p RunProgress) (int64, error) {
+func appendRunLog(ctx context.Context, q *session, r model.Run, p RunProgress) (int64, error) {
 	if p.Offset < 0 || p.Offset > r.LogSize {
 		return 0, model.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
 	}
@@ -238,7 +238,7 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs model.ProjectG
 		return r, false, err
 	}
 	r = due[0]
-	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = model.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.now, tx.now.Add(model.RunLease), 0
+	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = model.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.Now(), tx.Now().Add(model.RunLease), 0
 	if err := tx.write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2`, r.ID); err != nil {
 		return r, false, err
 	}
@@ -253,7 +253,7 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs model.ProjectG
 // dueRuns lists runs that could be leased now, the one to take first.
 func (tx *Tx) dueRuns(ctx context.Context, globs model.ProjectGlobs) ([]model.Run, error) {
 	w := &where{tx: tx}
-	w.and(`state = ? AND due_at <= ?`, model.RunQueued, tx.now)
+	w.and(`state = ? AND due_at <= ?`, model.RunQueued, tx.Now())
 	ids, all, err := tx.visibleProjectIDs(ctx, globs)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (tx *Tx) RunIsDue(ctx context.Context, globs model.ProjectGlobs) (bool, err
 // RunIsOverdue reports whether EndOverdueRuns would find one.
 func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
 	n, err := one(ctx, tx, scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
-		model.RunQueued, model.RunDone, tx.now, tx.now.Add(-model.RunTimeLimit))
+		model.RunQueued, model.RunDone, tx.Now(), tx.Now().Add(-model.RunTimeLimit))
 	return n > 0, err
 }
 

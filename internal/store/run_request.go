@@ -131,8 +131,8 @@ func (tx *Tx) addRun(ctx context.Context, r model.Run) (model.Run, error) {
 		return r, err
 	}
 	r = model.Run{
-		ID: id, DeploymentID: tx.deployment.ID, ProjectID: r.ProjectID, Ref: r.Ref, Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
-		Host: r.Host, State: model.RunQueued, DueAt: tx.now, CreatedAt: tx.now,
+		ID: id, DeploymentID: tx.Deployment().ID, ProjectID: r.ProjectID, Ref: r.Ref, Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
+		Host: r.Host, State: model.RunQueued, DueAt: tx.Now(), CreatedAt: tx.Now(),
 	}
 	err = tx.insert(ctx, `managed_run (`+runColumns+`)`, [][]any{{
 		r.ID, r.ProjectID, r.Ref, r.Commit, r.Base, r.Kind, r.Cause, r.Change, r.Host, r.State, 0, 0, 0, 0, 0, 0, "", 0, r.DueAt, nil, r.CreatedAt, nil, nil,
@@ -166,3 +166,5 @@ func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
 	in, list := tx.in("id", 2, old)
 	return tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
 }
+
+const seqManagedRun     sequence = "managed_run"

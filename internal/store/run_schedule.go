@@ -2,30 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/model"
 )
-
-func scanPlan(r row) (p model.RunPlan, err error) {
-	return p, r.Scan(&p.ProjectID, &p.Every, instant(&p.QueuedAt))
-}
-
-// RunPlan tells when full runs of a project are queued: weekly, where nobody said. A
-// project that was never scheduled counts as scheduled when it was made.
-func (tx *Tx) RunPlan(ctx context.Context, p model.Project) (model.RunPlan, error) {
-	plan, err := one(ctx, tx, scanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
-	if errors.Is(err, model.ErrNotFound) {
-		return unplanned(p), nil
-	}
-	return plan, err
-}
-
-// unplanned is the plan of a project about which nobody said anything.
-func unplanned(p model.Project) model.RunPlan {
-	return model.RunPlan{ProjectID: p.ID, Every: model.RunWeekly, QueuedAt: p.CreatedAt}
-}
 
 // PutRunPlan says when full runs of a project are queued, and from when on it counts.
 func (tx *Tx) PutRunPlan(ctx context.Context, p model.RunPlan) error {
@@ -51,37 +31,6 @@ func (tx *Tx) PutRunPlan(ctx context.Context, p model.RunPlan) error {
 		`ON CONFLICT (deployment_id, project_id) DO UPDATE SET every = excluded.every, queued_at = excluded.queued_at`)
 }
 
-// ScheduleJob is the kind of job that queues due managed scans of a deployment and ends runs with
-// an expired lease.
-const ScheduleJob = "schedule"
-
-// QueueSchedule adds a ScheduleJob, due at a time.
-func (tx *Tx) QueueSchedule(ctx context.Context, at time.Time) error {
-	_, err := tx.Enqueue(ctx, model.Job{Kind: ScheduleJob, Subject: ScheduleJob, DueAt: at})
-	return err
-}
-
-// queuePlan adds a ScheduleJob for the next time of a plan, if any.
-func (tx *Tx) queuePlan(ctx context.Context, p model.RunPlan) error {
-	next := p.Every.Next(p.ProjectID, p.QueuedAt)
-	if next.IsZero() {
-		return nil
-	}
-	return tx.QueueSchedule(ctx, next)
-}
-
-// scheduleProject is queuePlan for a project with managed full scans.
-func (tx *Tx) scheduleProject(ctx context.Context, p model.Project) error {
-	if !p.ManagedScan.Full {
-		return nil
-	}
-	plan, err := tx.RunPlan(ctx, p)
-	if err != nil {
-		return err
-	}
-	return tx.queuePlan(ctx, plan)
-}
-
 // RunJob is the kind of job in which a server with a built-in runner executes queued managed runs.
 const RunJob = "run"
 
@@ -99,7 +48,7 @@ func (tx *Tx) QueueNextRun(ctx context.Context, from time.Time) error {
 		return err
 	}
 	due := later(time.UnixMicro(at), from)
-	if !due.After(tx.now) {
+	if !due.After(tx.Now()) {
 		due = time.Time{}
 	}
 	return tx.queueRunning(ctx, due)

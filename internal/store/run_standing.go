@@ -104,5 +104,5 @@ func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*model.
 // ManagedProjects lists the projects whose scans the server is to start by itself, of any
 // kind.
 func (tx *Tx) ManagedProjects(ctx context.Context) ([]model.Project, error) {
-	return tx.projectsWhere(ctx, `AND (managed_full = 1 OR managed_diff = 1) ORDER BY name`+tx.session.engine.byBytes+`, id`)
+	return tx.projectsWhere(ctx, `AND (managed_full = 1 OR managed_diff = 1) ORDER BY name`+tx.byBytes()+`, id`)
 }

@@ -24,7 +24,7 @@ func (tx *Tx) SeeRunner(ctx context.Context, r model.Runner) (model.Runner, erro
 	if err != nil {
 		return r, err
 	}
-	r.SeenAt, r.FirstAt = tx.now, tx.now
+	r.SeenAt, r.FirstAt = tx.Now(), tx.Now()
 	if len(known) > 0 {
 		r.ID, r.FirstAt = known[0].ID, known[0].FirstAt
 		return r, tx.write(ctx, `UPDATE runner SET labels_json = $3, version = $4, isolation = $5, seen_at = $6 WHERE deployment_id = $1 AND id = $2`,
@@ -46,7 +46,7 @@ func (tx *Tx) SeeRunner(ctx context.Context, r model.Runner) (model.Runner, erro
 // TouchRunner updates the last-seen time of a token's runners in one statement. there is false if
 // the token is invalid or has no runners.
 func (s *Store) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (there bool, err error) {
-	n, err := s.engine.writeOne(ctx, `UPDATE runner SET seen_at = $3 WHERE deployment_id = $1 AND token_id = $2
+	n, err := s.writeOne(ctx, `UPDATE runner SET seen_at = $3 WHERE deployment_id = $1 AND token_id = $2
 		AND EXISTS (SELECT 1 FROM token
 			WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`,
 		deploymentID, tokenID, s.now())
@@ -58,7 +58,7 @@ const heardEvery = time.Minute
 
 // hearOfRunner notes that the runner that holds a run by a claim is there. It comes before
 // the run's row is locked: a runner that asks for work locks the two in this order too.
-func (q *session) hearOfRunner(ctx context.Context, deploymentID, run, claim int64, now time.Time) error {
+func hearOfRunner(ctx context.Context, q *session, deploymentID, run, claim int64, now time.Time) error {
 	return q.write(ctx, `UPDATE runner SET seen_at = $2 WHERE deployment_id = $1 AND seen_at <= $3
 		AND id = (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND id = $4 AND claim = $5)`, deploymentID, now, now.Add(-heardEvery), run, claim)
 }
@@ -107,9 +107,11 @@ func (tx *Tx) runnersInForce(ctx context.Context) ([]model.Runner, map[int64]mod
 	tokens, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND `+in, list)
 	may := map[int64]model.Token{}
 	for _, t := range tokens {
-		if t.Active(tx.now) && t.Has(model.ScopeRunner) {
+		if t.Active(tx.Now()) && t.Has(model.ScopeRunner) {
 			may[t.ID] = t
 		}
 	}
 	return slices.DeleteFunc(all, func(r model.Runner) bool { return may[r.TokenID].ID == 0 }), may, err
 }
+
+const seqRunner         sequence = "runner"

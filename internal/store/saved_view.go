@@ -101,7 +101,7 @@ func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedV
 	if v.ID, err = tx.newID(ctx, seqConnection); err != nil {
 		return v, err
 	}
-	v.CreatedAt, v.CreatedBy, v.Default = tx.now, tx.actor, false
+	v.CreatedAt, v.CreatedBy, v.Default = tx.Now(), tx.Actor(), false
 	err = tx.insert(ctx, `saved_view (deployment_id, id, owner_id, issue_type, name, query, created_at, created_by_json)`,
 		[][]any{{v.ID, v.OwnerID, v.IssueType, v.Name, v.Query, v.CreatedAt, encoded(v.CreatedBy)}}, "")
 	if err == nil && v.Shared() {
@@ -162,12 +162,4 @@ func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v model.SavedVie
 	}
 	return tx.insert(ctx, `saved_view_default (deployment_id, user_id, issue_type, view_id)`, [][]any{{userID, v.IssueType, v.ID}},
 		`ON CONFLICT (deployment_id, user_id, issue_type) DO UPDATE SET view_id = excluded.view_id`)
-}
-
-// dropViewsOf forgets the views of a user who left. What is shared stays.
-func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
-	if err := tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`, userID); err != nil {
-		return err
-	}
-	return tx.write(ctx, `DELETE FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, userID)
 }

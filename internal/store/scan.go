@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func (tx *Tx) AddScan(ctx context.Context, s model.Scan) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.ID, s.RunID = id, cmp.Or(s.RunID, tx.runID)
+	s.ID, s.RunID = id, cmp.Or(s.RunID, tx.RunID())
 	if err := tx.insert(ctx, `scan (deployment_id, `+scanColumns+`, applied_at)`, [][]any{append(scanRow(s), tx.appliedAt(s))}, ""); err != nil {
 		return 0, err
 	}
@@ -125,7 +126,7 @@ func (tx *Tx) appliedAt(s model.Scan) int64 {
 	if s.Outcome != model.ScanApplied {
 		return 0
 	}
-	return tx.now.UnixMicro()
+	return tx.Now().UnixMicro()
 }
 
 // ScanOfUpload returns the newest applied scan of a project's ref whose upload had the
@@ -139,8 +140,8 @@ func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upl
 // transaction.
 func (s *Store) HasUpload(ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest) (known bool, err error) {
 	args := bind([]any{deploymentID, projectID, ref, upload, model.ScanApplied})
-	err = s.engine.ask(ctx, func(ctx context.Context) error {
-		return s.engine.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM scan
+	err = s.ask(ctx, func(ctx context.Context) error {
+		return s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM scan
 			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5)`, args...).Scan(&known)
 	})
 	return known, err
@@ -164,3 +165,26 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 		projectID, ref, source, model.ScanApplied, model.ScanError, commit, model.Digest{})
 	return s, err
 }
+
+// FailingScans lists, of the projects whose newest scan since a time failed,
+// that scan, newest first, limit at most.
+func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
+	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
+		WHERE deployment_id = $1 AND started_at >= $2 AND status = $3 AND NOT EXISTS (
+			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id
+				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
+		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(model.ScanError), limit)
+}
+
+// invalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
+// every later upload is parsed. Superseded commits are still recognized.
+func (tx *Tx) invalidateUploads(ctx context.Context, projectID int64) error {
+	var none model.Digest
+	if _, err := rand.Read(none[:]); err != nil {
+		return err
+	}
+	return tx.write(ctx, `UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
+		projectID, none, model.Digest{})
+}
+
+const seqScan           sequence = "scan"

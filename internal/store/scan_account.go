@@ -27,15 +27,20 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGat
 	if gate != nil {
 		text = encoded(gate)
 	}
-	tx.session.wrote = true
-	tx.gates = append(tx.gates, []any{scanID, []byte{}, "[]", 0, text})
+	tx.markWritten()
+	gates := Local[pendingGates](tx)
+	gates.rows = append(gates.rows, []any{scanID, []byte{}, "[]", 0, text})
 	tx.tellBlocked(scanID, gate)
 	return tx.queueTellingOf(ctx, scanID)
 }
 
-// writeGates writes what PutScanGate was given.
-func (tx *Tx) writeGates(ctx context.Context) error {
-	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`, tx.gates,
+// pendingGates are the rows of PutScanGate until the transaction ends.
+type pendingGates struct{ rows [][]any }
+
+// WriteGates writes the gates of PutScanGate. It is a hook of the transaction.
+func (tx *Tx) WriteGates(ctx context.Context) error {
+	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
+		Local[pendingGates](tx).rows,
 		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET gate_json = excluded.gate_json`)
 }
 

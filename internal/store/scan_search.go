@@ -30,7 +30,7 @@ func (tx *Tx) Scans(ctx context.Context, f model.ScanFilter, after ScanCursor, l
 	if !all {
 		w.in("project_id", ids)
 	}
-	w.scanFilter(f, tx.now)
+	scanFilter(&w, f, tx.Now())
 	if after != (ScanCursor{}) {
 		w.and(`started_at <= ? AND (started_at < ? OR id < ?)`, after.StartedAt, after.StartedAt, after.ID)
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, erro
 		GROUP BY ref ORDER BY MAX(id) DESC`, w.args...)
 }
 
-func (w *where) scanFilter(f model.ScanFilter, now time.Time) {
+func scanFilter(w *where, f model.ScanFilter, now time.Time) {
 	if f.Ref != "" {
 		w.and(`ref = ?`, f.Ref)
 	}
@@ -96,7 +96,7 @@ func (w *where) scanFilter(f model.ScanFilter, now time.Time) {
 		w.and(`products & ? <> 0`, wanted)
 	}
 	if len(f.Statuses) > 0 {
-		w.anyStatus(f.Statuses, now.Add(-model.ScanTimeout))
+		anyStatus(w, f.Statuses, now.Add(-model.ScanTimeout))
 	}
 	if !f.Since.IsZero() {
 		w.and(`started_at > ?`, f.Since)
@@ -111,7 +111,7 @@ func (w *where) scanFilter(f model.ScanFilter, now time.Time) {
 
 // anyStatus keeps scans of any of the statuses. A scan that runs and started
 // before the deadline never finished.
-func (w *where) anyStatus(statuses []model.ScanStatus, deadline time.Time) {
+func anyStatus(w *where, statuses []model.ScanStatus, deadline time.Time) {
 	alternatives := make([]string, len(statuses))
 	var args []any
 	for i, status := range statuses {

@@ -23,7 +23,7 @@ const halfQuery = `SELECT h.user_id, h.method, ` + userColumns + ` FROM user_hal
 // HalfSession finds a sign-in that waits for the second factor, by the hash of its
 // secret. One that is over is model.ErrNotFound.
 func (s *Store) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession, u model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append([]any{&h.UserID, &h.Method}, userFields(&u)...)...)
 		}, halfQuery, hash, s.now())
@@ -36,7 +36,7 @@ func (s *Store) HalfSession(ctx context.Context, hash []byte) (h model.HalfSessi
 // those that come at once count as those one by one. After model.MaxHalfTries of
 // them the sign-in is over, which is model.ErrNotFound.
 func (s *Store) TryHalfSession(ctx context.Context, hash []byte) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		n, err := q.exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 AND tries < $3`, hash, s.now(), model.MaxHalfTries)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
@@ -49,12 +49,12 @@ func (s *Store) TryHalfSession(ctx context.Context, hash []byte) error {
 // proof is used up with it: one that was used before is model.ErrConflict. A
 // sign-in that is over, or whose user is disabled by then, is model.ErrNotFound.
 func (s *Store) FinishSignIn(ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte) (model.Session, error) {
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	err := s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		id, err := one(ctx, q, scalar[int64], `SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.now())
 		if err != nil {
 			return err
 		}
-		u, err := q.lockUser(ctx, id)
+		u, err := lockUser(ctx, q, id)
 		if err == nil && !u.Enabled() {
 			err = model.ErrNotFound
 		}
@@ -80,7 +80,7 @@ func (s *Store) FinishSignIn(ctx context.Context, half []byte, p model.FactorPro
 // model.ErrConflict. The user is locked.
 func (s *Store) takeProof(ctx context.Context, q *session, u model.User, p model.FactorProof) error {
 	if p.Passkey != nil {
-		return q.takePasskey(ctx, u, *p.Passkey, s.now())
+		return takePasskey(ctx, q, u, *p.Passkey, s.now())
 	}
 	query, arg := `UPDATE user_totp SET used_step = $2 WHERE user_id = $1 AND used_step < $2`, any(p.Step)
 	if p.Recovery != nil {
@@ -112,7 +112,7 @@ type (
 
 // TOTP finds the authenticator app of a user. None is model.ErrNotFound.
 func (s *Store) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		t, err = one(ctx, q, func(r row) (t model.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
 			`SELECT secret, used_step FROM user_totp WHERE user_id = $1`, userID)
 		return err
@@ -122,7 +122,7 @@ func (s *Store) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error
 
 // RecoveryCodes counts the codes of a user that were not used.
 func (s *Store) RecoveryCodes(ctx context.Context, userID int64) (n int, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		n, err = one(ctx, q, scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, userID)
 		return err
 	})
@@ -153,7 +153,7 @@ func (s *Store) firstFactor(ctx context.Context, q *session, u model.User, recov
 	if err := q.write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`, u.ID, now); err != nil {
 		return err
 	}
-	if err := q.putRecoveryCodes(ctx, u.ID, recovery); err != nil {
+	if err := putRecoveryCodes(ctx, q, u.ID, recovery); err != nil {
 		return err
 	}
 	return s.onlySession(ctx, q, u, n, hash)
@@ -167,7 +167,7 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n m
 		if err := s.takeProof(ctx, q, u, p); err != nil {
 			return err
 		}
-		if err := q.dropFactors(ctx, u, txs); err != nil {
+		if err := dropFactors(ctx, q, u, txs); err != nil {
 			return err
 		}
 		return s.onlySession(ctx, q, u, &n, hash)
@@ -186,10 +186,10 @@ func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []in
 		if !u.HasSecondFactor() {
 			return fmt.Errorf("%s has no second factor: %w", u.Name, model.ErrConflict)
 		}
-		if err := q.dropFactors(ctx, u, txs); err != nil {
+		if err := dropFactors(ctx, q, u, txs); err != nil {
 			return err
 		}
-		return q.endSessions(ctx, u.ID)
+		return endSessions(ctx, q, u.ID)
 	})
 }
 
@@ -203,10 +203,10 @@ func (s *Store) PutRecoveryCodes(ctx context.Context, asking model.Session, hash
 		for _, tx := range txs {
 			tx.audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
 		}
-		if err := q.putRecoveryCodes(ctx, u.ID, hashes); err != nil {
+		if err := putRecoveryCodes(ctx, q, u.ID, hashes); err != nil {
 			return err
 		}
-		return q.renewSession(ctx, u, asking.ID, hash)
+		return renewSession(ctx, q, u, asking.ID, hash)
 	})
 }
 
@@ -214,7 +214,7 @@ func (s *Store) PutRecoveryCodes(ctx context.Context, asking model.Session, hash
 func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Context, *session, model.User, []*Tx) error) error {
 	return s.updateUser(ctx, userID, model.Actor{}, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 		for _, tx := range txs {
-			tx.actor = u.Actor()
+			tx.SetActor(u.Actor())
 		}
 		return fn(ctx, q, u, txs)
 	})
@@ -222,13 +222,13 @@ func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Co
 
 // onlySession ends all sessions of a user but for one that begins.
 func (s *Store) onlySession(ctx context.Context, q *session, u model.User, n *model.Session, hash []byte) error {
-	if err := q.endSessions(ctx, u.ID); err != nil {
+	if err := endSessions(ctx, q, u.ID); err != nil {
 		return err
 	}
 	return s.beginSession(ctx, q, u, n, hash)
 }
 
-func (q *session) putRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error {
+func putRecoveryCodes(ctx context.Context, q *session, userID int64, hashes [][]byte) error {
 	if err := q.write(ctx, `DELETE FROM user_recovery_code WHERE user_id = $1`, userID); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (q *session) putRecoveryCodes(ctx context.Context, userID int64, hashes [][
 }
 
 // dropFactors takes all second factors of a user away.
-func (q *session) dropFactors(ctx context.Context, u model.User, txs []*Tx) error {
+func dropFactors(ctx context.Context, q *session, u model.User, txs []*Tx) error {
 	for _, query := range []string{
 		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
 	} {
@@ -259,7 +259,7 @@ func (q *session) dropFactors(ctx context.Context, u model.User, txs []*Tx) erro
 // role in a deployment that is not theirs, and names the command that may.
 func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
 	for _, tx := range txs {
-		if within != nil && !slices.Contains(within, tx.deployment.ID) {
+		if within != nil && !slices.Contains(within, tx.Deployment().ID) {
 			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
 		}
 	}

@@ -102,7 +102,7 @@ func (tx *Tx) CodeFindings(ctx context.Context, rules []model.SecretRule) ([]mod
 // all other identities of their lineages, which could be guessed from. What
 // SQLite frees is overwritten; PostgreSQL keeps it until its vacuum.
 func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite) error {
-	if err := tx.session.shred(ctx); err != nil {
+	if err := tx.shred(ctx); err != nil {
 		return err
 	}
 	if err := tx.UpdateFindings(ctx, findings); err != nil {

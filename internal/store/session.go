@@ -159,30 +159,8 @@ type sequence string
 
 // The sequences, one per table with such ids.
 const (
-	seqDeployment     sequence = "deployment"
-	seqToken          sequence = "token"
-	seqProject        sequence = "project"
-	seqScan           sequence = "scan"
-	seqRule           sequence = "rule"
-	seqPolicy         sequence = "policy"
-	seqPolicyRule     sequence = "policy_rule"
-	seqLineage        sequence = "lineage"
-	seqFindingEvent   sequence = "finding_event"
-	seqTriageEvent    sequence = "triage_event"
-	seqAuditEvent     sequence = "audit_event"
-	seqInventory      sequence = "inventory"
-	seqPackage        sequence = "package"
-	seqPackageVersion sequence = "package_version"
-	seqDependency     sequence = "dependency"
-	seqJob            sequence = "job"
-	seqUser           sequence = "app_user"
-	seqUserSession    sequence = "user_session"
-	seqUserLink       sequence = "user_link"
-	seqException      sequence = "exception"
-	seqConnection     sequence = "connection" // of what connections see and hear too
-	seqManagedRun     sequence = "managed_run"
-	seqRunner         sequence = "runner"
-)
+			seqConnection     sequence = "connection"
+		)
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from
 // commit to commit too.

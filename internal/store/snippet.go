@@ -97,7 +97,7 @@ func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, erro
 // PutSnippets keeps code around findings of one scan in the place of what was
 // kept of them. Each is named once.
 func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
-	if !tx.deployment.KeepsCode {
+	if !tx.Deployment().KeepsCode {
 		return errors.New("store code: the deployment keeps none")
 	}
 	rows := make([][]any, len(list))
@@ -119,7 +119,7 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 		return 0, err
 	}
 	if !keep {
-		if err := tx.session.shred(ctx); err != nil {
+		if err := tx.shred(ctx); err != nil {
 			return 0, err
 		}
 		if dropped, err = tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1`); err != nil {
@@ -134,7 +134,7 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 	if !keep {
 		after.Dropped = &dropped
 	}
-	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), image{KeepsCode: tx.deployment.KeepsCode}, after)
+	tx.audit("deployment.update", subject("deployment", tx.Deployment().ID), image{KeepsCode: tx.Deployment().KeepsCode}, after)
 	return dropped, nil
 }
 
@@ -158,7 +158,7 @@ func (tx *Tx) outdateSnippets(ctx context.Context, findings []model.FindingWrite
 		return err
 	}
 	for project, paths := range secrets {
-		if err := tx.session.shred(ctx); err != nil {
+		if err := tx.shred(ctx); err != nil {
 			return err
 		}
 		in, arg := tx.in("path", 3, paths)

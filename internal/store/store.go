@@ -55,14 +55,15 @@ type Store struct {
 	engine  *engine
 	clock   func() time.Time
 	version *sql.Stmt // see Version
+	hooks   []Hook
 
 	wide      sync.Mutex                        // held by the feed that several transactions read
 	committed func(deploymentID, version int64) // see OnCommit
 }
 
 // Open opens the database, makes it where there is none, and brings its schema
-// up to date. Several processes may do so at once.
-func Open(ctx context.Context, c Config) (*Store, error) {
+// up to date. Several processes may do so at once. The hooks run at the end of each Update.
+func Open(ctx context.Context, c Config, hooks ...Hook) (*Store, error) {
 	if c.Clock == nil {
 		return nil, errors.New("open the store: no clock was given")
 	}
@@ -82,7 +83,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
 	}
-	s := &Store{engine: e, clock: c.Clock}
+	s := &Store{engine: e, clock: c.Clock, hooks: hooks}
 	if err := s.prepareVersion(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
 	}

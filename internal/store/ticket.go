@@ -161,7 +161,7 @@ func (tx *Tx) AddTickets(ctx context.Context, list []model.Ticket) ([]model.Tick
 	}
 	added, rows := make([]model.Ticket, len(list)), make([][]any, len(list))
 	for i, t := range list {
-		t.ID, t.CreatedAt, t.CreatedBy = ids[i], tx.now, tx.actor
+		t.ID, t.CreatedAt, t.CreatedBy = ids[i], tx.Now(), tx.Actor()
 		tx.audit("ticket.create", subject("ticket", t.ID), nil, imageOfTicket(t))
 		added[i] = t
 		rows[i] = []any{t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Marker, t.Problem, t.CreatedAt, encoded(t.CreatedBy), t.CheckedAt}
@@ -242,7 +242,7 @@ func (tx *Tx) AddTicketFindings(ctx context.Context, list []model.TicketFinding)
 // about.
 func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model.TicketFinding, error) {
 	in, arg := tx.in("lineage_id", 2, lineages)
-	tx.session.wrote = true
+	tx.markWritten()
 	return many(ctx, tx, func(r row) (f model.TicketFinding, err error) {
 		return f, r.Scan(&f.TicketID, &f.FindingID, &f.LineageID)
 	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, arg)
@@ -260,7 +260,7 @@ func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.T
 // NoteTicketChecked notes that a tracker was asked for a ticket and told nothing new. It
 // leaves no line in the trail.
 func (tx *Tx) NoteTicketChecked(ctx context.Context, id int64) error {
-	return tx.write(ctx, `UPDATE ticket SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.now)
+	return tx.write(ctx, `UPDATE ticket SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.Now())
 }
 
 // TicketSetting reads where the deployment's tickets are made; nobody having said so is
@@ -281,7 +281,7 @@ func (tx *Tx) PutTicketSetting(ctx context.Context, s model.TicketSetting) error
 		return err
 	}
 	s.Labels, before.Labels = orEmpty(s.Labels), orEmpty(before.Labels)
-	tx.audit("ticket_setting.update", subject("deployment", tx.deployment.ID), before, s)
+	tx.audit("ticket_setting.update", subject("deployment", tx.Deployment().ID), before, s)
 	return tx.insert(ctx, `ticket_setting (deployment_id, setting_json)`, [][]any{{encoded(s)}}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
 }
 
@@ -312,5 +312,5 @@ func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 		}
 		jobs[i] = model.Job{Kind: TicketJob, Key: HostKey(hosts[id]), Input: input}
 	}
-	return tx.session.insertJobs(ctx, tx.deployment.ID, tx.now, jobs, jobDetails{})
+	return insertJobs(ctx, tx.session, tx.Deployment().ID, tx.Now(), jobs, jobDetails{})
 }

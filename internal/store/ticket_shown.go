@@ -122,36 +122,6 @@ func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
 }
 
-// mergeTickets has tickets name the findings that stay, and the findings of the project
-// show the tickets that they have.
-func (m *projectMerge) mergeTickets(ctx context.Context) error {
-	var tickets []int64
-	moved := map[int64]int64{} // the finding that stays, by lineage
-	err := each(ctx, m.Tx, func(r row) error {
-		var ticket, finding, lineage int64
-		err := r.Scan(&ticket, &finding, &lineage)
-		tickets = append(tickets, ticket)
-		if stays, goes := m.stays[finding]; goes {
-			moved[lineage] = stays
-		}
-		return err
-	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id FROM ticket_finding t
-		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
-		WHERE t.deployment_id = $1 AND l.project_id = $2`, m.into.ID)
-	if err != nil {
-		return err
-	}
-	for lineage, stays := range moved {
-		err := m.write(ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays)
-		if err != nil {
-			return err
-		}
-	}
-	slices.Sort(tickets)
-	_, err = m.ShowTickets(ctx, slices.Compact(tickets))
-	return err
-}
-
 // PartTickets has tickets that were linked to findings which left their lineage name ones
 // that stayed, and what is linked show that. The ticket stays with the lineage.
 func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {

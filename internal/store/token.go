@@ -22,7 +22,7 @@ func scanToken(r row) (t model.Token, err error) {
 // revoked and expired ones too. It is asked before every request, so it takes
 // no transaction of the deployment.
 func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t model.Token, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		t, err = one(ctx, q, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND hash = $2`, deploymentID, hash)
 		return err
 	})
@@ -52,7 +52,7 @@ func (s *Store) TouchTokens(ctx context.Context, used []model.TokenUse) error {
 
 // touchTokens notes the use of tokens of one deployment.
 func (s *Store) touchTokens(ctx context.Context, used []model.TokenUse) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
 			err := q.write(ctx, `
 				UPDATE token SET last_used_at = $3
@@ -109,7 +109,7 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	}
 	excess := len(list) - maxTokens + 1
 	for _, t := range list {
-		if excess > 0 && t.Ended(tx.now) {
+		if excess > 0 && t.Ended(tx.Now()) {
 			excess--
 			if err := tx.write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, t.ID); err != nil {
 				return err
@@ -146,7 +146,7 @@ func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (mode
 	if err != nil {
 		return model.Token{}, err
 	}
-	t.ID, t.DeploymentID, t.CreatedAt = id, tx.deployment.ID, tx.now
+	t.ID, t.DeploymentID, t.CreatedAt = id, tx.Deployment().ID, tx.Now()
 	t.LastUsedAt, t.RevokedAt = time.Time{}, time.Time{}
 	t.ExpiresAt = t.ExpiresAt.UTC().Truncate(time.Microsecond)
 	t.Dialect = cmp.Or(t.Dialect, model.DialectContract)
@@ -160,14 +160,6 @@ func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (mode
 	}
 	tx.audit("token.create", subject("token", t.ID), nil, imageOfToken(t))
 	return t, nil
-}
-
-// orEmpty makes a list that JSON shows as [] instead of null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // Tokens lists the deployment's tokens in the order of their creation, revoked
@@ -237,10 +229,12 @@ func (tx *Tx) revoke(ctx context.Context, t model.Token) error {
 		return nil
 	}
 	before := imageOfToken(t)
-	t.RevokedAt = tx.now
-	if err := tx.write(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.now); err != nil {
+	t.RevokedAt = tx.Now()
+	if err := tx.write(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.Now()); err != nil {
 		return err
 	}
 	tx.audit("token.revoke", subject("token", t.ID), before, imageOfToken(t))
 	return nil
 }
+
+const seqToken          sequence = "token"

@@ -70,7 +70,7 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 // setTriage gives lineages one triage.
 func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error {
 	in, arg := tx.in("id", 2, ids)
-	tx.session.wrote = true
+	tx.markWritten()
 	changed, err := many(ctx, tx, scalar[int64], `UPDATE lineage
 		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8, triage_until = $9, assignee = $10
 		WHERE deployment_id = $1 AND `+in+` AND NOT (triage_state = $3 AND triage_reason = $4 AND triage_comment = $5
@@ -151,14 +151,14 @@ const expiredLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND tri
 
 // CountExpiredDecisions counts the lineages that ExpireDecisions would reopen. It only reads.
 func (tx *Tx) CountExpiredDecisions(ctx context.Context) (int, error) {
-	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.now)
+	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.Now())
 	return len(ids), err
 }
 
 // ExpireDecisions reopens what was decided until a time that is over by now, with a
 // line in the trail each, and returns the lineages.
 func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
-	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.now)
+	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		}
 		var events []model.TriageEvent
 		for i := range lineages {
-			if e, over := lineages[i].Expire(tx.now); over {
+			if e, over := lineages[i].Expire(tx.Now()); over {
 				events = append(events, e)
 			}
 		}
@@ -186,3 +186,5 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 	}
 	return ids, nil
 }
+
+const seqTriageEvent    sequence = "triage_event"

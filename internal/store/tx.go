@@ -27,14 +27,10 @@ type Tx struct {
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
 	past       *int64    // see history; nil while nobody asked
-	named      bool      // whether a package or a version of one got its id
-	namedFrom  int64     // the first id that a version of a package got; 0 for none
 
 	notified model.NotificationEvents // that some rule of the deployment asks for
-	happened []model.Happening        // see Tell
-	gates    [][]any                  // see PutScanGate
-
-	lastVersions packageVersions // see versionsOf; none once a version got its id
+	hooks    []Hook
+	parts    []any // see Local
 }
 
 func newTx(q *session, d model.Deployment, now time.Time, by model.Actor) *Tx {
@@ -57,7 +53,7 @@ func (s *Store) viewForIndex(ctx context.Context, deploymentID int64, fn func(co
 
 func (s *Store) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.engine.viewBy(ctx, by, func(ctx context.Context, q *session) error {
-		d, err := q.tenant(ctx, deploymentID, "")
+		d, err := readTenant(ctx, q, deploymentID, "")
 		if err != nil {
 			return err
 		}
@@ -89,7 +85,7 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by model.Actor, 
 	}
 	var tx *Tx
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
+		d, err := readTenant(ctx, q, deploymentID, q.engine.forUpdate)
 		if err != nil {
 			return err
 		}
@@ -106,11 +102,16 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by model.Actor, 
 	return err
 }
 
+// begin starts a transaction of a deployment that may not be stored yet.
+func (s *Store) begin(q *session, d model.Deployment, now time.Time, by model.Actor) *Tx {
+	tx := newTx(q, d, now, by)
+	tx.clock, tx.hooks = s.now, s.hooks
+	return tx
+}
+
 // writer begins work on a deployment whose row was locked.
 func (s *Store) writer(q *session, d tenant, by model.Actor) *Tx {
-	tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
-	tx.clock = s.now
-	return tx
+	return s.begin(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
 }
 
 func later(a, b time.Time) time.Time {
@@ -228,17 +229,13 @@ func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
 
 // finish writes what gathered during the transaction, and the clock.
 func (tx *Tx) finish(ctx context.Context) error {
-	if err := tx.endRequests(ctx); err != nil {
-		return fmt.Errorf("end requests for exceptions: %w", err)
-	}
-	if err := tx.writeGates(ctx); err != nil {
-		return fmt.Errorf("write the gates of scans: %w", err)
+	for _, h := range tx.hooks {
+		if err := h.Run(ctx, tx); err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
 	}
 	if err := tx.writeEvents(ctx); err != nil {
 		return fmt.Errorf("write the audit trail: %w", err)
-	}
-	if err := tx.queueHappened(ctx); err != nil {
-		return fmt.Errorf("queue notifications: %w", err)
 	}
 	version, at := tx.deployment.Version, tx.commitTime()
 	if len(tx.changes) > 0 {
@@ -272,4 +269,9 @@ func (tx *Tx) writeChanges(ctx context.Context, version int64, at time.Time) err
 		}
 		return tx.insert(ctx, "change (deployment_id, version, kind, id, more, deleted, at)", rows, "")
 	})
+}
+
+// reassign gives all rows of a table that are one project's to another.
+func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) error {
+	return tx.write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
 }

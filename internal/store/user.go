@@ -29,8 +29,8 @@ type userImage struct {
 
 // lockUser reads a user, whom nobody else changes until the transaction ends.
 // Where deployments are locked too, they are locked first.
-func (q *session) lockUser(ctx context.Context, id int64) (model.User, error) {
-	u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1`+q.engine.forUpdate, id)
+func lockUser(ctx context.Context, q *session, id int64) (model.User, error) {
+	u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1`+q.forUpdate(), id)
 	if err != nil {
 		return u, fmt.Errorf("user %d: %w", id, err)
 	}
@@ -39,8 +39,8 @@ func (q *session) lockUser(ctx context.Context, id int64) (model.User, error) {
 
 // Users lists all users of the server by name.
 func (s *Store) Users(ctx context.Context) (list []model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = many(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u ORDER BY u.name`+q.engine.byBytes)
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u ORDER BY u.name`+q.byBytes())
 		return err
 	})
 	return list, err
@@ -48,7 +48,7 @@ func (s *Store) Users(ctx context.Context) (list []model.User, err error) {
 
 // HasUsers reports whether the server knows anybody.
 func (s *Store) HasUsers(ctx context.Context) (has bool, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err := many(ctx, q, scalar[int64], `SELECT id FROM app_user LIMIT 1`)
 		has = len(list) > 0
 		return err
@@ -58,7 +58,7 @@ func (s *Store) HasUsers(ctx context.Context) (has bool, err error) {
 
 // User finds a user by name, as it is typed.
 func (s *Store) User(ctx context.Context, name string) (u model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		u, err = one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, model.NormalUserName(name))
 		return err
 	})
@@ -70,7 +70,7 @@ func (s *Store) User(ctx context.Context, name string) (u model.User, err error)
 
 // UserByIdentity finds the user whom an identity provider calls so.
 func (s *Store) UserByIdentity(ctx context.Context, i model.UserIdentity) (u model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		u, err = one(ctx, q, scanUser,
 			`SELECT `+userColumns+` FROM user_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`, i.Issuer, i.Subject)
 		return err
@@ -81,8 +81,8 @@ func (s *Store) UserByIdentity(ctx context.Context, i model.UserIdentity) (u mod
 // UserRole returns what a user may do in a deployment: nothing where the user
 // is unknown, disabled or no member.
 func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role model.Role, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		role, err = q.userRole(ctx, deploymentID, userID)
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
+		role, err = userRole(ctx, q, deploymentID, userID)
 		return err
 	})
 	return role, err
@@ -90,10 +90,10 @@ func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role 
 
 // UserRole is Store.UserRole in the deployment of the transaction.
 func (tx *Tx) UserRole(ctx context.Context, userID int64) (model.Role, error) {
-	return tx.session.userRole(ctx, tx.deployment.ID, userID)
+	return userRole(ctx, tx.session, tx.Deployment().ID, userID)
 }
 
-func (q *session) userRole(ctx context.Context, deploymentID, userID int64) (model.Role, error) {
+func userRole(ctx context.Context, q *session, deploymentID, userID int64) (model.Role, error) {
 	role, err := one(ctx, q, scalar[model.Role], `
 		SELECT m.role FROM user_role m JOIN app_user u ON u.id = m.user_id
 		WHERE m.deployment_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL`, deploymentID, userID)
@@ -105,23 +105,23 @@ func (q *session) userRole(ctx context.Context, deploymentID, userID int64) (mod
 
 // Memberships lists the deployments in which a user has a role, by slug.
 func (s *Store) Memberships(ctx context.Context, userID int64) (list []model.Membership, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = q.memberships(ctx, userID)
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
+		list, err = memberships(ctx, q, userID)
 		return err
 	})
 	return list, err
 }
 
-func (q *session) memberships(ctx context.Context, userID int64) ([]model.Membership, error) {
+func memberships(ctx context.Context, q *session, userID int64) ([]model.Membership, error) {
 	return many(ctx, q, func(r row) (m model.Membership, err error) {
 		return m, r.Scan(append(listedFields(&m.Deployment), &m.Role)...)
 	}, `SELECT `+listedColumns+`, m.role
-		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
+		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.byBytes(), userID)
 }
 
 // Members lists the users who have a role in the deployment, by name.
 func (tx *Tx) Members(ctx context.Context) ([]model.Member, error) {
-	return many(ctx, tx, scanMember, memberQuery+` ORDER BY u.name`+tx.session.engine.byBytes)
+	return many(ctx, tx, scanMember, memberQuery+` ORDER BY u.name`+tx.byBytes())
 }
 
 // Member finds a user who has a role in the deployment, by name as typed.
@@ -157,13 +157,13 @@ func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]model.Member,
 		return nil, nil
 	}
 	in, arg := tx.in("u.name", 2, names)
-	return many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.session.engine.byBytes, arg)
+	return many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.byBytes(), arg)
 }
 
 // CreateUser makes a user with a role in the deployment. A name that is taken,
 // by a user of another deployment too, is model.ErrConflict.
 func (tx *Tx) CreateUser(ctx context.Context, u model.User, role model.Role) (model.User, error) {
-	u, err := tx.session.addUser(ctx, u, tx)
+	u, err := addUser(ctx, tx.session, u, tx)
 	if err != nil {
 		return u, err
 	}
@@ -177,7 +177,7 @@ func (tx *Tx) CreateUser(ctx context.Context, u model.User, role model.Role) (mo
 // userSubject names a user in the audit trail, by name: it never changes.
 func userSubject(u model.User) string { return "user:" + u.Name }
 
-func (q *session) addUser(ctx context.Context, u model.User, tx *Tx) (model.User, error) {
+func addUser(ctx context.Context, q *session, u model.User, tx *Tx) (model.User, error) {
 	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return u, err
 	}
@@ -185,7 +185,7 @@ func (q *session) addUser(ctx context.Context, u model.User, tx *Tx) (model.User
 	if err != nil {
 		return u, err
 	}
-	u.ID, u.CreatedAt = id, tx.now
+	u.ID, u.CreatedAt = id, tx.Now()
 	_, err = q.exec(ctx, `INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		u.ID, u.Name, u.DisplayName, u.PasswordHash, u.CreatedAt)
 	if errors.Is(err, model.ErrConflict) {
@@ -211,7 +211,7 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role model.Role) error 
 // links, so that who made one elsewhere does not come in by it. The last admin who may
 // sign in stays one: to take that role is model.ErrConflict.
 func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error {
-	u, err := tx.session.lockUser(ctx, userID)
+	u, err := lockUser(ctx, tx.session, userID)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 	}
 	tx.audit("user.role", userSubject(u), before, userImage{Name: u.Name, Role: role.String()})
 	if len(roles) == 0 { // a link that was made elsewhere must not lead in here
-		if err := tx.session.endLinks(ctx, userID); err != nil {
+		if err := endLinks(ctx, tx.session, userID); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 		SELECT COUNT(*) FROM user_role m JOIN app_user u ON u.id = m.user_id
 		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, model.RoleAdmin, u.ID)
 	if err == nil && others == 0 {
-		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.deployment.Slug, model.ErrConflict)
+		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.Deployment().Slug, model.ErrConflict)
 	}
 	return err
 }
@@ -287,7 +287,7 @@ func (s *Store) DisableUser(ctx context.Context, userID int64, by model.Actor) e
 		if err := q.write(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
 			return err
 		}
-		return errors.Join(q.endSessions(ctx, userID), q.endLinks(ctx, userID))
+		return errors.Join(endSessions(ctx, q, userID), endLinks(ctx, q, userID))
 	})
 }
 
@@ -328,11 +328,11 @@ func (s *Store) SetUserMail(ctx context.Context, userID int64, address string, u
 // deployment, if that is asked for.
 func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, revokeTokens bool, by model.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
-		return q.setPassword(ctx, u, hash, revokeTokens, txs)
+		return setPassword(ctx, q, u, hash, revokeTokens, txs)
 	})
 }
 
-func (q *session) setPassword(ctx context.Context, u model.User, hash string, revokeTokens bool, txs []*Tx) error {
+func setPassword(ctx context.Context, q *session, u model.User, hash string, revokeTokens bool, txs []*Tx) error {
 	for _, tx := range txs {
 		tx.audit("user.password", userSubject(u), nil, userImage{Name: u.Name})
 		if !revokeTokens {
@@ -345,5 +345,15 @@ func (q *session) setPassword(ctx context.Context, u model.User, hash string, re
 	if err := q.write(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
 		return err
 	}
-	return errors.Join(q.endSessions(ctx, u.ID), q.endLinks(ctx, u.ID))
+	return errors.Join(endSessions(ctx, q, u.ID), endLinks(ctx, q, u.ID))
 }
+
+// dropViewsOf forgets the views of a user who left. What is shared stays.
+func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
+	if err := tx.write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`, userID); err != nil {
+		return err
+	}
+	return tx.write(ctx, `DELETE FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, userID)
+}
+
+const seqUser           sequence = "app_user"

@@ -21,14 +21,14 @@ const maxNameTries = 100
 // model.ErrNotFound.
 func (s *Store) Provision(ctx context.Context, i model.UserIdentity, u model.User, roles map[int64]model.Role) (out model.User, kept []string, err error) {
 	by := model.Actor{Kind: "system", ID: i.Issuer, Name: "single sign-on"}
-	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	err = s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		known, err := many(ctx, q, scalar[int64], `SELECT user_id FROM user_identity WHERE issuer = $1 AND subject = $2`, i.Issuer, i.Subject)
 		if err != nil {
 			return err
 		}
 		touched := maps.Clone(roles)
 		if len(known) > 0 {
-			had, err := q.deploymentsOf(ctx, known[0])
+			had, err := deploymentsOf(ctx, q, known[0])
 			if err != nil {
 				return err
 			}
@@ -41,9 +41,9 @@ func (s *Store) Provision(ctx context.Context, i model.UserIdentity, u model.Use
 			return err
 		}
 		if len(known) > 0 {
-			out, err = q.lockUser(ctx, known[0])
+			out, err = lockUser(ctx, q, known[0])
 		} else {
-			out, err = q.provision(ctx, i, u, txs)
+			out, err = provision(ctx, q, i, u, txs)
 		}
 		if err == nil && !out.Enabled() {
 			err = fmt.Errorf("user %s is disabled: %w", out.Name, model.ErrNotFound)
@@ -61,7 +61,7 @@ func (s *Store) Provision(ctx context.Context, i model.UserIdentity, u model.Use
 }
 
 // provision makes a user and their identity.
-func (q *session) provision(ctx context.Context, i model.UserIdentity, u model.User, txs []*Tx) (model.User, error) {
+func provision(ctx context.Context, q *session, i model.UserIdentity, u model.User, txs []*Tx) (model.User, error) {
 	wanted := u.Name
 	for n := 2; ; n++ {
 		taken, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM app_user WHERE name = $1`, u.Name)
@@ -76,7 +76,7 @@ func (q *session) provision(ctx context.Context, i model.UserIdentity, u model.U
 		}
 		u.Name = fmt.Sprintf("%s-%d", wanted, n)
 	}
-	u, err := q.addUser(ctx, u, txs[0])
+	u, err := addUser(ctx, q, u, txs[0])
 	if err != nil {
 		return u, err
 	}
@@ -90,13 +90,13 @@ func (q *session) provision(ctx context.Context, i model.UserIdentity, u model.U
 // setRoles gives a user the roles that the provider's groups mean.
 func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (kept []string, err error) {
 	for _, tx := range txs {
-		if tx.deployment.ID == 0 {
+		if tx.Deployment().ID == 0 {
 			continue
 		}
-		err := tx.SetRole(ctx, userID, roles[tx.deployment.ID])
+		err := tx.SetRole(ctx, userID, roles[tx.Deployment().ID])
 		switch {
 		case errors.Is(err, model.ErrConflict):
-			kept = append(kept, tx.deployment.Slug)
+			kept = append(kept, tx.Deployment().Slug)
 		case err != nil:
 			return nil, err
 		}

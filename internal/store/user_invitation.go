@@ -35,7 +35,7 @@ func invitationSubject(name string) string { return "invitation:" + name }
 // but those who have a role here: whom others know is not to be found out.
 // Somebody who has a role here is model.ErrConflict.
 func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (model.UserInvitation, error) {
-	if err := errors.Join(model.CheckNewUserName(i.Name, tx.deployment.Slug), model.CheckUserName(i.NewName), model.CheckDisplayName(i.DisplayName)); err != nil {
+	if err := errors.Join(model.CheckNewUserName(i.Name, tx.Deployment().Slug), model.CheckUserName(i.NewName), model.CheckDisplayName(i.DisplayName)); err != nil {
 		return i, err
 	}
 	for _, name := range []string{i.Name, i.NewName} {
@@ -45,7 +45,7 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 			return i, err
 		}
 	}
-	if err := tx.write(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.now); err != nil {
+	if err := tx.write(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.Now()); err != nil {
 		return i, err
 	}
 	promised, err := many(ctx, tx, scalar[string], `SELECT name FROM user_invitation WHERE deployment_id = $1 AND new_name = $2`, i.NewName)
@@ -65,7 +65,7 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 	if i.ID, err = tx.newID(ctx, seqUserLink); err != nil {
 		return i, err
 	}
-	i.CreatedAt, i.Deployment = tx.now, tx.deployment
+	i.CreatedAt, i.Deployment = tx.Now(), tx.Deployment()
 	i.ExpiresAt = i.ExpiresAt.UTC().Truncate(time.Microsecond)
 	tx.audit("user.invite", invitationSubject(i.Name), nil, invitationImage{i.Name, i.Role.String(), i.ExpiresAt})
 	return i, tx.insert(ctx, "user_invitation (deployment_id, id, name, new_name, display_name, role, hash, invited_by, created_at, expires_at)",
@@ -75,12 +75,12 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 // Invitations lists those of the deployment that still hold, by name. One that was
 // declined is among them: that it was would tell of a user.
 func (tx *Tx) Invitations(ctx context.Context) ([]model.UserInvitation, error) {
-	return many(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.expires_at > $2 ORDER BY i.name`+tx.session.engine.byBytes, tx.now)
+	return many(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.expires_at > $2 ORDER BY i.name`+tx.byBytes(), tx.Now())
 }
 
 // Invitation finds one of the deployment that still holds.
 func (tx *Tx) Invitation(ctx context.Context, id int64) (model.UserInvitation, error) {
-	i, err := one(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.id = $2 AND i.expires_at > $3`, id, tx.now)
+	i, err := one(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.id = $2 AND i.expires_at > $3`, id, tx.Now())
 	if err != nil {
 		return i, fmt.Errorf("invitation %d: %w", id, err)
 	}
@@ -107,9 +107,9 @@ func (tx *Tx) endInvitation(ctx context.Context, id int64) error {
 
 // InvitationsFor lists what a user is invited to and has not answered, by deployment.
 func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []model.UserInvitation, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanInvitation,
-			invitationQuery+`WHERE i.name = $1 AND i.expires_at > $2 AND i.declined_at IS NULL ORDER BY d.slug`+q.engine.byBytes, userName, s.now())
+			invitationQuery+`WHERE i.name = $1 AND i.expires_at > $2 AND i.declined_at IS NULL ORDER BY d.slug`+q.byBytes(), userName, s.now())
 		return err
 	})
 	return list, err
@@ -117,7 +117,7 @@ func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []mod
 
 // InvitationByCode finds one that still holds by the hash of the code in its link.
 func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i model.UserInvitation, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		i, err = one(ctx, q, scanInvitation, invitationQuery+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, s.now())
 		return err
 	})
@@ -169,7 +169,7 @@ func (tx *Tx) takeInvitation(ctx context.Context, i *model.UserInvitation, by st
 // DeclineInvitation takes an invitation off the list of who got it. Who invited
 // sees no difference until its time is over.
 func (s *Store) DeclineInvitation(ctx context.Context, i model.UserInvitation) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		return q.write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
 	})
 }

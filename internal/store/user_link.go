@@ -56,7 +56,7 @@ func (s *Store) CreateLink(ctx context.Context, l model.UserLink, hash []byte, b
 // Link finds a link that still works by the hash of its code, and whose it is:
 // nobody's where it makes a user.
 func (s *Store) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l model.UserLink, u model.User, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		if l, err = one(ctx, q, scanLink, `SELECT `+linkColumns+` FROM user_link WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, s.now()); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *Store) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l m
 
 // takeLink uses a link up. One that somebody else used meanwhile is
 // model.ErrNotFound.
-func (q *session) takeLink(ctx context.Context, l model.UserLink, now time.Time) error {
+func takeLink(ctx context.Context, q *session, l model.UserLink, now time.Time) error {
 	n, err := q.exec(ctx, `DELETE FROM user_link WHERE id = $1 AND expires_at > $2`, l.ID, now)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("the link was used: %w", model.ErrNotFound)
@@ -82,7 +82,7 @@ func (q *session) takeLink(ctx context.Context, l model.UserLink, now time.Time)
 func (s *Store) UseSetupLink(ctx context.Context, l model.UserLink, u model.User) (out model.User, err error) {
 	by := model.Actor{Kind: "system", Name: "setup link"}
 	err = s.Update(ctx, l.Deployment, by, func(ctx context.Context, tx *Tx) error {
-		if err := tx.session.takeLink(ctx, l, tx.now); err != nil {
+		if err := takeLink(ctx, tx.session, l, tx.Now()); err != nil {
 			return err
 		}
 		out, err = tx.CreateUser(ctx, u, model.RoleAdmin)
@@ -95,24 +95,24 @@ func (s *Store) UseSetupLink(ctx context.Context, l model.UserLink, u model.User
 func (s *Store) UseResetLink(ctx context.Context, l model.UserLink, passwordHash string, revokeTokens bool) error {
 	by := model.Actor{Kind: "system", Name: "reset link"}
 	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u model.User, txs []*Tx) error {
-		if err := q.takeLink(ctx, l, s.now()); err != nil {
+		if err := takeLink(ctx, q, l, s.now()); err != nil {
 			return err
 		}
-		return q.setPassword(ctx, u, passwordHash, revokeTokens, txs)
+		return setPassword(ctx, q, u, passwordHash, revokeTokens, txs)
 	})
 }
 
 // UseSignInLink begins a session of the link's user, as SignIn does.
 func (s *Store) UseSignInLink(ctx context.Context, l model.UserLink, n model.Session, hash []byte) (model.Session, error) {
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		u, err := q.lockUser(ctx, l.UserID)
+	err := s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		u, err := lockUser(ctx, q, l.UserID)
 		if err == nil && !u.Enabled() {
 			err = model.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if err := q.takeLink(ctx, l, s.now()); err != nil {
+		if err := takeLink(ctx, q, l, s.now()); err != nil {
 			return err
 		}
 		return s.signIn(ctx, q, u, &n, hash, "")
@@ -120,6 +120,8 @@ func (s *Store) UseSignInLink(ctx context.Context, l model.UserLink, n model.Ses
 	return n, err
 }
 
-func (q *session) endLinks(ctx context.Context, userID int64) error {
+func endLinks(ctx context.Context, q *session, userID int64) error {
 	return q.write(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
 }
+
+const seqUserLink       sequence = "user_link"

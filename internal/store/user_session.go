@@ -42,8 +42,8 @@ func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxA
 // then model.ErrConflict: no session outlives a change of the password that it
 // was begun with. A rehash replaces the hash of the password that was just given.
 func (s *Store) SignIn(ctx context.Context, n model.Session, hash []byte, p model.CheckedPassword) (model.Session, error) {
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		u, err := q.lockUser(ctx, n.UserID)
+	err := s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		u, err := lockUser(ctx, q, n.UserID)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *Store) signIn(ctx context.Context, q *session, u model.User, n *model.S
 const maxSessions = 100
 
 // roomForSession ends the oldest sessions of a person until there may be one more.
-func (q *session) roomForSession(ctx context.Context, userID int64) error {
+func roomForSession(ctx context.Context, q *session, userID int64) error {
 	return q.write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id IN
 		(SELECT id FROM user_session WHERE user_id = $1 ORDER BY id DESC LIMIT 1000000000 OFFSET $2)`, userID, maxSessions-1)
 }
@@ -86,7 +86,7 @@ func (s *Store) beginSession(ctx context.Context, q *session, u model.User, n *m
 	if err != nil {
 		return err
 	}
-	if err := q.roomForSession(ctx, u.ID); err != nil {
+	if err := roomForSession(ctx, q, u.ID); err != nil {
 		return err
 	}
 	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.now()
@@ -108,7 +108,7 @@ func (s *Store) beginSession(ctx context.Context, q *session, u model.User, n *m
 // was made for, or else in the server's own.
 func (s *Store) SignInFailed(ctx context.Context, a model.Attempt) error {
 	name := model.NormalUserName(truncated(a.Name))
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, name)
 		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
@@ -128,7 +128,7 @@ func (s *Store) SignInFailed(ctx context.Context, a model.Attempt) error {
 // user's roles. One that has expired, or whose user is disabled, is
 // model.ErrNotFound.
 func (s *Store) Session(ctx context.Context, hash []byte) (se model.Session, u model.User, list []model.Membership, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		_, err := one(ctx, q, func(r row) (struct{}, error) {
 			return struct{}{}, r.Scan(append(sessionFields(&se), userFields(&u)...)...)
 		}, `SELECT `+sessionColumns+`, `+userColumns+` FROM user_session s JOIN app_user u ON u.id = s.user_id
@@ -136,7 +136,7 @@ func (s *Store) Session(ctx context.Context, hash []byte) (se model.Session, u m
 		if err != nil {
 			return err
 		}
-		list, err = q.memberships(ctx, u.ID)
+		list, err = memberships(ctx, q, u.ID)
 		return err
 	})
 	return se, u, list, err
@@ -144,7 +144,7 @@ func (s *Store) Session(ctx context.Context, hash []byte) (se model.Session, u m
 
 // Sessions lists the sessions of a user, the last used first.
 func (s *Store) Sessions(ctx context.Context, userID int64) (list []model.Session, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanSession,
 			`SELECT `+sessionColumns+` FROM user_session s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id DESC`, userID, s.now())
 		return err
@@ -159,7 +159,7 @@ func (s *Store) TouchSessions(ctx context.Context, used []model.SessionUse) erro
 		return nil
 	}
 	used = slices.SortedFunc(slices.Values(used), func(a, b model.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
 			if err := q.write(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
 				return err
@@ -172,8 +172,8 @@ func (s *Store) TouchSessions(ctx context.Context, used []model.SessionUse) erro
 // EndSession ends one session of a user; one that is over, or is another
 // user's, changes nothing.
 func (s *Store) EndSession(ctx context.Context, userID, sessionID int64) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		u, err := q.lockUser(ctx, userID)
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		u, err := lockUser(ctx, q, userID)
 		if err != nil {
 			return err
 		}
@@ -187,12 +187,12 @@ func (s *Store) EndSession(ctx context.Context, userID, sessionID int64) error {
 
 // EndSessions ends all sessions of a user.
 func (s *Store) EndSessions(ctx context.Context, userID int64, by model.Actor) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		u, err := q.lockUser(ctx, userID)
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		u, err := lockUser(ctx, q, userID)
 		if err != nil {
 			return err
 		}
-		if err := q.endSessions(ctx, userID); err != nil {
+		if err := endSessions(ctx, q, userID); err != nil {
 			return err
 		}
 		return s.auditUser(ctx, q, userID, by, "user.sign_out_everywhere", userSubject(u), userImage{Name: u.Name})
@@ -202,7 +202,7 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by model.Actor) e
 // renewSession gives a session of a user another secret, and ends all others. Neither
 // its beginning nor its end moves: nobody has shown anew who they are. One that is over
 // by now is model.ErrConflict.
-func (q *session) renewSession(ctx context.Context, u model.User, id int64, hash []byte) error {
+func renewSession(ctx context.Context, q *session, u model.User, id int64, hash []byte) error {
 	n, err := q.exec(ctx, `UPDATE user_session SET hash = $3 WHERE id = $1 AND user_id = $2`, id, u.ID, hash)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("your session has ended meanwhile; sign in again: %w", model.ErrConflict)
@@ -217,7 +217,7 @@ func (q *session) renewSession(ctx context.Context, u model.User, id int64, hash
 }
 
 // endSessions ends the sessions of a user, and those that wait for a second factor.
-func (q *session) endSessions(ctx context.Context, userID int64) error {
+func endSessions(ctx context.Context, q *session, userID int64) error {
 	if err := q.write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, userID); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (q *session) endSessions(ctx context.Context, userID int64) error {
 // ExpireSessions drops sessions that nobody used since idleSince, and sessions,
 // links and invitations whose time is over.
 func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // ServerEvents returns the events of the server's own trail after the one with
 // the given id, oldest first, limit at most.
 func (s *Store) ServerEvents(ctx context.Context, afterID int64, limit int) (list []model.AuditEvent, err error) {
-	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+	err = s.viewShared(ctx, func(ctx context.Context, q *session) error {
 		list, err = newTx(q, model.Deployment{}, s.now(), model.Actor{}).AuditEvents(ctx, afterID, limit)
 		return err
 	})
@@ -28,8 +28,8 @@ func (s *Store) ServerEvents(ctx context.Context, afterID int64, limit int) (lis
 // the user has none. The deployments are locked in the order of their ids, then
 // the user, as SetRole does.
 func (s *Store) updateUser(ctx context.Context, userID int64, by model.Actor, fn func(context.Context, *session, model.User, []*Tx) error) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		ids, err := q.deploymentsOf(ctx, userID)
+	return s.updateShared(ctx, func(ctx context.Context, q *session) error {
+		ids, err := deploymentsOf(ctx, q, userID)
 		if err != nil {
 			return err
 		}
@@ -37,11 +37,11 @@ func (s *Store) updateUser(ctx context.Context, userID int64, by model.Actor, fn
 		if err != nil {
 			return err
 		}
-		u, err := q.lockUser(ctx, userID)
+		u, err := lockUser(ctx, q, userID)
 		if err != nil {
 			return err
 		}
-		now, err := q.deploymentsOf(ctx, userID)
+		now, err := deploymentsOf(ctx, q, userID)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) updateUser(ctx context.Context, userID int64, by model.Actor, fn
 	})
 }
 
-func (q *session) deploymentsOf(ctx context.Context, userID int64) ([]int64, error) {
+func deploymentsOf(ctx context.Context, q *session, userID int64) ([]int64, error) {
 	return many(ctx, q, scalar[int64], `SELECT deployment_id FROM user_role WHERE user_id = $1 ORDER BY deployment_id`, userID)
 }
 
@@ -67,7 +67,7 @@ func (s *Store) lockAll(ctx context.Context, q *session, ids []int64, by model.A
 	}
 	txs := make([]*Tx, len(ids))
 	for i, id := range ids {
-		d, err := q.tenant(ctx, id, q.engine.forUpdate)
+		d, err := readTenant(ctx, q, id, q.forUpdate())
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func finishAll(ctx context.Context, txs []*Tx) error {
 // into the trails of a user. It takes no lock of the deployments, so that nobody
 // waits for an import to sign in.
 func (s *Store) auditUser(ctx context.Context, q *session, userID int64, by model.Actor, action, subject string, what any) error {
-	ids, err := q.deploymentsOf(ctx, userID)
+	ids, err := deploymentsOf(ctx, q, userID)
 	if err != nil {
 		return err
 	}

@@ -151,3 +151,18 @@ func encoded(v any) string {
 	}
 	return string(text)
 }
+
+func noNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// orEmpty makes a list that JSON shows as [] instead of null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

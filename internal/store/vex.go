@@ -136,7 +136,7 @@ func (tx *Tx) EndVEX(ctx context.Context, d model.VEXDocument, state model.Excep
 		return err
 	}
 	err := tx.write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, bytes = 0 WHERE deployment_id = $1 AND id = $2`,
-		d.ID, int64(state), tx.now, encoded(tx.actor), answer)
+		d.ID, int64(state), tx.Now(), encoded(tx.Actor()), answer)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (ma
 func (tx *Tx) RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
-		rows[i] = []any{d.ProjectID, id, tx.now}
+		rows[i] = []any{d.ProjectID, id, tx.Now()}
 	}
 	const again = `ON CONFLICT (deployment_id, project_id, statement) DO UPDATE SET refused_at = excluded.refused_at`
 	if err := tx.insert(ctx, `exception_refusal (deployment_id, project_id, statement, refused_at)`, rows, again); err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,4 +45,33 @@ func pairTable(named string, pairs [][2]int64) (with string, args []any) {
 		args = append(args, p[0], p[1])
 	}
 	return `WITH ` + named + ` AS (VALUES ` + strings.Join(rows, ",") + `) `, args
+}
+
+// qualified puts a table's short name before each of its columns.
+func qualified(table, columns string) string {
+	return table + "." + strings.Join(columnNames(columns), ", "+table+".")
+}
+
+func columnNames(columns string) []string {
+	return strings.Fields(strings.ReplaceAll(columns, ",", " "))
+}
+
+// excluded lists assignments of the values that a conflicting insert brought,
+// but for the columns of the key.
+func excluded(columns string, key ...string) string {
+	var list []string
+	for _, column := range columnNames(columns) {
+		if !slices.Contains(key, column) {
+			list = append(list, column+" = excluded."+column)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// page cuts off the one row too many that tells whether there are more.
+func page[T any](list []T, limit int) ([]T, bool) {
+	if len(list) > limit {
+		return list[:limit], true
+	}
+	return list, false
 }
