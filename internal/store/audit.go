@@ -106,4 +106,4 @@ func (tx *Tx) AuditActions(ctx context.Context) ([]string, error) {
 // subject names what an audit event is about, as project:17.
 func subject(noun string, id int64) string { return noun + ":" + strconv.FormatInt(id, 10) }
 
-const seqAuditEvent     sequence = "audit_event"
+const seqAuditEvent sequence = "audit_event"

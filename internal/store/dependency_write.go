@@ -241,4 +241,4 @@ func encodedList[T any](list []T) string {
 	return encoded(list)
 }
 
-const seqDependency     sequence = "dependency"
+const seqDependency sequence = "dependency"

@@ -120,4 +120,4 @@ func (s *Store) DeleteDeployment(ctx context.Context, id int64, by model.Actor) 
 	})
 }
 
-const seqDeployment     sequence = "deployment"
+const seqDeployment sequence = "deployment"

@@ -199,6 +199,6 @@ func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
 	return many(ctx, tx, scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`)
 }
 
-const seqPackage        sequence = "package"
+const seqPackage sequence = "package"
 
 const seqPackageVersion sequence = "package_version"

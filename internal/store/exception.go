@@ -382,4 +382,4 @@ func (tx *Tx) FindingsByException(ctx context.Context, list ...model.Exception) 
 		WHERE l.deployment_id = $1 AND `+condition, args...)
 }
 
-const seqException      sequence = "exception"
+const seqException sequence = "exception"

@@ -62,4 +62,4 @@ func scanFindingHistory(r row) (h FindingHistory, err error) {
 	return h, r.Scan(&h.ID, instant(&h.At), &h.FindingID, &h.ScanID, &h.Kind, &h.Detail)
 }
 
-const seqFindingEvent   sequence = "finding_event"
+const seqFindingEvent sequence = "finding_event"

@@ -147,4 +147,4 @@ func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies 
 	return int(n), err
 }
 
-const seqInventory      sequence = "inventory"
+const seqInventory sequence = "inventory"

@@ -309,4 +309,4 @@ func HostKey(baseURL string) string {
 	return baseURL
 }
 
-const seqJob            sequence = "job"
+const seqJob sequence = "job"

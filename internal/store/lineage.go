@@ -227,4 +227,4 @@ func hashesByKind(ids []model.Identity) map[model.IdentityKind][]model.Digest {
 	return byKind
 }
 
-const seqLineage        sequence = "lineage"
+const seqLineage sequence = "lineage"

@@ -184,4 +184,4 @@ func (tx *Tx) Policy(ctx context.Context, id int64) (model.Policy, error) {
 	return p, nil
 }
 
-const seqPolicy         sequence = "policy"
+const seqPolicy sequence = "policy"

@@ -360,4 +360,4 @@ func imageOfProject(p model.Project) projectImage {
 
 func (i projectImage) equal(other projectImage) bool { return encoded(i) == encoded(other) }
 
-const seqProject        sequence = "project"
+const seqProject sequence = "project"

@@ -322,6 +322,6 @@ func (tx *Tx) insertMissing(ctx context.Context, contents []ruleContent, known m
 	return err
 }
 
-const seqRule           sequence = "rule"
+const seqRule sequence = "rule"
 
-const seqPolicyRule     sequence = "policy_rule"
+const seqPolicyRule sequence = "policy_rule"

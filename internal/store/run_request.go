@@ -167,4 +167,4 @@ func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
 	return tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
 }
 
-const seqManagedRun     sequence = "managed_run"
+const seqManagedRun sequence = "managed_run"

@@ -114,4 +114,4 @@ func (tx *Tx) runnersInForce(ctx context.Context) ([]model.Runner, map[int64]mod
 	return slices.DeleteFunc(all, func(r model.Runner) bool { return may[r.TokenID].ID == 0 }), may, err
 }
 
-const seqRunner         sequence = "runner"
+const seqRunner sequence = "runner"

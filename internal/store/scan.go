@@ -187,4 +187,4 @@ func (tx *Tx) invalidateUploads(ctx context.Context, projectID int64) error {
 		projectID, none, model.Digest{})
 }
 
-const seqScan           sequence = "scan"
+const seqScan sequence = "scan"

@@ -157,10 +157,10 @@ func (q *session) in(column string, n int, values any) (condition string, arg an
 // (semantics §4: global, and below 2^53; projects' fit uint32).
 type sequence string
 
-// The sequences, one per table with such ids.
+// seqConnection numbers rows of several tables.
 const (
-			seqConnection     sequence = "connection"
-		)
+	seqConnection sequence = "connection"
+)
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from
 // commit to commit too.

@@ -237,4 +237,4 @@ func (tx *Tx) revoke(ctx context.Context, t model.Token) error {
 	return nil
 }
 
-const seqToken          sequence = "token"
+const seqToken sequence = "token"

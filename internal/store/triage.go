@@ -187,4 +187,4 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 	return ids, nil
 }
 
-const seqTriageEvent    sequence = "triage_event"
+const seqTriageEvent sequence = "triage_event"

@@ -356,4 +356,4 @@ func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
 	return tx.write(ctx, `DELETE FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, userID)
 }
 
-const seqUser           sequence = "app_user"
+const seqUser sequence = "app_user"

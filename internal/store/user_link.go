@@ -124,4 +124,4 @@ func endLinks(ctx context.Context, q *session, userID int64) error {
 	return q.write(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
 }
 
-const seqUserLink       sequence = "user_link"
+const seqUserLink sequence = "user_link"

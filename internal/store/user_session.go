@@ -243,3 +243,5 @@ func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 		return q.write(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
 	})
 }
+
+const seqUserSession sequence = "user_session"
