@@ -205,7 +205,7 @@ func (s *scoring) write(ctx context.Context) error {
 		told[id] = true
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(told)), feedBatch) {
-		lineages, err := s.tx.lineages(ctx, ids)
+		lineages, err := s.tx.lineagesThat(ctx, ids)
 		if err != nil {
 			return err
 		}

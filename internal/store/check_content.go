@@ -12,10 +12,10 @@ func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][
 	rows := map[int64][]contentRow{}
 	in, arg := tx.in("inventory_id", 2, inventories)
 	return rows, each(ctx, tx, func(r row) error {
-		var inventory int64
+		var inventoryID int64
 		var c contentRow
-		err := r.Scan(&inventory, &c.id, &c.version, &c.transitivity, &c.licenses)
-		rows[inventory] = append(rows[inventory], c)
+		err := r.Scan(&inventoryID, &c.id, &c.version, &c.transitivity, &c.licenses)
+		rows[inventoryID] = append(rows[inventoryID], c)
 		return err
 	}, `SELECT inventory_id, id, package_version_id, transitivity, licenses_json FROM dependency WHERE deployment_id = $1 AND `+in, arg)
 }

@@ -132,7 +132,7 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 // packageVersions tells the names of package versions by id.
 func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
 	remembered := Shared[packageVersionCache](tx)
-	history, err := tx.history(ctx)
+	history, err := tx.historyID(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (tx *Tx) nameCases(ctx context.Context, at map[int64]*model.ExceptionCase, 
 
 // exceptionProjects reads lineages and the projects that they are of.
 func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
-	lineages, err := tx.lineages(ctx, ids)
+	lineages, err := tx.lineagesThat(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -95,10 +95,10 @@ func (h *histories) begin(deployment, instead, version int64) int64 {
 	return h.last
 }
 
-// history returns which history the transaction reads, for what is remembered by id:
+// historyID returns which history the transaction reads, for what is remembered by id:
 // that holds in its own history alone. It is 0 where nobody can tell, and then nothing
 // that is remembered holds. The database is asked where the version moved.
-func (tx *Tx) history(ctx context.Context) (int64, error) {
+func (tx *Tx) historyID(ctx context.Context) (int64, error) {
 	if tx.past != nil {
 		return *tx.past, nil
 	}

@@ -52,7 +52,7 @@ func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []model.Ident
 
 // Lineages reads lineages by id; unknown ids are not in the answer.
 func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error) {
-	list, err := tx.lineages(ctx, ids)
+	list, err := tx.lineagesThat(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineag
 	return found, nil
 }
 
-func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]model.Lineage, error) {
+func (tx *Tx) lineagesThat(ctx context.Context, ids []int64) ([]model.Lineage, error) {
 	in, arg := tx.in("id", 2, ids)
 	return many(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }

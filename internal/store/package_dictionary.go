@@ -88,7 +88,7 @@ func (c *dictionaryCache) forget(deployment int64) {
 // changed.
 func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
 	remembered := Shared[dictionaryCache](tx)
-	history, err := tx.history(ctx)
+	history, err := tx.historyID(ctx)
 	if err != nil {
 		return packageDictionary{}, err
 	}

@@ -17,15 +17,15 @@ func (tx *Tx) RunFacts(ctx context.Context, p model.Project) (model.RunFacts, er
 
 // RunFactsOf are what is in force of the managed scans of projects, in their order, with
 // as many statements however many they are.
-func (tx *Tx) RunFactsOf(ctx context.Context, projects []model.Project) ([]model.RunFacts, error) {
-	all := make([]model.RunFacts, len(projects))
-	ids := make([]int64, len(projects))
-	at := make(map[int64]*model.RunFacts, len(projects))
-	for i, p := range projects {
+func (tx *Tx) RunFactsOf(ctx context.Context, list []model.Project) ([]model.RunFacts, error) {
+	all := make([]model.RunFacts, len(list))
+	ids := make([]int64, len(list))
+	at := make(map[int64]*model.RunFacts, len(list))
+	for i, p := range list {
 		all[i] = model.RunFacts{Project: p, Plan: unplanned(p)}
 		ids[i], at[p.ID] = p.ID, &all[i]
 	}
-	if len(projects) == 0 {
+	if len(list) == 0 {
 		return all, nil
 	}
 	in, list := tx.in("project_id", 2, ids)

@@ -163,7 +163,7 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		return nil, err
 	}
 	for part := range slices.Chunk(ids, feedBatch) {
-		lineages, err := tx.lineages(ctx, part)
+		lineages, err := tx.lineagesThat(ctx, part)
 		if err != nil {
 			return nil, err
 		}
