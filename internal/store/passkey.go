@@ -65,7 +65,7 @@ func (s *Store) AddPasskey(ctx context.Context, p model.Passkey, recovery [][]by
 			return err
 		}
 		_, err = q.exec(ctx, `INSERT INTO user_passkey (id, user_id, credential_id, credential, name, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			id, u.ID, p.CredentialID, p.Credential, p.Name, txs[0].now)
+			id, u.ID, p.CredentialID, p.Credential, p.Name, txs[0].Now())
 		if errors.Is(err, model.ErrConflict) {
 			err = fmt.Errorf("this passkey is in use already: %w", model.ErrConflict)
 		}
@@ -78,7 +78,7 @@ func (s *Store) AddPasskey(ctx context.Context, p model.Passkey, recovery [][]by
 		if first = !u.HasSecondFactor(); !first {
 			return nil
 		}
-		return s.firstFactor(ctx, q, u, recovery, txs[0].now, &n, hash)
+		return s.firstFactor(ctx, q, u, recovery, txs[0].Now(), &n, hash)
 	})
 	return first, err
 }

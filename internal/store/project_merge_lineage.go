@@ -164,7 +164,7 @@ func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
 	if after == is {
 		return nil
 	}
-	return m.UpdateTriage(ctx, []model.TriageEvent{{LineageID: p.into, At: m.now, By: m.actor, Before: is, After: after}})
+	return m.UpdateTriage(ctx, []model.TriageEvent{{LineageID: p.into, At: m.Now(), By: m.Actor(), Before: is, After: after}})
 }
 
 // joinLineages makes one lineage of two. The decision and the annotations of the first

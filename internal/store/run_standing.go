@@ -28,8 +28,8 @@ func (tx *Tx) RunFactsOf(ctx context.Context, list []model.Project) ([]model.Run
 	if len(list) == 0 {
 		return all, nil
 	}
-	in, list := tx.in("project_id", 2, ids)
-	plans, err := many(ctx, tx, scanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND `+in, list)
+	in, arg := tx.in("project_id", 2, ids)
+	plans, err := many(ctx, tx, scanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND `+in, arg)
 	for _, p := range plans {
 		at[p.ProjectID].Plan = p
 	}

@@ -144,7 +144,7 @@ func (s *Store) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, 
 		for _, tx := range txs {
 			tx.audit("user.second_factor", userSubject(u), nil, factorImage{"authenticator app"})
 		}
-		return s.firstFactor(ctx, q, u, recovery, txs[0].now, &n, hash)
+		return s.firstFactor(ctx, q, u, recovery, txs[0].Now(), &n, hash)
 	})
 }
 

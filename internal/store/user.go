@@ -284,7 +284,7 @@ func (s *Store) DisableUser(ctx context.Context, userID int64, by model.Actor) e
 				return err
 			}
 		}
-		if err := q.write(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
+		if err := q.write(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].Now()); err != nil {
 			return err
 		}
 		return errors.Join(endSessions(ctx, q, userID), endLinks(ctx, q, userID))

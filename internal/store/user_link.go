@@ -37,7 +37,7 @@ func (s *Store) CreateLink(ctx context.Context, l model.UserLink, hash []byte, b
 			tx.audit("user.link", subject, nil, linkImage{l.Kind, l.ExpiresAt.UTC()})
 		}
 		err = q.write(ctx, `INSERT INTO user_link (id, hash, kind, user_id, deployment_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			id, hash, l.Kind, idOrNil(l.UserID), idOrNil(l.Deployment), txs[0].now, l.ExpiresAt)
+			id, hash, l.Kind, idOrNil(l.UserID), idOrNil(l.Deployment), txs[0].Now(), l.ExpiresAt)
 		return err
 	}
 	if l.UserID == 0 {
