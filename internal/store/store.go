@@ -129,7 +129,7 @@ var hooks = []sqldb.Hook{
 
 func on(db *sqldb.DB) *Store {
 	return &Store{
-		base: db,
+		base:            db,
 		accountsDB:      accounts.On(db),
 		advisoriesDB:    advisories.On(db),
 		checkDB:         check.On(db),
@@ -171,7 +171,9 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 
 // Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. See
 // sqldb.DB.Update.
-func (s *Store) Update(ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error) error {
+func (s *Store) Update(
+	ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error,
+) error {
 	return s.base.Update(ctx, deploymentID, by, func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) })
 }
 

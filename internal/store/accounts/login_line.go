@@ -18,7 +18,9 @@ type loginLine struct {
 
 // familiarNetworks are those from which somebody is signed in.
 func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map[string]bool, error) {
-	addresses, err := sqldb.Many(ctx, q, sqldb.Scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now)
+	addresses, err := sqldb.Many(
+		ctx, q, sqldb.Scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now,
+	)
 	networks := make(map[string]bool, len(addresses))
 	for _, address := range addresses {
 		networks[model.Network(address)] = true
@@ -41,7 +43,9 @@ func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 	if len(l.waiting) < maxLogins {
 		return true, nil
 	}
-	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w model.LoginRequest) bool { return l.familiar[model.Network(w.Address)] })
+	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w model.LoginRequest) bool {
+		return l.familiar[model.Network(w.Address)]
+	})
 	switch {
 	case len(candidates) > 0:
 	case l.familiar[network]:
@@ -55,7 +59,8 @@ func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 		of[wide]++
 		most = max(most, of[wide])
 	}
-	if own := of[model.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] { // taking its place would only turn the two around
+	// taking its place would only turn the two around
+	if own := of[model.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] {
 		return false, nil
 	}
 	i := slices.IndexFunc(candidates, func(w model.LoginRequest) bool { return of[model.WideNetwork(w.Address)] == most })

@@ -16,13 +16,16 @@ const (
 	maxLogins        = 1000
 	maxLoginsOfOne   = 20 // of one network: see model.Network
 	PendingLogin     = 0  // the deployment of a request that is nobody's yet
-	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody decided about it already; start semgrep login, or what else showed it, again: %w"
+	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or " +
+		"somebody decided about it already; start semgrep login, or what else showed it, again: %w"
 )
 
-const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json, program_json FROM login_request `
+const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, ` +
+	`approved_json, program_json FROM login_request `
 
 func scanLogin(r sqldb.Row) (l model.LoginRequest, err error) {
-	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, sqldb.Instant(&l.AskedAt), sqldb.Instant(&l.ExpiresAt),
+	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, sqldb.Instant(&l.AskedAt),
+		sqldb.Instant(&l.ExpiresAt),
 		sqldb.DecodedIfAny(&l.Token), sqldb.DecodedIfAny(&l.ApprovedBy), sqldb.DecodedIfAny(&l.Program))
 }
 
@@ -51,7 +54,9 @@ func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err
 		if err := q.Write(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
-		waiting, err := sqldb.Many(ctx, q, func(r sqldb.Row) (l model.LoginRequest, err error) { return l, r.Scan(&l.KeyHash, &l.Address) },
+		waiting, err := sqldb.Many(ctx, q, func(r sqldb.Row) (l model.LoginRequest, err error) {
+			return l, r.Scan(&l.KeyHash, &l.Address)
+		},
 			`SELECT key_hash, address FROM login_request WHERE deployment_id = $1 ORDER BY asked_at, code`, PendingLogin)
 		if err != nil {
 			return err
@@ -67,13 +72,16 @@ func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err
 			return nil
 		}
 		if gone != nil {
-			if err := q.Write(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, PendingLogin, gone); err != nil {
+			if err := q.Write(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`,
+				PendingLogin, gone); err != nil {
 				return err
 			}
 		}
 		kept = true
-		return q.Insert(ctx, PendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`,
-			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(model.LoginFor), "", "", sqldb.Encoded(l.Program)}}, `ON CONFLICT DO NOTHING`)
+		return q.Insert(ctx, PendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, `+
+			`expires_at, token_json, approved_json, program_json)`,
+			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(model.LoginFor), "", "", sqldb.Encoded(l.Program)}},
+			`ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
 }
@@ -91,7 +99,8 @@ type loginImage struct {
 // that users of every deployment can find it.
 func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest, error) {
 	// $1 is the tenant, as everywhere.
-	l, err := sqldb.One(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.Now())
+	l, err := sqldb.One(ctx, tx, scanLogin,
+		loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.Now())
 	if errors.Is(err, model.ErrNotFound) {
 		err = fmt.Errorf(loginCodeMissing, code, model.LoginFor, err)
 	}
@@ -123,14 +132,19 @@ func (tx *Tx) DenyLogin(ctx context.Context, l model.LoginRequest) error {
 }
 
 // decideLogin makes a request that waits one of this deployment.
-func (tx *Tx) decideLogin(ctx context.Context, l model.LoginRequest, action string, token model.Token, image *tokenImage) error {
-	n, err := tx.Exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
+func (tx *Tx) decideLogin(
+	ctx context.Context, l model.LoginRequest, action string, token model.Token, image *tokenImage,
+) error {
+	n, err := tx.Exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE `+
+		`deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
 		l.KeyHash, sqldb.Encoded(token), sqldb.Encoded(tx.Actor()), tx.Now())
 	if err == nil && n == 0 { // somebody else was faster
 		err = fmt.Errorf(loginCodeMissing, l.Code, model.LoginFor, model.ErrNotFound)
 	}
 	if err == nil {
-		tx.Audit(action, sqldb.Subject("deployment", tx.Deployment().ID), nil, loginImage{l.Code, l.Address, l.Agent, l.Program.Name, image})
+		tx.Audit(action, sqldb.Subject("deployment", tx.Deployment().ID), nil, loginImage{
+			l.Code, l.Address, l.Agent, l.Program.Name, image,
+		})
 	}
 	return err
 }
@@ -153,7 +167,8 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if len(list)+len(approved) < MaxTokens {
 		return nil
 	}
-	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that were promised and did not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
+	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that were promised and did "+
+		"not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
 		MaxTokens, model.ErrConflict)
 }
 
@@ -179,7 +194,9 @@ func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 // TakeLogin takes an approved request out, for the one who then makes its token
 // in the same transaction. Only the first caller finds it.
 func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
-	l, err := sqldb.One(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.Now())
+	l, err := sqldb.One(
+		ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.Now(),
+	)
 	if err != nil {
 		return l, err
 	}
@@ -190,7 +207,9 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest
 // Logins lists undecided requests, the oldest first.
 func (s *DB) Logins(ctx context.Context) (list []model.LoginRequest, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		list, err = sqldb.Many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.Now())
+		list, err = sqldb.Many(
+			ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.Now(),
+		)
 		return err
 	})
 	return list, err

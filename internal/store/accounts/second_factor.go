@@ -16,10 +16,12 @@ import (
 // nobody has signed in.
 func (s *DB) beginHalf(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
 	n.UserID, n.ExpiresAt = u.ID, s.Now().Add(model.HalfSessionFor)
-	return q.Write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, $2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
+	return q.Write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, `+
+		`$2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
 }
 
-const halfQuery = `SELECT h.user_id, h.method, ` + userColumns + ` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
+const halfQuery = `SELECT h.user_id, h.method, ` + userColumns +
+	` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
 	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
 
 // HalfSession finds a sign-in that waits for the second factor, by the hash of its
@@ -39,7 +41,8 @@ func (s *DB) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession,
 // them the sign-in is over, which is model.ErrNotFound.
 func (s *DB) TryHalfSession(ctx context.Context, hash []byte) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 AND tries < $3`, hash, s.Now(), model.MaxHalfTries)
+		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 `+
+			`AND tries < $3`, hash, s.Now(), model.MaxHalfTries)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
 		}
@@ -50,9 +53,12 @@ func (s *DB) TryHalfSession(ctx context.Context, hash []byte) error {
 // FinishSignIn makes a session of a sign-in that waited for the second factor. The
 // proof is used up with it: one that was used before is model.ErrConflict. A
 // sign-in that is over, or whose user is disabled by then, is model.ErrNotFound.
-func (s *DB) FinishSignIn(ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte) (model.Session, error) {
+func (s *DB) FinishSignIn(
+	ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte,
+) (model.Session, error) {
 	err := s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		id, err := sqldb.One(ctx, q, sqldb.Scalar[int64], `SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.Now())
+		id, err := sqldb.One(ctx, q, sqldb.Scalar[int64],
+			`SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.Now())
 		if err != nil {
 			return err
 		}
@@ -136,7 +142,8 @@ func (s *DB) RecoveryCodes(ctx context.Context, userID int64) (n int, err error)
 // for the new one. Who has an app already is model.ErrConflict.
 func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n model.Session, hash []byte) error {
 	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
-		_, err := q.Exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`, u.ID, t.Secret, t.Step)
+		_, err := q.Exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`,
+			u.ID, t.Secret, t.Step)
 		if errors.Is(err, model.ErrConflict) {
 			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", model.ErrConflict)
 		}
@@ -151,8 +158,11 @@ func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n m
 }
 
 // firstFactor has sign-ins of a user ask for a second factor from now on.
-func (s *DB) firstFactor(ctx context.Context, q *sqldb.Session, u model.User, recovery [][]byte, now time.Time, n *model.Session, hash []byte) error {
-	if err := q.Write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`, u.ID, now); err != nil {
+func (s *DB) firstFactor(
+	ctx context.Context, q *sqldb.Session, u model.User, recovery [][]byte, now time.Time, n *model.Session, hash []byte,
+) error {
+	if err := q.Write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`,
+		u.ID, now); err != nil {
 		return err
 	}
 	if err := putRecoveryCodes(ctx, q, u.ID, recovery); err != nil {
@@ -213,8 +223,12 @@ func (s *DB) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes 
 }
 
 // updateSelf is updateUser by the user themself.
-func (s *DB) updateSelf(ctx context.Context, userID int64, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error) error {
-	return s.updateUser(ctx, userID, model.Actor{}, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+func (s *DB) updateSelf(
+	ctx context.Context, userID int64, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error,
+) error {
+	return s.updateUser(ctx, userID, model.Actor{}, func(
+		ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx,
+	) error {
 		for _, tx := range txs {
 			tx.SetActor(u.Actor())
 		}
@@ -245,14 +259,17 @@ func putRecoveryCodes(ctx context.Context, q *sqldb.Session, userID int64, hashe
 // dropFactors takes all second factors of a user away.
 func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 	for _, query := range []string{
-		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
+		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`,
+		`DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
 	} {
 		if err := q.Write(ctx, query, u.ID); err != nil {
 			return err
 		}
 	}
 	for _, tx := range txs {
-		tx.Audit("user.second_factor_removed", userSubject(u), factorImage{"set up " + u.SecondFactorAt.Format(time.DateOnly)}, nil)
+		tx.Audit("user.second_factor_removed", userSubject(u), factorImage{
+			"set up " + u.SecondFactorAt.Format(time.DateOnly),
+		}, nil)
 	}
 	return nil
 }
@@ -262,7 +279,8 @@ func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx)
 func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
 	for _, tx := range txs {
 		if within != nil && !slices.Contains(within, tx.Deployment().ID) {
-			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
+			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: "+
+				"redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
 		}
 	}
 	return nil

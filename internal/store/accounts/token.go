@@ -13,11 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const TokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, last_used_at, revoked_at, COALESCE(user_id, 0)`
+const TokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, ` +
+	`last_used_at, revoked_at, COALESCE(user_id, 0)`
 
 func ScanToken(r sqldb.Row) (t model.Token, err error) {
-	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, sqldb.Decoded(&t.Scopes), sqldb.Decoded(&t.ProjectGlobs), &t.Dialect,
-		sqldb.Instant(&t.CreatedAt), sqldb.Instant(&t.ExpiresAt), sqldb.Instant(&t.LastUsedAt), sqldb.Instant(&t.RevokedAt), &t.UserID)
+	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, sqldb.Decoded(&t.Scopes),
+		sqldb.Decoded(&t.ProjectGlobs), &t.Dialect,
+		sqldb.Instant(&t.CreatedAt), sqldb.Instant(&t.ExpiresAt), sqldb.Instant(&t.LastUsedAt),
+		sqldb.Instant(&t.RevokedAt), &t.UserID)
 }
 
 // TokenByHash finds the credential of a deployment by the hash of its secret,
@@ -25,7 +28,9 @@ func ScanToken(r sqldb.Row) (t model.Token, err error) {
 // no transaction of the deployment.
 func (s *DB) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t model.Token, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		t, err = sqldb.One(ctx, q, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND hash = $2`, deploymentID, hash)
+		t, err = sqldb.One(
+			ctx, q, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND hash = $2`, deploymentID, hash,
+		)
 		return err
 	})
 	return t, err
@@ -58,7 +63,8 @@ func (s *DB) touchTokens(ctx context.Context, used []model.TokenUse) error {
 		for _, use := range used {
 			err := q.Write(ctx, `
 				UPDATE token SET last_used_at = $3
-				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, use.DeploymentID, use.TokenID, use.At)
+				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, use.DeploymentID,
+				use.TokenID, use.At)
 			if err != nil {
 				return err
 			}
@@ -80,7 +86,9 @@ type tokenImage struct {
 }
 
 func imageOfToken(t model.Token) tokenImage {
-	return tokenImage{t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, t.UserID, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt)}
+	return tokenImage{
+		t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, t.UserID, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt),
+	}
 }
 
 func timeOrNil(t time.Time) *time.Time {
@@ -119,7 +127,8 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 		}
 	}
 	if excess > 0 {
-		return model.Invalid("name", "the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
+		return model.Invalid("name",
+			"the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
 	}
 	return nil
 }
@@ -127,7 +136,8 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 // tokensOf lists the tokens of a person, the oldest first, with until when they can be
 // renewed.
 func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error) {
-	list, err := sqldb.Many(ctx, tx, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	list, err := sqldb.Many(ctx, tx, ScanToken,
+		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +164,11 @@ func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (mode
 	t.Dialect = cmp.Or(t.Dialect, model.DialectContract)
 	t.Scopes, t.ProjectGlobs = sqldb.OrEmpty(t.Scopes), sqldb.OrEmpty(t.ProjectGlobs)
 	err = tx.Write(ctx, `
-		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at, user_id)
+		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at,
+		user_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		t.ID, t.PublicID, hash, t.Name, sqldb.Encoded(t.Scopes), sqldb.Encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt, idOrNil(t.UserID))
+		t.ID, t.PublicID, hash, t.Name, sqldb.Encoded(t.Scopes), sqldb.Encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt,
+		t.ExpiresAt, idOrNil(t.UserID))
 	if err != nil {
 		return model.Token{}, fmt.Errorf("store the token %s: %w", t.PublicID, err)
 	}
@@ -178,7 +190,8 @@ func (tx *Tx) Tokens(ctx context.Context) ([]model.Token, error) {
 // carry is model.ErrConflict.
 func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, error) {
 	list, err := sqldb.Many(ctx, tx, ScanToken,
-		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND (public_id = $2 OR name = $2) ORDER BY id`, publicIDOrName)
+		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND (public_id = $2 OR name = $2) ORDER BY id`,
+		publicIDOrName)
 	if err != nil {
 		return model.Token{}, err
 	}
@@ -190,7 +203,8 @@ func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, er
 	if len(list) == 0 {
 		return model.Token{}, fmt.Errorf("token %.80q: %w", publicIDOrName, model.ErrNotFound)
 	}
-	return model.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w", len(list), publicIDOrName, model.ErrConflict)
+	return model.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w",
+		len(list), publicIDOrName, model.ErrConflict)
 }
 
 // RevokeToken puts a token out of force for good. Revoking it again changes
@@ -206,7 +220,8 @@ func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
 // revokeTokensOf puts all tokens of a user out of force, and codes that would
 // become tokens.
 func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
-	list, err := sqldb.Many(ctx, tx, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	list, err := sqldb.Many(ctx, tx, ScanToken,
+		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
 	for _, t := range list {
 		if err == nil {
 			err = tx.revoke(ctx, t)
@@ -232,7 +247,8 @@ func (tx *Tx) revoke(ctx context.Context, t model.Token) error {
 	}
 	before := imageOfToken(t)
 	t.RevokedAt = tx.Now()
-	if err := tx.Write(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.Now()); err != nil {
+	if err := tx.Write(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID,
+		tx.Now()); err != nil {
 		return err
 	}
 	tx.Audit("token.revoke", sqldb.Subject("token", t.ID), before, imageOfToken(t))

@@ -11,10 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, u.second_factor_at, u.address, u.untold`
+const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, ` +
+	`u.second_factor_at, u.address, u.untold`
 
 func userFields(u *model.User) []any {
-	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, sqldb.Instant(&u.CreatedAt), sqldb.Instant(&u.DisabledAt), sqldb.Instant(&u.SignedInAt), sqldb.Instant(&u.SecondFactorAt), &u.Address, &u.Untold}
+	return []any{
+		&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, sqldb.Instant(&u.CreatedAt), sqldb.Instant(&u.DisabledAt),
+		sqldb.Instant(&u.SignedInAt), sqldb.Instant(&u.SecondFactorAt), &u.Address, &u.Untold,
+	}
 }
 
 func scanUser(r sqldb.Row) (u model.User, err error) { return u, r.Scan(userFields(&u)...) }
@@ -61,7 +65,8 @@ func (s *DB) HasUsers(ctx context.Context) (has bool, err error) {
 // User finds a user by name, as it is typed.
 func (s *DB) User(ctx context.Context, name string) (u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		u, err = sqldb.One(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, model.NormalUserName(name))
+		u, err = sqldb.One(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`,
+			model.NormalUserName(name))
 		return err
 	})
 	if err != nil {
@@ -74,7 +79,8 @@ func (s *DB) User(ctx context.Context, name string) (u model.User, err error) {
 func (s *DB) UserByIdentity(ctx context.Context, i model.UserIdentity) (u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err = sqldb.One(ctx, q, scanUser,
-			`SELECT `+userColumns+` FROM user_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`, i.Issuer, i.Subject)
+			`SELECT `+userColumns+` FROM user_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND `+
+				`i.subject = $2`, i.Issuer, i.Subject)
 		return err
 	})
 	return u, err
@@ -118,7 +124,8 @@ func memberships(ctx context.Context, q *sqldb.Session, userID int64) ([]model.M
 	return sqldb.Many(ctx, q, func(r sqldb.Row) (m model.Membership, err error) {
 		return m, r.Scan(append(sqldb.ListedFields(&m.Deployment), &m.Role)...)
 	}, `SELECT `+sqldb.ListedColumns+`, m.role
-		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.ByBytes(), userID)
+		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+
+		q.ByBytes(), userID)
 }
 
 // Members lists the users who have a role in the deployment, by name.
@@ -159,7 +166,9 @@ func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]model.Member,
 		return nil, nil
 	}
 	in, arg := tx.In("u.name", 2, names)
-	return sqldb.Many(ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.ByBytes(), arg)
+	return sqldb.Many(
+		ctx, tx, scanMember, memberQuery+` AND u.disabled_at IS NULL AND `+in+` ORDER BY u.name`+tx.ByBytes(), arg,
+	)
 }
 
 // CreateUser makes a user with a role in the deployment. A name that is taken,
@@ -188,7 +197,8 @@ func addUser(ctx context.Context, q *sqldb.Session, u model.User, tx *Tx) (model
 		return u, err
 	}
 	u.ID, u.CreatedAt = id, tx.Now()
-	_, err = q.Exec(ctx, `INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err = q.Exec(ctx,
+		`INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		u.ID, u.Name, u.DisplayName, u.PasswordHash, u.CreatedAt)
 	if errors.Is(err, model.ErrConflict) {
 		err = fmt.Errorf("a user called %s exists already: %w", u.Name, model.ErrConflict)
@@ -198,7 +208,8 @@ func addUser(ctx context.Context, q *sqldb.Session, u model.User, tx *Tx) (model
 
 // putRole writes a role without a word in the trail.
 func (tx *Tx) putRole(ctx context.Context, userID int64, role model.Role) error {
-	query := `INSERT INTO user_role (deployment_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT (deployment_id, user_id) DO UPDATE SET role = $3`
+	query := `INSERT INTO user_role (deployment_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT (deployment_id, ` +
+		`user_id) DO UPDATE SET role = $3`
 	args := []any{userID, role}
 	if role == model.RoleNone {
 		query, args = `DELETE FROM user_role WHERE deployment_id = $1 AND user_id = $2`, args[:1]
@@ -217,7 +228,9 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 	if err != nil {
 		return err
 	}
-	roles, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+	roles, err := sqldb.Many(
+		ctx, tx, sqldb.Scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID,
+	)
 	if err != nil {
 		return err
 	}
@@ -260,7 +273,8 @@ func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 		SELECT COUNT(*) FROM user_role m JOIN app_user u ON u.id = m.user_id
 		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, model.RoleAdmin, u.ID)
 	if err == nil && others == 0 {
-		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.Deployment().Slug, model.ErrConflict)
+		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w",
+			u.Name, tx.Deployment().Slug, model.ErrConflict)
 	}
 	return err
 }
@@ -274,7 +288,9 @@ func (s *DB) DisableUser(ctx context.Context, userID int64, by model.Actor) erro
 			return nil
 		}
 		for _, tx := range txs {
-			role, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+			role, err := sqldb.Many(
+				ctx, tx, sqldb.Scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID,
+			)
 			if err == nil && slices.Contains(role, model.RoleAdmin) {
 				err = tx.keepAdmin(ctx, u)
 			}
@@ -319,7 +335,11 @@ func (s *DB) SetUserMail(ctx context.Context, userID int64, address string, unto
 			return nil
 		}
 		for _, tx := range txs {
-			tx.Audit("user.mail", userSubject(u), userImage{Name: u.Name, Address: u.Address, Untold: u.Untold}, userImage{Name: u.Name, Address: address, Untold: untold})
+			tx.Audit("user.mail", userSubject(u), userImage{Name: u.Name, Address: u.Address, Untold: u.Untold}, userImage{
+				Name:    u.Name,
+				Address: address,
+				Untold:  untold,
+			})
 		}
 		return q.Write(ctx, `UPDATE app_user SET address = $2, untold = $3 WHERE id = $1`, userID, address, untold)
 	})
@@ -352,7 +372,8 @@ func setPassword(ctx context.Context, q *sqldb.Session, u model.User, hash strin
 
 // dropViewsOf forgets the views of a user who left. What is shared stays.
 func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
-	if err := tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`, userID); err != nil {
+	if err := tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`,
+		userID); err != nil {
 		return err
 	}
 	return tx.Write(ctx, `DELETE FROM saved_view WHERE deployment_id = $1 AND owner_id = $2`, userID)

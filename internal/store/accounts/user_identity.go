@@ -21,10 +21,13 @@ const maxNameTries = 100
 // last admin of a deployment keeps that role, whatever the provider says, and
 // then the names of those deployments come back. A disabled user is
 // model.ErrNotFound.
-func (s *DB) Provision(ctx context.Context, i model.UserIdentity, u model.User, roles map[int64]model.Role) (out model.User, kept []string, err error) {
+func (s *DB) Provision(
+	ctx context.Context, i model.UserIdentity, u model.User, roles map[int64]model.Role,
+) (out model.User, kept []string, err error) {
 	by := model.Actor{Kind: "system", ID: i.Issuer, Name: "single sign-on"}
 	err = s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		known, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT user_id FROM user_identity WHERE issuer = $1 AND subject = $2`, i.Issuer, i.Subject)
+		known, err := sqldb.Many(ctx, q, sqldb.Scalar[int64],
+			`SELECT user_id FROM user_identity WHERE issuer = $1 AND subject = $2`, i.Issuer, i.Subject)
 		if err != nil {
 			return err
 		}
@@ -63,7 +66,9 @@ func (s *DB) Provision(ctx context.Context, i model.UserIdentity, u model.User, 
 }
 
 // provision makes a user and their identity.
-func provision(ctx context.Context, q *sqldb.Session, i model.UserIdentity, u model.User, txs []*Tx) (model.User, error) {
+func provision(
+	ctx context.Context, q *sqldb.Session, i model.UserIdentity, u model.User, txs []*Tx,
+) (model.User, error) {
 	wanted := u.Name
 	for n := 2; ; n++ {
 		taken, err := sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM app_user WHERE name = $1`, u.Name)
@@ -85,7 +90,8 @@ func provision(ctx context.Context, q *sqldb.Session, i model.UserIdentity, u mo
 	for _, tx := range txs {
 		tx.Audit("user.create", userSubject(u), nil, userImage{Name: u.Name, DisplayName: u.DisplayName})
 	}
-	err = q.Write(ctx, `INSERT INTO user_identity (issuer, subject, user_id) VALUES ($1, $2, $3)`, i.Issuer, i.Subject, u.ID)
+	err = q.Write(ctx, `INSERT INTO user_identity (issuer, subject, user_id) VALUES ($1, $2, $3)`,
+		i.Issuer, i.Subject, u.ID)
 	return u, err
 }
 

@@ -27,7 +27,8 @@ type linkImage struct {
 // force. For a user with a role beyond l.Within it is model.ErrConflict.
 func (s *DB) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by model.Actor) error {
 	add := func(ctx context.Context, q *sqldb.Session, txs []*Tx, subject string) error {
-		err := q.Write(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
+		err := q.Write(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND `+
+			`COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
 		if err != nil {
 			return err
 		}
@@ -38,7 +39,8 @@ func (s *DB) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by m
 		for _, tx := range txs {
 			tx.Audit("user.link", subject, nil, linkImage{l.Kind, l.ExpiresAt.UTC()})
 		}
-		err = q.Write(ctx, `INSERT INTO user_link (id, hash, kind, user_id, deployment_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		err = q.Write(ctx, `INSERT INTO user_link (id, hash, kind, user_id, deployment_id, created_at, expires_at) VALUES `+
+			`($1, $2, $3, $4, $5, $6, $7)`,
 			id, hash, l.Kind, idOrNil(l.UserID), idOrNil(l.Deployment), txs[0].Now(), l.ExpiresAt)
 		return err
 	}
@@ -59,11 +61,14 @@ func (s *DB) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by m
 // nobody's where it makes a user.
 func (s *DB) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l model.UserLink, u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		if l, err = sqldb.One(ctx, q, scanLink, `SELECT `+linkColumns+` FROM user_link WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, s.Now()); err != nil {
+		if l, err = sqldb.One(ctx, q, scanLink, `SELECT `+linkColumns+` FROM user_link WHERE hash = $1 AND kind = $2 AND `+
+			`expires_at > $3`, hash, kind, s.Now()); err != nil {
 			return err
 		}
 		if l.UserID != 0 {
-			u, err = sqldb.One(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1 AND u.disabled_at IS NULL`, l.UserID)
+			u, err = sqldb.One(
+				ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1 AND u.disabled_at IS NULL`, l.UserID,
+			)
 		}
 		return err
 	})

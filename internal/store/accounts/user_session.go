@@ -17,7 +17,10 @@ import (
 const sessionColumns = `s.id, s.user_id, s.method, s.address, s.agent, s.created_at, s.seen_at, s.expires_at`
 
 func sessionFields(s *model.Session) []any {
-	return []any{&s.ID, &s.UserID, &s.Method, &s.Address, &s.Agent, sqldb.Instant(&s.CreatedAt), sqldb.Instant(&s.SeenAt), sqldb.Instant(&s.ExpiresAt)}
+	return []any{
+		&s.ID, &s.UserID, &s.Method, &s.Address, &s.Agent, sqldb.Instant(&s.CreatedAt),
+		sqldb.Instant(&s.SeenAt), sqldb.Instant(&s.ExpiresAt),
+	}
 }
 
 func scanSession(r sqldb.Row) (s model.Session, err error) { return s, r.Scan(sessionFields(&s)...) }
@@ -60,7 +63,9 @@ func (s *DB) SignIn(ctx context.Context, n model.Session, hash []byte, p model.C
 	return n, err
 }
 
-func (s *DB) signIn(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte, rehash string) error {
+func (s *DB) signIn(
+	ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte, rehash string,
+) error {
 	if rehash != "" {
 		if err := q.Write(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, rehash); err != nil {
 			return err
@@ -96,14 +101,19 @@ func (s *DB) beginSession(ctx context.Context, q *sqldb.Session, u model.User, n
 	n.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
 	err = q.Write(ctx, `
 		INSERT INTO user_session (id, hash, user_id, method, address, agent, created_at, seen_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, n.ID, hash, n.UserID, n.Method, n.Address, n.Agent, n.CreatedAt, n.SeenAt, n.ExpiresAt)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, n.ID, hash, n.UserID, n.Method, n.Address, n.Agent, n.CreatedAt,
+		n.SeenAt, n.ExpiresAt)
 	if err != nil {
 		return err
 	}
 	if err := q.Write(ctx, `UPDATE app_user SET signed_in_at = $2 WHERE id = $1`, u.ID, n.CreatedAt); err != nil {
 		return err
 	}
-	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{Method: n.Method, Address: n.Address, Agent: n.Agent})
+	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{
+		Method:  n.Method,
+		Address: n.Address,
+		Agent:   n.Agent,
+	})
 }
 
 // SignInFailed notes a try to sign in that failed, in the trail of the user it
@@ -129,7 +139,9 @@ func (s *DB) SignInFailed(ctx context.Context, a model.Attempt) error {
 // Session finds a session by the hash of its secret, with its user and the
 // user's roles. One that has expired, or whose user is disabled, is
 // model.ErrNotFound.
-func (s *DB) Session(ctx context.Context, hash []byte) (se model.Session, u model.User, list []model.Membership, err error) {
+func (s *DB) Session(
+	ctx context.Context, hash []byte,
+) (se model.Session, u model.User, list []model.Membership, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		_, err := sqldb.One(ctx, q, func(r sqldb.Row) (struct{}, error) {
 			return struct{}{}, r.Scan(append(sessionFields(&se), userFields(&u)...)...)
@@ -148,7 +160,8 @@ func (s *DB) Session(ctx context.Context, hash []byte) (se model.Session, u mode
 func (s *DB) Sessions(ctx context.Context, userID int64) (list []model.Session, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, scanSession,
-			`SELECT `+sessionColumns+` FROM user_session s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id DESC`, userID, s.Now())
+			`SELECT `+sessionColumns+` FROM user_session s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at `+
+				`DESC, s.id DESC`, userID, s.Now())
 		return err
 	})
 	return list, err
@@ -160,10 +173,13 @@ func (s *DB) TouchSessions(ctx context.Context, used []model.SessionUse) error {
 	if len(used) == 0 {
 		return nil
 	}
-	used = slices.SortedFunc(slices.Values(used), func(a, b model.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	used = slices.SortedFunc(slices.Values(used), func(a, b model.SessionUse) int {
+		return cmp.Compare(a.SessionID, b.SessionID)
+	})
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		for _, use := range used {
-			if err := q.Write(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
+			if err := q.Write(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID,
+				use.At); err != nil {
 				return err
 			}
 		}
@@ -230,7 +246,8 @@ func endSessions(ctx context.Context, q *sqldb.Session, userID int64) error {
 // links and invitations whose time is over.
 func (s *DB) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		if err := q.Write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.Now()); err != nil {
+		if err := q.Write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince,
+			s.Now()); err != nil {
 			return err
 		}
 		if err := q.Write(ctx, `DELETE FROM user_half_session WHERE expires_at <= $1`, s.Now()); err != nil {

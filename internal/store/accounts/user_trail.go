@@ -29,7 +29,9 @@ func (s *DB) ServerEvents(ctx context.Context, afterID int64, limit int) (list [
 // they have a role, of which there is at least one: the server's own trail where
 // the user has none. The deployments are locked in the order of their ids, then
 // the user, as SetRole does.
-func (s *DB) updateUser(ctx context.Context, userID int64, by model.Actor, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error) error {
+func (s *DB) updateUser(
+	ctx context.Context, userID int64, by model.Actor, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error,
+) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		ids, err := deploymentsOf(ctx, q, userID)
 		if err != nil {
@@ -58,7 +60,9 @@ func (s *DB) updateUser(ctx context.Context, userID int64, by model.Actor, fn fu
 }
 
 func deploymentsOf(ctx context.Context, q *sqldb.Session, userID int64) ([]int64, error) {
-	return sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT deployment_id FROM user_role WHERE user_id = $1 ORDER BY deployment_id`, userID)
+	return sqldb.Many(
+		ctx, q, sqldb.Scalar[int64], `SELECT deployment_id FROM user_role WHERE user_id = $1 ORDER BY deployment_id`, userID,
+	)
 }
 
 // lockAll begins work on several deployments, named by rising ids; on the
@@ -92,7 +96,9 @@ func finishAll(ctx context.Context, txs []*Tx) error {
 // auditUser writes what changes nothing that others depend on, such as a sign-in,
 // into the trails of a user. It takes no lock of the deployments, so that nobody
 // waits for an import to sign in.
-func (s *DB) auditUser(ctx context.Context, q *sqldb.Session, userID int64, by model.Actor, action, subject string, what any) error {
+func (s *DB) auditUser(
+	ctx context.Context, q *sqldb.Session, userID int64, by model.Actor, action, subject string, what any,
+) error {
 	ids, err := deploymentsOf(ctx, q, userID)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ const advisorySelect = `SELECT ` + advisoryColumns + ` FROM advisory a JOIN advi
 
 func scanAdvisory(r sqldb.Row) (a model.Advisory, err error) {
 	var text []byte
-	err = r.Scan(&a.ID, &a.Name, sqldb.Digest(&a.Digest), sqldb.Instant(&a.Modified), &a.Withdrawn, &a.Group, &a.Facts, &text)
+	err = r.Scan(&a.ID, &a.Name, sqldb.Digest(&a.Digest), sqldb.Instant(&a.Modified), &a.Withdrawn,
+		&a.Group, &a.Facts, &text)
 	if err == nil {
 		a.Text, err = inflated(text)
 	}
@@ -94,7 +95,8 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 		err := r.Scan(&key, &group)
 		of[key], ids = append(of[key], group), append(ids, group)
 		return err
-	}, `SELECT DISTINCT p.package, m.group_id FROM advisory_package p JOIN advisory_member m ON m.advisory_id = p.advisory_id
+	},
+		`SELECT DISTINCT p.package, m.group_id FROM advisory_package p JOIN advisory_member m ON m.advisory_id = p.advisory_id
 		WHERE `+in+` ORDER BY m.group_id`, arg)
 	if err != nil {
 		return nil, err
@@ -184,7 +186,8 @@ func (s *DB) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGr
 func (s *DB) Advisories(ctx context.Context, pkg string, afterID int64, limit int) (list []model.Advisory, err error) {
 	query, args := advisorySelect+` WHERE a.id > $1 ORDER BY a.id LIMIT $2`, []any{afterID, limit}
 	if pkg != "" {
-		query = advisorySelect + ` JOIN advisory_package p ON p.advisory_id = a.id WHERE a.id > $1 AND p.package = $3 ORDER BY a.id LIMIT $2`
+		query = advisorySelect +
+			` JOIN advisory_package p ON p.advisory_id = a.id WHERE a.id > $1 AND p.package = $3 ORDER BY a.id LIMIT $2`
 		args = append(args, pkg)
 	}
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {

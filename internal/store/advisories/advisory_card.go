@@ -15,7 +15,8 @@ const cardColumns = `group_id, shown, names, packages, summary, severity, score,
 
 func scanCard(r sqldb.Row) (c model.AdvisoryCard, err error) {
 	var names, packages string
-	err = r.Scan(&c.Group, &c.Shown, &names, &packages, &c.Summary, &c.Severity, &c.Score, &c.Malicious, &c.Withdrawn, sqldb.Instant(&c.Modified))
+	err = r.Scan(&c.Group, &c.Shown, &names, &packages, &c.Summary, &c.Severity, &c.Score, &c.Malicious, &c.Withdrawn,
+		sqldb.Instant(&c.Modified))
 	c.Names = strings.Fields(names)
 	if packages != "" {
 		c.Packages = strings.Split(packages, "\n")
@@ -28,12 +29,14 @@ func (s *DB) PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) e
 	rows := make([][]any, len(cards))
 	for i, c := range cards {
 		rows[i] = []any{
-			c.Group, sqldb.CleanText(c.Shown), sqldb.CleanText(strings.Join(c.Names, " ")), sqldb.CleanText(strings.Join(c.Packages, "\n")), sqldb.CleanText(c.Summary),
+			c.Group, sqldb.CleanText(c.Shown), sqldb.CleanText(strings.Join(c.Names, " ")),
+			sqldb.CleanText(strings.Join(c.Packages, "\n")), sqldb.CleanText(c.Summary),
 			int64(c.Severity), c.Score, c.Malicious, c.Withdrawn, c.Modified,
 		}
 	}
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		return q.InsertGlobal(ctx, `advisory_card (`+cardColumns+`)`, rows, `ON CONFLICT (group_id) DO UPDATE SET `+sqldb.Excluded(cardColumns, "group_id"))
+		return q.InsertGlobal(ctx, `advisory_card (`+cardColumns+`)`, rows,
+			`ON CONFLICT (group_id) DO UPDATE SET `+sqldb.Excluded(cardColumns, "group_id"))
 	})
 }
 
@@ -53,7 +56,9 @@ func (s *DB) EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)
 func (s *DB) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		ids, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
-			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id) ORDER BY m.group_id LIMIT $2`, after, limit)
+			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id)
+			ORDER BY m.group_id LIMIT $2`,
+			after, limit)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -90,7 +95,8 @@ func (tx *Tx) AdvisoryGroupsNamed(ctx context.Context, names []string) (map[stri
 			out[name] = group
 		}
 		return err
-	}, `SELECT n.name, m.group_id FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id WHERE `+in, arg)
+	}, `SELECT n.name, m.group_id FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id WHERE `+in,
+		arg)
 }
 
 // ExploitedNames lists all CVEs of the catalogue of exploited vulnerabilities.
@@ -105,5 +111,7 @@ func (s *DB) ExploitedNames(ctx context.Context) (list []string, err error) {
 // dropCards forgets the cards of the records' groups.
 func (w *advisoryWriter) dropCards(ctx context.Context, ids []int64) error {
 	in, arg := w.In("advisory_id", 1, ids)
-	return w.Write(ctx, `DELETE FROM advisory_card WHERE group_id IN (SELECT group_id FROM advisory_member WHERE `+in+`)`, arg)
+	return w.Write(
+		ctx, `DELETE FROM advisory_card WHERE group_id IN (SELECT group_id FROM advisory_member WHERE `+in+`)`, arg,
+	)
 }

@@ -57,12 +57,15 @@ func (tx *Tx) ScoresOf(ctx context.Context, about map[Vulnerability][]int64) (ma
 	}
 	names, groups := named(about)
 	in, list := tx.In("e.cve", 1, names)
-	if err := sqldb.Each(ctx, tx.Session, take, `SELECT e.cve, 0, e.score, e.percentile FROM epss e WHERE `+in, list); err != nil {
+	if err := sqldb.Each(
+		ctx, tx.Session, take, `SELECT e.cve, 0, e.score, e.percentile FROM epss e WHERE `+in, list,
+	); err != nil {
 		return nil, err
 	}
 	in, list = tx.In("m.group_id", 1, groups)
 	return scores, sqldb.Each(ctx, tx.Session, take, `SELECT DISTINCT '', m.group_id, e.score, e.percentile
-		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN epss e ON e.cve = n.name WHERE `+in, list)
+		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN epss e ON e.cve = n.name WHERE `+in,
+		list)
 }
 
 // ExploitedNamed tells which vulnerabilities the KEV catalogue has under any of their
@@ -100,5 +103,6 @@ func (tx *Tx) ExploitedOf(ctx context.Context, about map[Vulnerability][]int64) 
 	}
 	in, list = tx.In("m.group_id", 1, groups)
 	return exploited, sqldb.Each(ctx, tx.Session, take, `SELECT DISTINCT '', m.group_id
-		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN kev k ON k.cve = n.name WHERE `+in, list)
+		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN kev k ON k.cve = n.name WHERE `+in,
+		list)
 }

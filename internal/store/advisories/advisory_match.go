@@ -16,7 +16,9 @@ import (
 )
 
 // ofRefs runs a query for each ref.
-func (tx *Tx) ofRefs(ctx context.Context, refs []model.ProjectRef, ask func(ctx context.Context, i int, at model.ProjectRef) error) error {
+func (tx *Tx) ofRefs(
+	ctx context.Context, refs []model.ProjectRef, ask func(ctx context.Context, i int, at model.ProjectRef) error,
+) error {
 	for i, at := range refs {
 		if err := ask(ctx, i, at); err != nil {
 			return err
@@ -32,7 +34,8 @@ func (tx *Tx) RefSizes(ctx context.Context, refs []model.ProjectRef, some int) (
 	sizes := make([]int, len(refs))
 	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at model.ProjectRef) error {
 		return sqldb.Each(ctx, tx, func(r sqldb.Row) error { return r.Scan(&sizes[i]) }, `
-			SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 LIMIT $4) AS counted)
+			SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3
+			LIMIT $4) AS counted)
 				+ COALESCE((SELECT SUM(c.last_id - c.first_id + 1) FROM inventory i
 				JOIN inventory_content c ON c.deployment_id = i.deployment_id AND c.inventory_id = i.id
 				WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3), 0) AS BIGINT)`, at.ProjectID, at.Ref, some)
@@ -83,7 +86,9 @@ func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []
 
 // heldRows reads the rows of inventories, and the names of their versions; see Holdings
 // for packages.
-func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows []inventory.DependencyRow, names map[int64]inventory.PackageVersion, err error) {
+func (tx *Tx) heldRows(
+	ctx context.Context, inventories, packages []int64,
+) (rows []inventory.DependencyRow, names map[int64]inventory.PackageVersion, err error) {
 	if packages != nil {
 		if names, err = tx.VersionsOf(ctx, packages); err != nil {
 			return nil, nil, err
@@ -103,7 +108,9 @@ func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows
 // heldVersions reads the rows of inventories that are of some versions. The contents tell
 // which these are: they are few of many, and an index would be asked for each version in
 // each inventory.
-func (tx *Tx) heldVersions(ctx context.Context, inventories []int64, versions map[int64]inventory.PackageVersion) ([]inventory.DependencyRow, error) {
+func (tx *Tx) heldVersions(
+	ctx context.Context, inventories []int64, versions map[int64]inventory.PackageVersion,
+) ([]inventory.DependencyRow, error) {
 	var ids []int64
 	in, arg := tx.In("inventory_id", 2, inventories)
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -111,7 +118,9 @@ func (tx *Tx) heldVersions(ctx context.Context, inventories []int64, versions ma
 		if err := r.Scan(&content); err != nil {
 			return err
 		}
-		return inventory.EachContent(content, func([]byte) bool { return true }, func(id, version int64, _ model.Transitivity) bool {
+		return inventory.EachContent(content, func([]byte) bool {
+			return true
+		}, func(id, version int64, _ model.Transitivity) bool {
 			if _, wanted := versions[version]; wanted {
 				ids = append(ids, id)
 			}
@@ -148,7 +157,8 @@ func (tx *Tx) Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.
 			err := r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, sqldb.Instant(&s.ChangedAt))
 			of[s.FindingID] = s
 			return err
-		}, `SELECT id, lineage_id, source, rule_name, state, state_updated_at FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3`,
+		}, `SELECT id, lineage_id, source, rule_name, state, state_updated_at FROM finding WHERE deployment_id = $1 AND `+
+			`project_id = $2 AND ref = $3`,
 			at.ProjectID, at.Ref)
 	})
 	if err != nil || len(of) == 0 {
@@ -162,7 +172,8 @@ func (tx *Tx) Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.
 		s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.LineageID, f.Source, f.Rule, f.State, f.ChangedAt
 		lists[f.ref] = append(lists[f.ref], s)
 		return err
-	}, `SELECT finding_id, lockfile, ecosystem, package, version, vulnerability, group_id FROM finding_subject WHERE deployment_id = $1 AND `+in, arg)
+	}, `SELECT finding_id, lockfile, ecosystem, package, version, vulnerability, group_id FROM finding_subject WHERE `+
+		`deployment_id = $1 AND `+in, arg)
 	for _, list := range lists {
 		slices.SortFunc(list, func(a, b model.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
 	}
@@ -207,7 +218,9 @@ func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]model.Projec
 			AND i.deployment_id = d.deployment_id AND i.id = d.inventory_id AND ` + in
 		args = append(args, arg)
 	}
-	list, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.ProjectRef, err error) { return p, r.Scan(&p.ProjectID, &p.Ref) }, query, args...)
+	list, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.ProjectRef, err error) {
+		return p, r.Scan(&p.ProjectID, &p.Ref)
+	}, query, args...)
 	slices.SortFunc(list, model.ProjectRef.Compare)
 	return list, err
 }
@@ -215,7 +228,8 @@ func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]model.Projec
 // TouchedPackages lists the packages that the advisories' versions after the
 // one and up to the other touched.
 func (tx *Tx) TouchedPackages(ctx context.Context, after, through int64) ([]string, error) {
-	return sqldb.Many(ctx, tx.Session, sqldb.Scalar[string], `SELECT DISTINCT package FROM advisory_change WHERE version > $1 AND version <= $2`, after, through)
+	return sqldb.Many(ctx, tx.Session, sqldb.Scalar[string],
+		`SELECT DISTINCT package FROM advisory_change WHERE version > $1 AND version <= $2`, after, through)
 }
 
 const progressColumns = `version, target, after_project, after_ref, scores_version`
@@ -223,18 +237,22 @@ const progressColumns = `version, target, after_project, after_ref, scores_versi
 // ClaimAdvisoryMatch lets one worker at a time have the deployment follow the
 // advisories, for the length of the lease, and tells how far it has come. It is
 // not ok while another has it.
-func (s *DB) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (p model.AdvisoryProgress, ok bool, err error) {
+func (s *DB) ClaimAdvisoryMatch(
+	ctx context.Context, deploymentID int64, lease time.Duration,
+) (p model.AdvisoryProgress, ok bool, err error) {
 	err = s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if _, err := sqldb.ReadTenant(ctx, q, deploymentID, q.ForUpdate()); err != nil {
 			return err
 		}
-		err := q.Write(ctx, `INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
+		err := q.Write(ctx,
+			`INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
 			VALUES ($1, 0, 0, 0, '', 0) ON CONFLICT DO NOTHING`, deploymentID)
 		if err != nil {
 			return err
 		}
 		now := s.Now()
-		n, err := q.Exec(ctx, `UPDATE advisory_match SET lease_until = $2 WHERE deployment_id = $1 AND (lease_until IS NULL OR lease_until <= $3)`,
+		n, err := q.Exec(ctx, `UPDATE advisory_match SET lease_until = $2 WHERE deployment_id = $1 AND (lease_until IS `+
+			`NULL OR lease_until <= $3)`,
 			deploymentID, now.Add(lease), now)
 		if err != nil || n == 0 {
 			return err
@@ -255,7 +273,9 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, l
 	if lease > 0 {
 		until = tx.Now().Add(lease)
 	}
-	return tx.Write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
+	return tx.Write(ctx,
+		`UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6,
+			lease_until = $7
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
 }
 

@@ -11,7 +11,8 @@ import (
 const sourceColumns = `location, kind, etag, last_modified, checked_at, loaded_at, newest_at, records, refused, error`
 
 func scanSource(r sqldb.Row) (s model.AdvisorySource, err error) {
-	return s, r.Scan(&s.Location, &s.Kind, &s.ETag, &s.LastModified, sqldb.Instant(&s.CheckedAt), sqldb.Instant(&s.LoadedAt), sqldb.Instant(&s.NewestAt),
+	return s, r.Scan(&s.Location, &s.Kind, &s.ETag, &s.LastModified, sqldb.Instant(&s.CheckedAt),
+		sqldb.Instant(&s.LoadedAt), sqldb.Instant(&s.NewestAt),
 		&s.Records, &s.Refused, &s.Error)
 }
 
@@ -21,7 +22,9 @@ func (s *DB) AdvisorySource(ctx context.Context, location string) (model.Advisor
 	location = model.AdvisorySource{Location: location}.Shown()
 	out := model.AdvisorySource{Location: location}
 	err := s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		list, err := sqldb.Many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source WHERE location = $1`, location)
+		list, err := sqldb.Many(
+			ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source WHERE location = $1`, location,
+		)
 		if len(list) > 0 {
 			out = list[0]
 		}
@@ -57,7 +60,9 @@ type loadedImage struct {
 func (s *DB) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model.AdvisorySource, changed int) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		tx := sqldb.NewTx(q, model.Deployment{}, s.Now(), by)
-		tx.Audit("advisories.update", "advisories", nil, loadedImage{source.Shown(), source.Kind, source.Records, changed, source.Refused, source.Error})
+		tx.Audit("advisories.update", "advisories", nil, loadedImage{
+			source.Shown(), source.Kind, source.Records, changed, source.Refused, source.Error,
+		})
 		return tx.WriteEvents(ctx)
 	})
 }
@@ -67,7 +72,8 @@ func (s *DB) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model
 func (s *DB) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		out, err = sqldb.One(ctx, q, func(r sqldb.Row) (o model.AdvisoryStatus, err error) {
-			return o, r.Scan(&o.Version, sqldb.Instant(&o.ChangedAt), &o.Records, &o.Withdrawn, &o.Packages, &o.Scores, &o.Exploited)
+			return o, r.Scan(&o.Version, sqldb.Instant(&o.ChangedAt), &o.Records, &o.Withdrawn, &o.Packages,
+				&o.Scores, &o.Exploited)
 		}, `SELECT version, changed_at, (SELECT COUNT(*) FROM advisory), (SELECT COUNT(*) FROM advisory WHERE withdrawn = 1),
 				(SELECT COUNT(DISTINCT package) FROM advisory_package), (SELECT COUNT(*) FROM epss), (SELECT COUNT(*) FROM kev)
 			FROM advisory_state WHERE id = 1`)

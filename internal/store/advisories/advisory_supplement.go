@@ -39,10 +39,12 @@ func (tx *Tx) Supplement(ctx context.Context, known map[int64]model.Supplement) 
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(bodies)) {
-		if err := tx.Write(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id, bodies[id]); err != nil {
+		if err := tx.Write(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id,
+			bodies[id]); err != nil {
 			return err
 		}
-		err := tx.Write(ctx, `UPDATE finding SET version = $3, severity = CASE WHEN $4 > 0 THEN $4 ELSE severity END WHERE deployment_id = $1 AND id = $2`,
+		err := tx.Write(ctx, `UPDATE finding SET version = $3, severity = CASE WHEN $4 > 0 THEN $4 ELSE severity END WHERE `+
+			`deployment_id = $1 AND id = $2`,
 			id, tx.NextVersion(), severities[id])
 		if err != nil {
 			return err

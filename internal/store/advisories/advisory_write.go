@@ -18,7 +18,9 @@ import (
 
 // Regroup decides which group each record belongs to, and which groups are left
 // without records and became part of another.
-type Regroup = func(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
+type Regroup = func(
+	members []model.AdvisoryMember, fresh func() (int64, error),
+) (groups, merged map[int64]int64, err error)
 
 // AdvisoryDigests returns the digests of those records that are stored, by their
 // own ids, so that only changed ones are read.
@@ -49,7 +51,10 @@ func (s *DB) PutAdvisories(ctx context.Context, list []model.Advisory, regroup R
 		if err := w.put(ctx, list, regroup); err != nil {
 			return fmt.Errorf("store advisories: %w", err)
 		}
-		for into, keys := range map[string]map[string]bool{"advisory_change (version, package)": w.touched, "advisory_alias_change (version, name)": w.realiased} {
+		for into, keys := range map[string]map[string]bool{
+			"advisory_change (version, package)":    w.touched,
+			"advisory_alias_change (version, name)": w.realiased,
+		} {
 			rows := make([][]any, 0, len(keys))
 			for _, key := range slices.Sorted(maps.Keys(keys)) {
 				rows = append(rows, []any{version + 1, key})
@@ -71,15 +76,20 @@ func (s *DB) PublishAdvisories(ctx context.Context) (version int64, err error) {
 		if err != nil {
 			return err
 		}
-		news, err := sqldb.One(ctx, q, sqldb.Scalar[bool], `SELECT EXISTS (SELECT 1 FROM advisory_change WHERE version > $1)`, version)
+		news, err := sqldb.One(
+			ctx, q, sqldb.Scalar[bool], `SELECT EXISTS (SELECT 1 FROM advisory_change WHERE version > $1)`, version,
+		)
 		if err != nil || !news {
 			return err
 		}
 		version = sqldb.VersionAfter(version) // which is at least version + 1, as what waits is stored under
-		if err := q.Write(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.Now()); err != nil {
+		if err := q.Write(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version,
+			s.Now()); err != nil {
 			return err
 		}
-		if err = q.Write(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
+		if err = q.Write(
+			ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`,
+		); err != nil {
 			return err
 		}
 		if err = q.Write(ctx, `DELETE FROM advisory_alias_change WHERE version <= $1`, min(behind, version)); err != nil {
@@ -101,7 +111,9 @@ func (s *DB) leastExempted(ctx context.Context) int64 {
 			break
 		}
 		err = s.view(ctx, d.ID, func(ctx context.Context, tx *Tx) error {
-			mark, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(advisories), 0) FROM exception_mark WHERE deployment_id = $1`)
+			mark, err := sqldb.One(
+				ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(advisories), 0) FROM exception_mark WHERE deployment_id = $1`,
+			)
 			least = min(least, mark)
 			return err
 		})
@@ -143,8 +155,10 @@ func (w *advisoryWriter) put(ctx context.Context, list []model.Advisory, regroup
 	if err := w.dropCards(ctx, ids); err != nil {
 		return err
 	}
-	err = w.InsertGlobal(ctx, `advisory (id, name, digest, modified, withdrawn, facts, text)`, rows, `ON CONFLICT (id) DO UPDATE SET
-		digest = excluded.digest, modified = excluded.modified, withdrawn = excluded.withdrawn, facts = excluded.facts, text = excluded.text`)
+	err = w.InsertGlobal(ctx, `advisory (id, name, digest, modified, withdrawn, facts, text)`, rows,
+		`ON CONFLICT (id) DO UPDATE SET
+		digest = excluded.digest, modified = excluded.modified, withdrawn = excluded.withdrawn, facts = excluded.facts,
+		text = excluded.text`)
 	if err != nil {
 		return err
 	}
@@ -214,7 +228,8 @@ func (w *advisoryWriter) reserve(ctx context.Context, counter string, n int) (in
 		return 0, nil
 	}
 	w.Wrote = true
-	after, err := sqldb.One(ctx, w, sqldb.Scalar[int64], `UPDATE advisory_state SET `+counter+` = `+counter+` + $1 WHERE id = 1 RETURNING `+counter, n)
+	after, err := sqldb.One(ctx, w, sqldb.Scalar[int64],
+		`UPDATE advisory_state SET `+counter+` = `+counter+` + $1 WHERE id = 1 RETURNING `+counter, n)
 	return after - int64(n), err
 }
 
@@ -257,7 +272,10 @@ func (w *advisoryWriter) link(ctx context.Context, list []model.Advisory, ids []
 			w.touched[key] = true
 		}
 	}
-	for into, rows := range map[string][][]any{"advisory_name (name, advisory_id)": names, "advisory_package (package, advisory_id)": packages} {
+	for into, rows := range map[string][][]any{
+		"advisory_name (name, advisory_id)":       names,
+		"advisory_package (package, advisory_id)": packages,
+	} {
 		table, _, _ := strings.Cut(into, " ")
 		in, arg := w.In("advisory_id", 1, ids)
 		if err := w.Write(ctx, `DELETE FROM `+table+` WHERE `+in, arg); err != nil {
@@ -280,7 +298,9 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if err != nil {
 		return err
 	}
-	groups, merged, err := regroup(slices.Collect(maps.Values(members)), func() (int64, error) { return w.reserve(ctx, "next_group_id", 1) })
+	groups, merged, err := regroup(slices.Collect(maps.Values(members)), func() (int64, error) {
+		return w.reserve(ctx, "next_group_id", 1)
+	})
 	if err != nil {
 		return err
 	}
@@ -293,7 +313,8 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 			rows = append(rows, []any{id, groups[id]})
 		}
 	}
-	if err := w.InsertGlobal(ctx, `advisory_member (advisory_id, group_id)`, rows, `ON CONFLICT (advisory_id) DO UPDATE SET group_id = excluded.group_id`); err != nil {
+	if err := w.InsertGlobal(ctx, `advisory_member (advisory_id, group_id)`, rows,
+		`ON CONFLICT (advisory_id) DO UPDATE SET group_id = excluded.group_id`); err != nil {
 		return err
 	}
 	for _, gone := range slices.Sorted(maps.Keys(merged)) {
@@ -345,7 +366,9 @@ func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]
 
 // neighbours finds the records with one of the names or in one of the groups, but
 // for those that are known.
-func (w *advisoryWriter) neighbours(ctx context.Context, names []string, groups []int64, known map[int64]model.AdvisoryMember) ([]int64, error) {
+func (w *advisoryWriter) neighbours(
+	ctx context.Context, names []string, groups []int64, known map[int64]model.AdvisoryMember,
+) ([]int64, error) {
 	found := map[int64]bool{}
 	take := func(r sqldb.Row) error {
 		id, err := sqldb.Scalar[int64](r)

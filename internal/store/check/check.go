@@ -98,7 +98,8 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 
 func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 	for _, r := range Relations {
-		lost, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT DISTINCT a.`+r.Column+` FROM `+r.Table+` a LEFT JOIN `+r.Other+` b ON b.deployment_id = a.deployment_id AND b.`+r.Key+` = a.`+r.Column+
+		lost, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT DISTINCT a.`+r.Column+` FROM `+r.Table+` a LEFT JOIN `+
+			r.Other+` b ON b.deployment_id = a.deployment_id AND b.`+r.Key+` = a.`+r.Column+
 			` WHERE a.deployment_id = $1 AND a.`+r.Column+` <> 0 AND b.`+r.Key+` IS NULL ORDER BY 1`)
 		if err != nil {
 			return faults, err
@@ -112,10 +113,13 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 
 // checkFeed holds that each version since the last that was pruned says what it changed.
 func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
-	const query = `SELECT COUNT(DISTINCT c.version), COALESCE(MAX(c.version), 0), (SELECT pruned_version FROM deployment WHERE id = $1)
+	const query = `SELECT COUNT(DISTINCT c.version), COALESCE(MAX(c.version), 0), (SELECT pruned_version FROM deployment
+		WHERE id = $1)
 		FROM change c WHERE c.deployment_id = $1 AND c.version > (SELECT pruned_version FROM deployment WHERE id = $1)`
 	var had, newest, pruned int64
-	_, err = sqldb.One(ctx, tx, func(r sqldb.Row) (struct{}, error) { return struct{}{}, r.Scan(&had, &newest, &pruned) }, query)
+	_, err = sqldb.One(ctx, tx, func(r sqldb.Row) (struct{}, error) {
+		return struct{}{}, r.Scan(&had, &newest, &pruned)
+	}, query)
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +162,14 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 			}
 		}
 		if lost > 0 {
-			faults = append(faults, fmt.Sprintf("scan %d reported %d findings, %d of which its project has not", scan, len(ids), lost))
+			faults = append(
+				faults, fmt.Sprintf("scan %d reported %d findings, %d of which its project has not", scan, len(ids), lost),
+			)
 		}
 		return nil
-	}, `SELECT s.id, s.project_id, a.reported FROM scan_account a JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id
+	},
+		`SELECT s.id, s.project_id, a.reported FROM scan_account a JOIN scan s ON s.deployment_id = a.deployment_id
+			AND s.id = a.scan_id
 		WHERE a.deployment_id = $1 ORDER BY s.id`)
 }
 
@@ -177,7 +185,9 @@ func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
 		c.Status = model.StatusOf(state, triage)
 		counts[c] += n
 		return err
-	}, `SELECT f.project_id, f.issue_type, f.state, l.triage_state, COUNT(*) FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+	},
+		`SELECT f.project_id, f.issue_type, f.state, l.triage_state, COUNT(*) FROM finding f
+			JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
 		WHERE f.deployment_id = $1 GROUP BY f.project_id, f.issue_type, f.state, l.triage_state`)
 	return counts, err
 }

@@ -20,12 +20,14 @@ func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][
 		err := r.Scan(&inventoryID, &c.Id, &c.Version, &c.Transitivity, &c.Licenses)
 		rows[inventoryID] = append(rows[inventoryID], c)
 		return err
-	}, `SELECT inventory_id, id, package_version_id, transitivity, licenses_json FROM dependency WHERE deployment_id = $1 AND `+in, arg)
+	}, `SELECT inventory_id, id, package_version_id, transitivity, licenses_json FROM dependency WHERE `+
+		`deployment_id = $1 AND `+in, arg)
 }
 
 // checkContents holds that the contents of lockfiles are those of their dependencies.
 func (tx *Tx) checkContents(ctx context.Context) (faults []string, err error) {
-	inventories, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT inventory_id FROM inventory_content WHERE deployment_id = $1 ORDER BY inventory_id`)
+	inventories, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT inventory_id FROM inventory_content WHERE deployment_id = $1 ORDER BY inventory_id`)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +44,13 @@ func (tx *Tx) checkContents(ctx context.Context) (faults []string, err error) {
 				return err
 			}
 			want, err := inventory.EncodeContent(rows[id])
-			if n := len(rows[id]); err != nil || n == 0 || !bytes.Equal(content, want) || first != rows[id][0].Id || last != rows[id][n-1].Id {
+			if n := len(rows[id]); err != nil || n == 0 || !bytes.Equal(content, want) || first != rows[id][0].Id ||
+				last != rows[id][n-1].Id {
 				faults = append(faults, fmt.Sprintf("the content of lockfile %d is not that of its %d dependencies", id, n))
 			}
 			return nil
-		}, `SELECT inventory_id, first_id, last_id, content FROM inventory_content WHERE deployment_id = $1 AND `+in+` ORDER BY inventory_id`, arg)
+		}, `SELECT inventory_id, first_id, last_id, content FROM inventory_content WHERE deployment_id = $1 AND `+in+
+			` ORDER BY inventory_id`, arg)
 		if err != nil {
 			return faults, err
 		}

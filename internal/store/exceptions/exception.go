@@ -12,7 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at, wished_at, created_at, created_by_json, creator_id,
+const exceptionColumns = `id, state, target, paths_json, projects_json, project_id, reason, triage_reason, until_at,
+	wished_at, created_at, created_by_json, creator_id,
 	decided_at, decided_by_json, answer, kind, ref, format, author, file, version, issued_at, statements, bytes`
 
 const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE r.deployment_id = $1`
@@ -20,8 +21,10 @@ const selectExceptions = `SELECT ` + exceptionColumns + ` FROM exception r WHERE
 func scanException(r sqldb.Row) (e model.Exception, err error) {
 	var kind model.ExceptionKind
 	var d model.VEXDocument
-	err = r.Scan(&e.ID, &e.State, &e.Target, sqldb.Decoded(&e.Paths), sqldb.Decoded(&e.Projects), &e.ProjectID, &e.Reason, &e.TriageReason, sqldb.Instant(&e.Until), sqldb.Instant(&e.Wish),
-		sqldb.Instant(&e.CreatedAt), sqldb.Decoded(&e.CreatedBy), &e.CreatorID, sqldb.Instant(&e.DecidedAt), sqldb.Decoded(&e.DecidedBy), &e.Answer,
+	err = r.Scan(&e.ID, &e.State, &e.Target, sqldb.Decoded(&e.Paths), sqldb.Decoded(&e.Projects), &e.ProjectID, &e.Reason,
+		&e.TriageReason, sqldb.Instant(&e.Until), sqldb.Instant(&e.Wish),
+		sqldb.Instant(&e.CreatedAt), sqldb.Decoded(&e.CreatedBy), &e.CreatorID, sqldb.Instant(&e.DecidedAt),
+		sqldb.Decoded(&e.DecidedBy), &e.Answer,
 		&kind, &d.Ref, &d.Format, &d.Author, &d.File, &d.Version, sqldb.Instant(&d.IssuedAt), &e.Statements, &e.Bytes)
 	if kind == model.ExceptionOfDocument {
 		d.ID, d.Name, d.ProjectID, d.Projects = e.ID, e.Target, e.ProjectID, e.Projects
@@ -38,7 +41,8 @@ func (tx *Tx) insertException(ctx context.Context, e model.Exception) error {
 		d = *e.Document
 	}
 	return tx.Insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{{
-		e.ID, int64(e.State), e.Target, sqldb.Encoded(sqldb.OrEmpty(e.Paths)), sqldb.Encoded(sqldb.OrEmpty(e.Projects)), e.ProjectID, e.Reason, int64(e.TriageReason), e.Until, e.Wish,
+		e.ID, int64(e.State), e.Target, sqldb.Encoded(sqldb.OrEmpty(e.Paths)),
+		sqldb.Encoded(sqldb.OrEmpty(e.Projects)), e.ProjectID, e.Reason, int64(e.TriageReason), e.Until, e.Wish,
 		e.CreatedAt, sqldb.Encoded(e.CreatedBy), e.CreatorID, e.DecidedAt, sqldb.Encoded(e.DecidedBy), e.Answer,
 		int64(e.Kind()), d.Ref, d.Format, d.Author, d.File, d.Version, d.IssuedAt, e.Statements, e.Bytes,
 	}}, "")
@@ -62,13 +66,16 @@ func imageOfException(e model.Exception) exceptionImage {
 	if !e.Until.IsZero() {
 		until = e.Until.UTC().Format(time.RFC3339)
 	}
-	return exceptionImage{e.State.String(), e.Target, e.Paths, e.Projects, e.Lineages, e.Reason, e.TriageReason.String(), until, e.Answer}
+	return exceptionImage{
+		e.State.String(), e.Target, e.Paths, e.Projects, e.Lineages, e.Reason, e.TriageReason.String(), until, e.Answer,
+	}
 }
 
 // Exceptions lists the deployment's active exceptions by id, without the findings that they name,
 // and without VEX documents. Those that expired are in the list until their end is noted.
 func (tx *Tx) Exceptions(ctx context.Context) ([]model.Exception, error) {
-	return sqldb.Many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`, int64(model.ExceptionActive), int64(model.ExceptionOfDocument))
+	return sqldb.Many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`,
+		int64(model.ExceptionActive), int64(model.ExceptionOfDocument))
 }
 
 // ExceptionQuery selects exceptions.
@@ -103,7 +110,9 @@ func (tx *Tx) CountExceptions(ctx context.Context, q ExceptionQuery) (int, error
 	if err != nil {
 		return 0, err
 	}
-	return sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM exception r WHERE r.deployment_id = $1`+w.Text.String(), w.Args...)
+	return sqldb.One(
+		ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM exception r WHERE r.deployment_id = $1`+w.Text.String(), w.Args...,
+	)
 }
 
 func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*sqldb.Where, error) {
@@ -214,7 +223,8 @@ func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Except
 
 // pruneExceptions forgets the oldest past exceptions, beyond those that are kept.
 func (tx *Tx) pruneExceptions(ctx context.Context) error {
-	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM exception WHERE deployment_id = $1 AND state > $2 ORDER BY id DESC LIMIT 100 OFFSET $3`,
+	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT id FROM exception WHERE deployment_id = $1 AND state > $2 ORDER BY id DESC LIMIT 100 OFFSET $3`,
 		int64(model.ExceptionActive), model.MaxPastExceptions)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -238,7 +248,8 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 	case verb == expired:
 		e.DecidedAt, e.DecidedBy = e.Until, model.Actor{Kind: "system", Name: "end of an exception"}
 	}
-	err := tx.Write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at = $7 WHERE deployment_id = $1 AND id = $2`,
+	err := tx.Write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at `+
+		`= $7 WHERE deployment_id = $1 AND id = $2`,
 		e.ID, int64(e.State), e.DecidedAt, sqldb.Encoded(e.DecidedBy), e.Answer, e.Until)
 	if err != nil {
 		return e, err
@@ -255,7 +266,8 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 
 // countRequestedExceptions keeps beside the deployment how many exceptions wait for a decision.
 func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
-	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(model.ExceptionRequested))
+	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int],
+		`SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(model.ExceptionRequested))
 	if err != nil || n == tx.Deployment().OpenRequests {
 		return err
 	}
@@ -265,7 +277,8 @@ func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
 
 // EndExpiredExceptions notes the end of exceptions whose time is over.
 func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
-	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`, int64(model.ExceptionActive), tx.Now())
+	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`,
+		int64(model.ExceptionActive), tx.Now())
 	if err != nil {
 		return err
 	}
@@ -304,14 +317,16 @@ const openLineage = `l.triage_state <> $3 AND EXISTS (SELECT 1 FROM finding f
 // EndRequests ends the requests of which nothing is open any more, in the commit that made it
 // so: a scan fixed it, a user decided about it, or it was removed.
 func (tx *Tx) EndRequests(ctx context.Context) error {
-	opens := func(c sqldb.ChangeRun) bool { return sqldb.IsRun(c.Kind) } // of findings and lineages: nothing else says what is open
+	// of findings and lineages: nothing else says what is open
+	opens := func(c sqldb.ChangeRun) bool { return sqldb.IsRun(c.Kind) }
 	if tx.Deployment().OpenRequests == 0 || !slices.ContainsFunc(tx.Changes, opens) {
 		return nil
 	}
 	ended, err := tx.exceptionsThat(ctx, `r.state = $4 AND r.kind = $5 AND NOT EXISTS
 		(SELECT 1 FROM exception_finding q JOIN lineage l ON l.deployment_id = q.deployment_id AND l.id = q.lineage_id
 			WHERE q.deployment_id = r.deployment_id AND q.exception_id = r.id AND `+openLineage+`) ORDER BY r.id`,
-		int64(model.Unresolved), int64(model.TriageIgnored), int64(model.ExceptionRequested), int64(model.ExceptionOfFindings))
+		int64(model.Unresolved), int64(model.TriageIgnored), int64(model.ExceptionRequested),
+		int64(model.ExceptionOfFindings))
 	if err != nil {
 		return err
 	}
@@ -340,7 +355,8 @@ func (tx *Tx) decidedByException(list []model.Exception) (condition string, args
 		actors[i] = sqldb.Encoded(list[i].Actor())
 	}
 	in, arg := tx.In("l.triaged_by_json", 4, actors)
-	return `l.automatic = 1 AND (l.triage_state = $2 OR ` + byVEX + ` AND NOT (l.triage_state = $3 AND l.triage_comment = '')) AND ` + in,
+	return `l.automatic = 1 AND (l.triage_state = $2 OR ` + byVEX +
+			` AND NOT (l.triage_state = $3 AND l.triage_comment = '')) AND ` + in,
 		[]any{int64(model.TriageIgnored), int64(model.TriageReopened), arg}
 }
 
@@ -358,12 +374,15 @@ func (tx *Tx) CountByException(ctx context.Context, list ...model.Exception) (ma
 		of, err := strconv.ParseInt(by.ID, 10, 64)
 		counts[of] = n
 		return err
-	}, `SELECT l.triaged_by_json, COUNT(*) FROM lineage l WHERE l.deployment_id = $1 AND `+condition+` GROUP BY l.triaged_by_json`, args...)
+	}, `SELECT l.triaged_by_json, COUNT(*) FROM lineage l WHERE l.deployment_id = $1 AND `+condition+
+		` GROUP BY l.triaged_by_json`, args...)
 }
 
 // FindingsByException lists the occurrences of what CountByException counts, by the ids of the
 // exceptions and by product.
-func (tx *Tx) FindingsByException(ctx context.Context, list ...model.Exception) (map[int64]map[model.IssueType][]int64, error) {
+func (tx *Tx) FindingsByException(
+	ctx context.Context, list ...model.Exception,
+) (map[int64]map[model.IssueType][]int64, error) {
 	out := map[int64]map[model.IssueType][]int64{}
 	condition, args := tx.decidedByException(list)
 	return out, sqldb.Each(ctx, tx, func(r sqldb.Row) error {

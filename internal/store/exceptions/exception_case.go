@@ -35,7 +35,8 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScop
 		subjects = `SELECT DISTINCT f.lineage_id FROM finding_subject s
 			JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id WHERE s.deployment_id = $1`
 		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1`
-		named    = `SELECT q.lineage_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
+		named    = `SELECT q.lineage_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id
+			AND r.id = q.exception_id
 			WHERE q.deployment_id = $1`
 		anyVEX = ` AND EXISTS (SELECT 1 FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = 2)`
 	)
@@ -117,7 +118,8 @@ func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]model.Exceptio
 		var path, lockfile string
 		o := &model.ExceptionOccurrence{}
 		s := vulnerableOccurrence{ExceptionOccurrence: o}
-		err := r.Scan(&lineage, &o.Ref, &o.Rule, &path, &o.State, &lockfile, &s.vulnerability, &s.group, &o.Ecosystem, &o.Package, &o.Version)
+		err := r.Scan(&lineage, &o.Ref, &o.Rule, &path, &o.State, &lockfile, &s.vulnerability, &s.group, &o.Ecosystem,
+			&o.Package, &o.Version)
 		o.Paths = []string{path}
 		if lockfile != "" && lockfile != path {
 			o.Paths = append(o.Paths, lockfile)
@@ -130,7 +132,9 @@ func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]model.Exceptio
 			subjects = append(subjects, s)
 		}
 		return err
-	}, `SELECT f.lineage_id, f.ref, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''), COALESCE(s.group_id, 0),
+	},
+		`SELECT f.lineage_id, f.ref, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''),
+			COALESCE(s.group_id, 0),
 			COALESCE(s.ecosystem, ''), COALESCE(s.package, ''), COALESCE(s.version, '')
 		FROM finding f LEFT JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
 		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)

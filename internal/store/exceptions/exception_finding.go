@@ -16,7 +16,9 @@ const maxExceptionsOf = 100
 // first, without the findings that they name.
 func (tx *Tx) ExceptionsOf(ctx context.Context, lineageID int64) ([]model.Exception, error) {
 	list, err := sqldb.Many(ctx, tx, scanException, selectExceptions+` AND r.id IN
-		(SELECT exception_id FROM exception_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY r.id DESC LIMIT $3`, lineageID, maxExceptionsOf)
+		(SELECT exception_id FROM exception_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY r.id DESC
+		LIMIT $3`,
+		lineageID, maxExceptionsOf)
 	slices.Reverse(list)
 	return list, err
 }
@@ -31,14 +33,17 @@ func (tx *Tx) RequestedExceptions(ctx context.Context, lineages []int64) (map[in
 		err := r.Scan(&lineage, &id)
 		of[lineage] = id
 		return err
-	}, `SELECT q.lineage_id, q.exception_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id AND r.id = q.exception_id
+	},
+		`SELECT q.lineage_id, q.exception_id FROM exception_finding q JOIN exception r ON r.deployment_id = q.deployment_id
+			AND r.id = q.exception_id
 		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in, int64(model.ExceptionRequested), arg)
 }
 
 // LineagesStillOpen are those of the lineages that are open on some ref, ascending.
 func (tx *Tx) LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error) {
 	in, arg := tx.In("l.id", 4, ids)
-	return sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND `+openLineage+` AND `+in+` ORDER BY l.id`,
+	return sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND `+
+		openLineage+` AND `+in+` ORDER BY l.id`,
 		int64(model.Unresolved), int64(model.TriageIgnored), arg)
 }
 
@@ -69,7 +74,9 @@ func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int,
 		}
 		return err
 	}, `SELECT creator_id, created_by_json, state FROM exception
-		WHERE deployment_id = $1 AND kind = $6 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0 AND decided_at > $5)`,
-		int64(model.ExceptionRequested), creatorID, int64(model.ExceptionWithdrawn), tx.Now().AddDate(0, 0, -1), int64(model.ExceptionOfFindings))
+		WHERE deployment_id = $1 AND kind = $6 AND (state = $2 OR state = $4 AND creator_id = $3 AND creator_id > 0
+		AND decided_at > $5)`,
+		int64(model.ExceptionRequested), creatorID, int64(model.ExceptionWithdrawn), tx.Now().AddDate(0, 0, -1),
+		int64(model.ExceptionOfFindings))
 	return own, all, err
 }

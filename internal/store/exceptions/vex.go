@@ -26,7 +26,16 @@ type vexImage struct {
 }
 
 func imageOfVEX(d model.VEXDocument, statements int) vexImage {
-	i := vexImage{Name: d.Name, Format: d.Format, Author: d.Author, Version: d.Version, Ref: d.Ref, Projects: d.Projects, Statements: statements, Proposed: d.Proposed}
+	i := vexImage{
+		Name:       d.Name,
+		Format:     d.Format,
+		Author:     d.Author,
+		Version:    d.Version,
+		Ref:        d.Ref,
+		Projects:   d.Projects,
+		Statements: statements,
+		Proposed:   d.Proposed,
+	}
 	if !d.IssuedAt.IsZero() {
 		i.IssuedAt = d.IssuedAt.UTC().Format(time.RFC3339)
 	}
@@ -41,12 +50,15 @@ const selectDocuments = selectExceptions + ` AND r.kind = 3`
 // VEXDocument reads a document with its statements. An unknown one is
 // model.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error) {
-	e, err := sqldb.One(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id, int64(model.ExceptionActive))
+	e, err := sqldb.One(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id,
+		int64(model.ExceptionActive))
 	if err != nil {
 		return model.VEXDocument{}, fmt.Errorf("VEX document %d: %w", id, err)
 	}
 	d := *e.Document
-	statements, unread := sqldb.Many(ctx, tx, func(r sqldb.Row) (s model.VEXStatement, err error) { return s, r.Scan(sqldb.Decoded(&s)) },
+	statements, unread := sqldb.Many(ctx, tx, func(r sqldb.Row) (s model.VEXStatement, err error) {
+		return s, r.Scan(sqldb.Decoded(&s))
+	},
 		`SELECT statement_json FROM exception_statement WHERE deployment_id = $1 AND exception_id = $2 ORDER BY place`, id)
 	d.Statements = statements
 	return d, cmp.Or(err, unread)
@@ -54,7 +66,8 @@ func (tx *Tx) VEXDocument(ctx context.Context, id int64) (model.VEXDocument, err
 
 // CountVEX counts the documents that count, or those that are proposed.
 func (tx *Tx) CountVEX(ctx context.Context, proposed bool) (int, error) {
-	return sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(proposed))
+	return sqldb.One(ctx, tx, sqldb.Scalar[int],
+		`SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(proposed))
 }
 
 func stateOfVEX(proposed bool) int64 {
@@ -68,7 +81,8 @@ func stateOfVEX(proposed bool) int64 {
 // the proposed ones for one that is; where there is none it is model.ErrNotFound.
 func (tx *Tx) HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error) {
 	id, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM exception
-		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5 AND state = $6`,
+		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5
+		AND state = $6`,
 		d.ProjectID, d.Ref, sqldb.Encoded(sqldb.OrEmpty(d.Projects)), d.Name, stateOfVEX(d.Proposed))
 	if err != nil {
 		return model.VEXDocument{}, err
@@ -101,7 +115,8 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64,
 		}
 	}
 	e := model.Exception{
-		ID: d.ID, State: model.ExceptionState(stateOfVEX(d.Proposed)), Target: d.Name, Projects: d.Projects, ProjectID: d.ProjectID, //nolint:gosec // 1 or 2
+		ID: d.ID, State: model.ExceptionState(stateOfVEX(d.Proposed)), Target: d.Name,
+		Projects: d.Projects, ProjectID: d.ProjectID, //nolint:gosec // 1 or 2
 		CreatedAt: d.ReceivedAt, CreatedBy: d.ReceivedBy, Document: &d, Statements: len(d.Statements), Bytes: int64(bytes),
 	}
 	if !d.Proposed {
@@ -110,10 +125,12 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64,
 	if err := tx.insertException(ctx, e); err != nil {
 		return 0, err
 	}
-	if err := tx.Insert(ctx, `exception_statement (deployment_id, exception_id, place, statement_json)`, statements, ""); err != nil {
+	if err := tx.Insert(ctx, `exception_statement (deployment_id, exception_id, place, statement_json)`,
+		statements, ""); err != nil {
 		return 0, err
 	}
-	if err := tx.Insert(ctx, `exception_name (deployment_id, name, exception_id, place)`, names, "ON CONFLICT DO NOTHING"); err != nil {
+	if err := tx.Insert(ctx, `exception_name (deployment_id, name, exception_id, place)`, names,
+		"ON CONFLICT DO NOTHING"); err != nil {
 		return 0, err
 	}
 	tx.Audit(action, sqldb.Subject("vex", d.ID), before, imageOfVEX(d, len(d.Statements)))
@@ -137,7 +154,8 @@ func (tx *Tx) EndVEX(ctx context.Context, d model.VEXDocument, state model.Excep
 	if err := tx.forgetStatements(ctx, d.ID); err != nil {
 		return err
 	}
-	err := tx.Write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, bytes = 0 WHERE deployment_id = $1 AND id = $2`,
+	err := tx.Write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, bytes = `+
+		`0 WHERE deployment_id = $1 AND id = $2`,
 		d.ID, int64(state), tx.Now(), sqldb.Encoded(tx.Actor()), answer)
 	if err != nil {
 		return err
@@ -171,7 +189,9 @@ func (tx *Tx) forgetStatements(ctx context.Context, ids ...int64) error {
 
 // ForgetVEXOf ends what was sent for a project, or for one ref of it.
 func (tx *Tx) ForgetVEXOf(ctx context.Context, projectID int64, ref string) error {
-	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{int64(model.ExceptionActive), projectID}
+	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{
+		int64(model.ExceptionActive), projectID,
+	}
 	if ref != "" {
 		query, args = query+` AND r.ref = $4`, append(args, ref)
 	}
@@ -195,8 +215,10 @@ func (tx *Tx) ForgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 // name.
 func (tx *Tx) MergeVEX(ctx context.Context, from, into int64) error {
 	double, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT f.id FROM exception f JOIN exception t
-		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.target = f.target AND t.state = f.state
-		WHERE f.deployment_id = $1 AND f.kind = 3 AND f.state <= $4 AND f.project_id = $2 AND t.project_id = $3`, from, into, int64(model.ExceptionActive))
+		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json
+		AND t.target = f.target AND t.state = f.state
+		WHERE f.deployment_id = $1 AND f.kind = 3 AND f.state <= $4 AND f.project_id = $2 AND t.project_id = $3`, from, into,
+		int64(model.ExceptionActive))
 	if err != nil {
 		return err
 	}
@@ -211,12 +233,14 @@ func (tx *Tx) MergeVEX(ctx context.Context, from, into int64) error {
 
 // VEXProposals lists the proposed documents of a project, the oldest first.
 func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]model.Exception, error) {
-	return sqldb.Many(ctx, tx, scanException, selectDocuments+` AND r.project_id = $2 AND r.state = $3 ORDER BY r.created_at, r.id`, projectID, stateOfVEX(true))
+	return sqldb.Many(ctx, tx, scanException,
+		selectDocuments+` AND r.project_id = $2 AND r.state = $3 ORDER BY r.created_at, r.id`, projectID, stateOfVEX(true))
 }
 
 // ProposedVEXBytes is how many bytes all proposals of the deployment say.
 func (tx *Tx) ProposedVEXBytes(ctx context.Context) (int64, error) {
-	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(true))
+	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM exception WHERE `+
+		`deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(true))
 }
 
 // MostVEXProposals is VEXProposals of the project that has most documents, or whose
@@ -226,7 +250,8 @@ func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]model.Excep
 	if byBytes {
 		by = "SUM(bytes)"
 	}
-	most, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT project_id FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2
+	most, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT project_id FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2
 		GROUP BY project_id ORDER BY `+by+` DESC, MIN(created_at), project_id LIMIT 1`, stateOfVEX(true))
 	if err != nil || len(most) == 0 {
 		return nil, err
@@ -254,12 +279,16 @@ func (tx *Tx) RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) 
 		rows[i] = []any{d.ProjectID, id, tx.Now()}
 	}
 	const again = `ON CONFLICT (deployment_id, project_id, statement) DO UPDATE SET refused_at = excluded.refused_at`
-	if err := tx.Insert(ctx, `exception_refusal (deployment_id, project_id, statement, refused_at)`, rows, again); err != nil {
+	if err := tx.Insert(ctx, `exception_refusal (deployment_id, project_id, statement, refused_at)`, rows,
+		again); err != nil {
 		return err
 	}
 	tx.Audit("vex.refuse", sqldb.Subject("vex", d.ID), nil, imageOfVEX(d, len(ids)))
-	_, err := tx.Exec(ctx, `DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN (SELECT statement FROM exception_refusal
-		WHERE deployment_id = $1 AND project_id = $2 ORDER BY refused_at DESC, statement LIMIT 1000000000 OFFSET $3)`, d.ProjectID, model.MaxVEXRefusals)
+	_, err := tx.Exec(ctx,
+		`DELETE FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND statement IN (SELECT statement
+			FROM exception_refusal
+		WHERE deployment_id = $1 AND project_id = $2 ORDER BY refused_at DESC, statement LIMIT 1000000000 OFFSET $3)`,
+		d.ProjectID, model.MaxVEXRefusals)
 	return err
 }
 

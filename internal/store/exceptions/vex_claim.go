@@ -27,7 +27,8 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]model.
 		}
 		return err
 	}, `SELECT n.name, s.exception_id, s.place, s.statement_json FROM exception_name n
-		JOIN exception_statement s ON s.deployment_id = n.deployment_id AND s.exception_id = n.exception_id AND s.place = n.place
+		JOIN exception_statement s ON s.deployment_id = n.deployment_id AND s.exception_id = n.exception_id
+		AND s.place = n.place
 		JOIN exception d ON d.deployment_id = n.deployment_id AND d.id = n.exception_id AND d.state = 2
 		WHERE n.deployment_id = $1 AND `+in+` ORDER BY s.exception_id, s.place`, arg)
 	if err != nil || len(statements) == 0 {
@@ -75,7 +76,8 @@ func (tx *Tx) aliasesOf(ctx context.Context, names []string, groups []int64) (al
 	for _, name := range names {
 		known.byName[name] = []string{name}
 	}
-	const named = `SELECT DISTINCT m.group_id, n.name FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id `
+	const named = `SELECT DISTINCT m.group_id, n.name FROM advisory_member m JOIN advisory_name n ON n.advisory_id = ` +
+		`m.advisory_id `
 	byName, list := tx.Session.In("t.name", 1, names)
 	byGroup, ids := tx.Session.In("m.group_id", 1, sqldb.OrEmpty(groups))
 	for _, q := range []struct {

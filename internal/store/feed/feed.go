@@ -54,7 +54,9 @@ func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int
 // each once; deletes come last. A feed that was pruned past since, or that never
 // was there, answers stale = true and hands over nothing: build anew. take
 // may keep the batch. When since is 0, several may come at the same time.
-func (s *DB) Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (version int64, stale bool, err error) {
+func (s *DB) Feed(
+	ctx context.Context, deploymentID, since int64, take func(*model.Batch) error,
+) (version int64, stale bool, err error) {
 	if since == 0 {
 		err := s.Together(ctx, deploymentID, func(ctx context.Context, bases []*sqldb.Tx) error {
 			all := make([]*Tx, len(bases))
@@ -86,7 +88,9 @@ func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) erro
 		if t.kind == sqldb.ChangeLineage || t.kind == sqldb.ChangeFinding {
 			continue
 		}
-		ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM `+t.table+` WHERE deployment_id = $1 ORDER BY id`)
+		ids, err := sqldb.Many(
+			ctx, tx, sqldb.Scalar[int64], `SELECT id FROM `+t.table+` WHERE deployment_id = $1 ORDER BY id`,
+		)
 		if err != nil {
 			return err
 		}
@@ -101,12 +105,17 @@ func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) erro
 		return err
 	}
 	return feedWide(ctx, all, "finding", func(ctx context.Context, tx *Tx, from, to int64) error {
-		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []model.IndexedFinding) *model.Batch { return &model.Batch{Findings: list} },
+		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []model.IndexedFinding) *model.Batch {
+			return &model.Batch{Findings: list}
+		},
 			take, fedFindings+`f.id >= $2 AND f.id < $3 ORDER BY f.id`, from, to)
 	})
 }
 
-func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Context, *Tx, *model.Batch, []int64) error, take func(*model.Batch) error) error {
+func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(
+	context.Context, *Tx, *model.Batch, []int64,
+) error, take func(*model.Batch) error,
+) error {
 	for part := range slices.Chunk(ids, sqldb.FeedBatch) {
 		batch := &model.Batch{}
 		if err := read(ctx, tx, batch, part); err != nil {
@@ -142,7 +151,8 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*model.Bat
 		return nil
 	}
 	return take(&model.Batch{
-		DeletedPolicies: gone[sqldb.ChangePolicy], DeletedProjects: gone[sqldb.ChangeProject], DeletedLineages: gone[sqldb.ChangeLineage], DeletedFindings: gone[sqldb.ChangeFinding],
+		DeletedPolicies: gone[sqldb.ChangePolicy], DeletedProjects: gone[sqldb.ChangeProject],
+		DeletedLineages: gone[sqldb.ChangeLineage], DeletedFindings: gone[sqldb.ChangeFinding],
 	})
 }
 
@@ -190,13 +200,17 @@ func feedProjects(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err
 
 func feedRules(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.In("id", 2, ids)
-	b.Rules, err = sqldb.Many(ctx, tx, policies.ScanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg)
+	b.Rules, err = sqldb.Many(
+		ctx, tx, policies.ScanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg,
+	)
 	return err
 }
 
 func feedPolicies(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.In("id", 2, ids)
-	b.Policies, err = sqldb.Many(ctx, tx, policies.ScanPolicy, `SELECT `+policies.PolicyColumns+` FROM policy WHERE deployment_id = $1 AND `+in, arg)
+	b.Policies, err = sqldb.Many(
+		ctx, tx, policies.ScanPolicy, `SELECT `+policies.PolicyColumns+` FROM policy WHERE deployment_id = $1 AND `+in, arg,
+	)
 	return err
 }
 
@@ -209,14 +223,18 @@ func feedPolicyRules(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (
 func feedLineages(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.In("id", 2, ids)
 	p := newPlainRow(fedLineageFields)
-	b.Lineages, err = sqldb.Many(ctx, tx, func(r sqldb.Row) (model.Lineage, error) { return scanFedLineage(p, r) }, fedLineages+in+` ORDER BY id`, arg)
+	b.Lineages, err = sqldb.Many(ctx, tx, func(r sqldb.Row) (model.Lineage, error) {
+		return scanFedLineage(p, r)
+	}, fedLineages+in+` ORDER BY id`, arg)
 	return err
 }
 
 func feedFindings(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err error) {
 	in, arg := tx.In("f.id", 2, ids)
 	p := newPlainRow(fedFindingFields)
-	b.Findings, err = sqldb.Many(ctx, tx, func(r sqldb.Row) (model.IndexedFinding, error) { return scanFedFinding(p, r) }, fedFindings+in+` ORDER BY f.id`, arg)
+	b.Findings, err = sqldb.Many(ctx, tx, func(r sqldb.Row) (model.IndexedFinding, error) {
+		return scanFedFinding(p, r)
+	}, fedFindings+in+` ORDER BY f.id`, arg)
 	return err
 }
 
@@ -244,7 +262,8 @@ func (s *DB) PruneChanges(ctx context.Context, deploymentID, kept int64) error {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		before := model.FirstVersion(model.Commits(tx.Version()) - kept + 1)
-		through, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(version), 0) FROM change WHERE deployment_id = $1 AND version < $2`, before)
+		through, err := sqldb.One(ctx, tx, sqldb.Scalar[int64],
+			`SELECT COALESCE(MAX(version), 0) FROM change WHERE deployment_id = $1 AND version < $2`, before)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,8 @@ import (
 // columns are read as the driver has them, since for a million of rows it is
 // database/sql that takes the longest.
 
-const fedFindingColumns = `id, project_id, ref, lineage_id, rule_id, path, package, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
+const fedFindingColumns = `id, project_id, ref, lineage_id, rule_id, path, package, secret_type, created_at, ` +
+	`relevant_since, state_updated_at, first_scan_id`
 
 // Small numbers come together, four in one: with SQLite each column that is read takes
 // as long as ten of these sums.
@@ -28,10 +29,12 @@ const smallLimit = 1 << 15
 
 // together is one number of four that are not negative.
 func together(a, b, c, d string) string {
-	return fmt.Sprintf("%s + %d * (%s + %d * (%s + %d * CAST(%s AS BIGINT)))", a, smallLimit, b, smallLimit, c, smallLimit, d)
+	return fmt.Sprintf("%s + %d * (%s + %d * (%s + %d * CAST(%s AS BIGINT)))",
+		a, smallLimit, b, smallLimit, c, smallLimit, d)
 }
 
-const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, assignee, stops, annotations_json`
+const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, ` +
+	`assignee, stops, annotations_json`
 
 // plainRow reads rows of columns as the driver has them. The first value of another
 // kind than its column's is what fault returns.
@@ -115,15 +118,19 @@ func (p *plainRow) time() time.Time {
 // four reads numbers that came together.
 func (p *plainRow) four() (a, b, c, d uint16) {
 	v := p.int()
-	return uint16(v % smallLimit), uint16(v / smallLimit % smallLimit), uint16(v / (smallLimit * smallLimit) % smallLimit), uint16(v / (smallLimit * smallLimit * smallLimit))
+	return uint16(v % smallLimit), uint16(v / smallLimit % smallLimit), uint16(v / (smallLimit * smallLimit) % smallLimit),
+		uint16(v / (smallLimit * smallLimit * smallLimit))
 }
 
 func (p *plainRow) finding(f *model.Finding) {
 	issueType, state, severity, confidence := p.four()
-	f.IssueType, f.State, f.Severity, f.Confidence = model.IssueType(issueType), model.State(state), model.Severity(severity), model.Confidence(confidence)
+	f.IssueType, f.State = model.IssueType(issueType), model.State(state)
+	f.Severity, f.Confidence = model.Severity(severity), model.Confidence(confidence)
 	reachability, transitivity, bits, validation := p.four()
-	f.Reachability, f.Transitivity, f.ValidationState = model.Reachability(reachability), model.Transitivity(transitivity), model.ValidationState(validation)
-	f.Malicious, f.ProOnly, f.Historical = bits&findings.FlagMalicious != 0, bits&findings.FlagProOnly != 0, bits&findings.FlagHistorical != 0
+	f.Reachability, f.Transitivity = model.Reachability(reachability), model.Transitivity(transitivity)
+	f.ValidationState = model.ValidationState(validation)
+	f.Malicious, f.ProOnly, f.Historical = bits&findings.FlagMalicious != 0, bits&findings.FlagProOnly !=
+		0, bits&findings.FlagHistorical != 0
 	f.SeenByFull = bits&findings.FlagSeenByFull != 0
 	f.ID, f.ProjectID, f.Ref, f.LineageID, f.RuleID = p.int(), p.int(), p.text(), p.int(), p.int()
 	f.Path, f.Package, f.SecretType = p.text(), p.text(), p.text()
@@ -135,7 +142,8 @@ var noAnnotations = sqldb.Encoded(model.Annotations{})
 
 // untouched is what holds of lineages that nobody decided on and nothing is noted of, as
 // most are: of these the rest is known. It takes the state and the annotations of one.
-const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason = 0 AND triaged_at IS NULL AND triage_until IS NULL
+const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason = 0 AND triaged_at IS NULL
+	AND triage_until IS NULL
 	AND triage_comment = '' AND assignee = '' AND stops = ''`
 
 const untouchedLineages = `SELECT id, project_id FROM lineage WHERE deployment_id = $1 AND id >= $2 AND id < $3 AND `
@@ -154,10 +162,12 @@ func scanUntouched(p *plainRow, r sqldb.Row) (l model.Lineage, err error) {
 func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*model.Batch) error) error {
 	batch := func(list []model.Lineage) *model.Batch { return &model.Batch{Lineages: list} }
 	args := []any{from, to, int64(model.TriageUntriaged), noAnnotations}
-	if err := feedStream(ctx, tx, scanUntouched, 2, batch, take, untouchedLineages+untouched+` ORDER BY id`, args...); err != nil {
+	if err := feedStream(ctx, tx, scanUntouched, 2, batch, take, untouchedLineages+untouched+` ORDER BY id`,
+		args...); err != nil {
 		return err
 	}
-	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, take, fedLineages+`id >= $2 AND id < $3 AND NOT (`+untouched+`) ORDER BY id`, args...)
+	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, take,
+		fedLineages+`id >= $2 AND id < $3 AND NOT (`+untouched+`) ORDER BY id`, args...)
 }
 
 func (p *plainRow) lineage(l *model.Lineage) {
@@ -192,7 +202,8 @@ func scanFedLineage(p *plainRow, r sqldb.Row) (l model.Lineage, err error) {
 // the findings.
 var (
 	fedFindings = `SELECT ` + fedFindingSmall + `, ` + sqldb.Qualified("f", fedFindingColumns) + `, b.body
-		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id WHERE f.deployment_id = $1 AND `
+		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE f.deployment_id = $1 AND `
 	fedLineages = `SELECT ` + fedLineageColumns + ` FROM lineage WHERE deployment_id = $1 AND `
 
 	fedFindingFields = 2 + len(sqldb.ColumnNames(fedFindingColumns)) + 1
@@ -204,7 +215,9 @@ var (
 const feedPieces = 16
 
 // feedWide hands a table over in pieces that several transactions read side by side.
-func feedWide(ctx context.Context, all []*Tx, table string, read func(ctx context.Context, tx *Tx, from, to int64) error) error {
+func feedWide(
+	ctx context.Context, all []*Tx, table string, read func(ctx context.Context, tx *Tx, from, to int64) error,
+) error {
 	var first, last int64
 	err := sqldb.Each(ctx, all[0], func(r sqldb.Row) error {
 		p := newPlainRow(2)
@@ -242,7 +255,10 @@ func feedWide(ctx context.Context, all []*Tx, table string, read func(ctx contex
 }
 
 // feedStream hands the rows of a query over as they come, in batches.
-func feedStream[T any](ctx context.Context, tx *Tx, scan func(*plainRow, sqldb.Row) (T, error), fields int, batch func([]T) *model.Batch, take func(*model.Batch) error, query string, args ...any) error {
+func feedStream[T any](
+	ctx context.Context, tx *Tx, scan func(*plainRow, sqldb.Row) (T, error), fields int, batch func([]T) *model.Batch,
+	take func(*model.Batch) error, query string, args ...any,
+) error {
 	p := newPlainRow(fields)
 	list := make([]T, 0, sqldb.FeedBatch)
 	hand := func() error {

@@ -22,18 +22,21 @@ func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, 
 	by := model.Actor{Kind: "system", Name: "index"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		if version > tx.Version() {
-			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w", tx.Version(), version, model.ErrConflict)
+			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w",
+				tx.Version(), version, model.ErrConflict)
 		}
 		in, list := tx.In("id", 2, forget)
 		if err := tx.Write(ctx, `DELETE FROM index_checkpoint WHERE deployment_id = $1 AND `+in, list); err != nil {
 			return err
 		}
-		err := tx.Write(ctx, `INSERT INTO index_checkpoint (deployment_id, id, version, created_at) VALUES ($1, $2, $3, $4)`, id, version, tx.Now())
+		err := tx.Write(ctx, `INSERT INTO index_checkpoint (deployment_id, id, version, created_at) VALUES ($1, $2, $3, $4)`,
+			id, version, tx.Now())
 		if err != nil {
 			return err
 		}
 		return tx.Write(ctx, `DELETE FROM index_checkpoint WHERE deployment_id = $1 AND id IN (
-			SELECT id FROM index_checkpoint WHERE deployment_id = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)`, maxCheckpoints)
+			SELECT id FROM index_checkpoint WHERE deployment_id = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)`,
+			maxCheckpoints)
 	})
 }
 
@@ -41,7 +44,9 @@ func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, 
 // of an id.
 func (s *DB) HasCheckpoint(ctx context.Context, deploymentID int64, id string) (known bool, err error) {
 	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
-		found, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT id FROM index_checkpoint WHERE deployment_id = $1 AND id = $2`, id)
+		found, err := sqldb.Many(
+			ctx, tx, sqldb.Scalar[string], `SELECT id FROM index_checkpoint WHERE deployment_id = $1 AND id = $2`, id,
+		)
 		known = len(found) > 0
 		return err
 	})

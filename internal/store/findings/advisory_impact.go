@@ -38,14 +38,16 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]model.Impact, bool, 
 		w.And(`f.state NOT IN (?, ?)`, int64(model.Fixed), int64(model.StateRemoved))
 	}
 	list, err := sqldb.Many(ctx, tx, scanImpact, `
-		SELECT f.id, f.project_id, p.name, p.url, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity, f.relevant_since,
+		SELECT f.id, f.project_id, p.name, p.url, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity,
+		f.relevant_since,
 			s.lockfile, s.ecosystem, s.package, s.version, b.body
 		FROM finding_subject s
 		JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
 		JOIN project p ON p.deployment_id = f.deployment_id AND p.id = f.project_id
-		WHERE s.deployment_id = $1`+w.Text.String()+` ORDER BY f.id LIMIT $`+fmt.Sprint(len(w.Args)+2), append(w.Args, q.Limit+1)...)
+		WHERE s.deployment_id = $1`+w.Text.String()+` ORDER BY f.id LIMIT $`+fmt.Sprint(len(w.Args)+2),
+		append(w.Args, q.Limit+1)...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -55,7 +57,8 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]model.Impact, bool, 
 
 func scanImpact(r sqldb.Row) (i model.Impact, err error) {
 	var body []byte
-	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.ProjectURL, &i.Ref, &i.Source, &i.State, &i.Triage, &i.Severity, &i.Transitivity, sqldb.Instant(&i.Since),
+	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.ProjectURL, &i.Ref, &i.Source, &i.State, &i.Triage,
+		&i.Severity, &i.Transitivity, sqldb.Instant(&i.Since),
 		&i.Lockfile, &i.Ecosystem, &i.Package, &i.Version, &body); err != nil {
 		return i, err
 	}

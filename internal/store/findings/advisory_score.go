@@ -78,7 +78,8 @@ func (s *DB) PutExploited(ctx context.Context, list []model.KEV) error {
 		for i, k := range list {
 			rows[i] = []any{k.CVE, k.Added, k.Due, k.Ransomware, k.Name, k.Action}
 		}
-		if err := q.InsertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
+		if err := q.InsertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows,
+			`ON CONFLICT DO NOTHING`); err != nil {
 			return err
 		}
 		return moveScores(ctx, q, s.Now())
@@ -88,11 +89,14 @@ func (s *DB) PutExploited(ctx context.Context, list []model.KEV) error {
 // moveScores gives the scores and the catalogue of exploited vulnerabilities another
 // version.
 func moveScores(ctx context.Context, q *sqldb.Session, now time.Time) error {
-	version, err := sqldb.One(ctx, q, sqldb.Scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.ForUpdate())
+	version, err := sqldb.One(
+		ctx, q, sqldb.Scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.ForUpdate(),
+	)
 	if err != nil {
 		return err
 	}
-	if err := q.Write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`, sqldb.VersionAfter(version)); err != nil {
+	if err := q.Write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`,
+		sqldb.VersionAfter(version)); err != nil {
 		return err
 	}
 	return advisories.QueueMatching(ctx, q, now)
@@ -104,7 +108,12 @@ func moveScores(ctx context.Context, q *sqldb.Session, now time.Time) error {
 // one vulnerability the highest score counts. Where refs is nil it is all findings of
 // the deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, refs []model.ProjectRef) error {
-	s := scoring{tx: tx, about: map[advisories.Vulnerability][]int64{}, best: map[int64]model.EPSS{}, exploited: map[int64]bool{}}
+	s := scoring{
+		tx:        tx,
+		about:     map[advisories.Vulnerability][]int64{},
+		best:      map[int64]model.EPSS{},
+		exploited: map[int64]bool{},
+	}
 	find := s.findAll
 	if refs != nil {
 		find = func(ctx context.Context) error { return s.findOn(ctx, refs) }

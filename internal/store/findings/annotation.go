@@ -41,7 +41,8 @@ func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(linea
 			}
 			tx.Change(sqldb.ChangeLineage, id)
 			tx.Audit("finding.annotate", sqldb.Subject("lineage", id), json.RawMessage(before), json.RawMessage(after))
-			if err := tx.Write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, id, after); err != nil {
+			if err := tx.Write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, id,
+				after); err != nil {
 				return err
 			}
 		}

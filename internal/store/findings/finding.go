@@ -22,8 +22,10 @@ type Occurrence struct {
 }
 
 // FindingColumns are those of table finding but for deployment_id and version.
-const FindingColumns = `id, issue_type, project_id, ref, source, identity_kind, identity_hash, lineage_id, rule_id, rule_name,
-	path, line, code_hash, pattern_hash, edge_hash, content, state, severity, confidence, reachability, transitivity, package, flags,
+const FindingColumns = `id, issue_type, project_id, ref, source, identity_kind, identity_hash, lineage_id, rule_id,
+	rule_name,
+	path, line, code_hash, pattern_hash, edge_hash, content, state, severity, confidence, reachability, transitivity,
+	package, flags,
 	validation_state, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
 
 // Bits of finding.flags. The numbers are stored: never give one another meaning.
@@ -62,8 +64,10 @@ func coverageOf(flags int64) model.Coverage {
 // findingValues are the values of findingColumns.
 func findingValues(f *model.Finding) []any {
 	return []any{
-		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source, int64(f.Identity.Kind), f.Identity.Hash, f.LineageID, f.RuleID, f.RuleName,
-		f.Path, f.Line, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
+		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source,
+		int64(f.Identity.Kind), f.Identity.Hash, f.LineageID, f.RuleID, f.RuleName,
+		f.Path, f.Line, f.CodeHash, f.PatternHash, f.EdgeHash,
+		f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
 		int64(f.Reachability), int64(f.Transitivity), f.Package, findingFlags(f),
 		int64(f.ValidationState), f.SecretType, f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.FirstScanID,
 	}
@@ -82,10 +86,13 @@ func findingFields(f *model.Finding) []any {
 		return nil
 	})
 	return []any{
-		&f.ID, &f.IssueType, &f.ProjectID, &f.Ref, &f.Source, &f.Identity.Kind, sqldb.Digest(&f.Identity.Hash), &f.LineageID, &f.RuleID, &f.RuleName,
-		&f.Path, &f.Line, sqldb.Digest(&f.CodeHash), sqldb.Digest(&f.PatternHash), sqldb.Digest(&f.EdgeHash), sqldb.Digest(&f.Content), &f.State, &f.Severity, &f.Confidence,
+		&f.ID, &f.IssueType, &f.ProjectID, &f.Ref, &f.Source, &f.Identity.Kind,
+		sqldb.Digest(&f.Identity.Hash), &f.LineageID, &f.RuleID, &f.RuleName,
+		&f.Path, &f.Line, sqldb.Digest(&f.CodeHash), sqldb.Digest(&f.PatternHash),
+		sqldb.Digest(&f.EdgeHash), sqldb.Digest(&f.Content), &f.State, &f.Severity, &f.Confidence,
 		&f.Reachability, &f.Transitivity, &f.Package, flags,
-		&f.ValidationState, &f.SecretType, sqldb.Instant(&f.CreatedAt), sqldb.Instant(&f.RelevantSince), sqldb.Instant(&f.StateUpdatedAt), &f.FirstScanID,
+		&f.ValidationState, &f.SecretType, sqldb.Instant(&f.CreatedAt),
+		sqldb.Instant(&f.RelevantSince), sqldb.Instant(&f.StateUpdatedAt), &f.FirstScanID,
 	}
 }
 
@@ -129,15 +136,20 @@ func byID(list []model.Finding) []model.Finding {
 // LivePlaces lists where the unresolved and muted findings of a product and
 // source are, on every ref.
 func (tx *Tx) LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error) {
-	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.Place, err error) { return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path) },
-		`SELECT id, project_id, path FROM finding WHERE deployment_id = $1 AND issue_type = $2 AND source = $3 AND state IN ($4, $5) ORDER BY id`,
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.Place, err error) {
+		return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path)
+	},
+		`SELECT id, project_id, path FROM finding WHERE deployment_id = $1 AND issue_type = $2 AND source = $3 AND state `+
+			`IN ($4, $5) ORDER BY id`,
 		int64(product), source, int64(model.Unresolved), int64(model.Muted))
 }
 
 // FindingsByID reads findings by id; unknown ones are skipped.
 func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error) {
 	in, arg := tx.In("id", 2, ids)
-	return sqldb.Many(ctx, tx, ScanFinding, `SELECT `+FindingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return sqldb.Many(
+		ctx, tx, ScanFinding, `SELECT `+FindingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg,
+	)
 }
 
 // FindingBodies reads body and evidence of findings by id.
@@ -154,7 +166,8 @@ func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]model.F
 }
 
 // occurrenceSelect reads findings with their lineages and bodies.
-var occurrenceSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) + `, b.body, b.evidence_json
+var occurrenceSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) +
+	`, b.body, b.evidence_json
 	FROM finding f
 	JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
 	JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id

@@ -10,13 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, automatic, triage_until, assignee, annotations_json`
+const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, ` +
+	`automatic, triage_until, assignee, annotations_json`
 
 // lineageValues are the values of lineageColumns.
 func lineageValues(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
-		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At, sqldb.Encoded(t.By), t.Automatic, t.Until, t.Assignee, sqldb.Encoded(l.Annotations),
+		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At,
+		sqldb.Encoded(t.By), t.Automatic, t.Until, t.Assignee, sqldb.Encoded(l.Annotations),
 	}
 }
 
@@ -24,7 +26,8 @@ func lineageValues(l *model.Lineage) []any {
 func lineageFields(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
-		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, sqldb.Instant(&t.At), sqldb.Decoded(&t.By), &t.Automatic, sqldb.Instant(&t.Until), &t.Assignee, sqldb.Decoded(&l.Annotations),
+		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, sqldb.Instant(&t.At), sqldb.Decoded(&t.By),
+		&t.Automatic, sqldb.Instant(&t.Until), &t.Assignee, sqldb.Decoded(&l.Annotations),
 	}
 }
 
@@ -32,7 +35,9 @@ func scanLineage(r sqldb.Row) (l model.Lineage, err error) { return l, r.Scan(li
 
 // LineagesOf finds the lineages that hold the identities, in the project.
 // Identities that no lineage holds are not in the answer.
-func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error) {
+func (tx *Tx) LineagesOf(
+	ctx context.Context, projectID int64, ids []model.Identity,
+) (map[model.Identity]model.Lineage, error) {
 	found := make(map[model.Identity]model.Lineage, len(ids))
 	for kind, hashes := range hashesByKind(ids) {
 		in, arg := tx.In("i.hash", 4, hashes)
@@ -67,19 +72,24 @@ func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineag
 
 func (tx *Tx) LineagesThat(ctx context.Context, ids []int64) ([]model.Lineage, error) {
 	in, arg := tx.In("id", 2, ids)
-	return sqldb.Many(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return sqldb.Many(
+		ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg,
+	)
 }
 
 // LiveOfLineages reads the unresolved and muted findings of lineages of the
 // project, on all refs, by lineage: id, ref, source, path, state, identity, lineage
 // and whether a full scan saw it. The other members stay zero.
-func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]model.Finding, error) {
+func (tx *Tx) LiveOfLineages(
+	ctx context.Context, projectID int64, lineages []int64,
+) (map[int64][]model.Finding, error) {
 	found := map[int64][]model.Finding{}
 	in, arg := tx.In("lineage_id", 5, lineages)
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var f model.Finding
 		var flags int64
-		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.State, &f.Identity.Kind, sqldb.Digest(&f.Identity.Hash), &flags)
+		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.State, &f.Identity.Kind,
+			sqldb.Digest(&f.Identity.Hash), &flags)
 		f.SeenByFull = flags&FlagSeenByFull != 0
 		found[f.LineageID] = append(found[f.LineageID], f)
 		return err
@@ -174,7 +184,9 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	goes := model.Map(pairs, func(p [2]int64) int64 { return p[0] })
 	with, args := sqldb.PairTable("merged(goes, stays)", pairs)
 	in, list := tx.In("lineage_id", 2, goes)
-	findings, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list)
+	findings, err := sqldb.Many(
+		ctx, tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list,
+	)
 	if err != nil {
 		return err
 	}
@@ -192,7 +204,9 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"lineage_identity", "triage_event", "ticket_finding", "exception_finding", "finding_comment"} {
+	for _, table := range []string{
+		"lineage_identity", "triage_event", "ticket_finding", "exception_finding", "finding_comment",
+	} {
 		if err := update(table, "", args...); err != nil {
 			return err
 		}
@@ -217,7 +231,8 @@ func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int
 		err := r.Scan(&lineage, &id)
 		of[lineage] = id
 		return err
-	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(model.Unresolved), arg)
+	}, `SELECT lineage_id, COALESCE(MIN(CASE WHEN state = $2 THEN id END), MIN(id)) FROM finding WHERE `+
+		`deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(model.Unresolved), arg)
 }
 
 // hashesByKind sorts identities by who vouches for them, as they are looked up.

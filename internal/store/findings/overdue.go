@@ -11,7 +11,9 @@ import (
 
 // UntoldOverdue are those of the lineages of which it was not told that they are overdue
 // since that day. Those that are gone are left out.
-func (tx *Tx) UntoldOverdue(ctx context.Context, list []model.OverdueLineage) (untold []model.OverdueLineage, err error) {
+func (tx *Tx) UntoldOverdue(
+	ctx context.Context, list []model.OverdueLineage,
+) (untold []model.OverdueLineage, err error) {
 	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
 	for i, l := range list {
 		days[l.ID], ids[i] = l.Day, l.ID
@@ -45,7 +47,8 @@ func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) erro
 	for day, ids := range byDay {
 		slices.Sort(ids)
 		in, arg := tx.In("id", 3, ids)
-		if err := tx.Write(ctx, `UPDATE lineage SET overdue_told = $2 WHERE deployment_id = $1 AND `+in, day, arg); err != nil {
+		if err := tx.Write(ctx, `UPDATE lineage SET overdue_told = $2 WHERE deployment_id = $1 AND `+in,
+			day, arg); err != nil {
 			return err
 		}
 	}

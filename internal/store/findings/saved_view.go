@@ -12,11 +12,13 @@ import (
 
 // savedViewColumns ends with whether the user $2 opens pages with the view.
 const savedViewColumns = `v.id, v.owner_id, v.issue_type, v.name, v.query, v.created_at, v.created_by_json,
-	(SELECT COUNT(*) FROM saved_view_default d WHERE d.deployment_id = v.deployment_id AND d.view_id = v.id AND d.user_id = $2)`
+	(SELECT COUNT(*) FROM saved_view_default d WHERE d.deployment_id = v.deployment_id AND d.view_id = v.id
+	AND d.user_id = $2)`
 
 func scanSavedView(r sqldb.Row) (v model.SavedView, err error) {
 	var chosen int
-	err = r.Scan(&v.ID, &v.OwnerID, &v.IssueType, &v.Name, &v.Query, sqldb.Instant(&v.CreatedAt), sqldb.Decoded(&v.CreatedBy), &chosen)
+	err = r.Scan(&v.ID, &v.OwnerID, &v.IssueType, &v.Name, &v.Query, sqldb.Instant(&v.CreatedAt),
+		sqldb.Decoded(&v.CreatedBy), &chosen)
 	v.Default = chosen > 0
 	return v, err
 }
@@ -40,12 +42,14 @@ func imageOfSavedView(v model.SavedView) any {
 // SavedViews lists the views that a user has and those that are shared, by name. The user
 // 0 has none.
 func (tx *Tx) SavedViews(ctx context.Context, userID int64) ([]model.SavedView, error) {
-	return sqldb.Many(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) ORDER BY v.name, v.id`, userID)
+	return sqldb.Many(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 `+
+		`AND v.owner_id IN (0, $2) ORDER BY v.name, v.id`, userID)
 }
 
 // SavedView finds one that a user may see. Any other is model.ErrNotFound.
 func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (model.SavedView, error) {
-	v, err := sqldb.One(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 AND v.owner_id IN (0, $2) AND v.id = $3`, userID, id)
+	v, err := sqldb.One(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = `+
+		`$1 AND v.owner_id IN (0, $2) AND v.id = $3`, userID, id)
 	if err != nil {
 		return v, fmt.Errorf("saved view %d: %w", id, err)
 	}
@@ -54,7 +58,8 @@ func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (model.SavedView,
 
 // DefaultView is the id of the view that the page of an issue type opens with; 0 for none.
 func (tx *Tx) DefaultView(ctx context.Context, userID int64, t model.IssueType) (int64, error) {
-	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT view_id FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND issue_type = $3`, userID, t)
+	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT view_id FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND issue_type = $3`, userID, t)
 	if len(list) == 0 {
 		return 0, err
 	}
@@ -119,11 +124,13 @@ func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) er
 	if err := tx.roomForView(ctx, v); err != nil {
 		return err
 	}
-	if err := tx.Write(ctx, `UPDATE saved_view SET owner_id = $3, name = $4, query = $5 WHERE deployment_id = $1 AND id = $2`, v.ID, v.OwnerID, v.Name, v.Query); err != nil {
+	if err := tx.Write(ctx, `UPDATE saved_view SET owner_id = $3, name = $4, query = $5 WHERE deployment_id = `+
+		`$1 AND id = $2`, v.ID, v.OwnerID, v.Name, v.Query); err != nil {
 		return err
 	}
 	if !v.Shared() {
-		if err := tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND view_id = $2 AND user_id <> $3`, v.ID, v.OwnerID); err != nil {
+		if err := tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND view_id = $2 AND user_id <> $3`,
+			v.ID, v.OwnerID); err != nil {
 			return err
 		}
 	}
@@ -136,7 +143,10 @@ func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) er
 // SavedViewChangedBy is who changed a shared view last; the zero actor where nobody did. Of a
 // view that is one person's, the trail tells nothing.
 func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (model.Actor, error) {
-	list, err := tx.AuditPage(ctx, sqldb.AuditFilter{Action: "saved_view.update", Subject: sqldb.Subject("saved_view", id)}, 1)
+	list, err := tx.AuditPage(ctx, sqldb.AuditFilter{
+		Action:  "saved_view.update",
+		Subject: sqldb.Subject("saved_view", id),
+	}, 1)
 	if len(list) == 0 {
 		return model.Actor{}, err
 	}
@@ -145,7 +155,10 @@ func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (model.Actor, er
 
 // DeleteSavedView forgets a view, and that pages open with it.
 func (tx *Tx) DeleteSavedView(ctx context.Context, v model.SavedView) error {
-	for _, rows := range []string{`saved_view_default WHERE deployment_id = $1 AND view_id = $2`, `saved_view WHERE deployment_id = $1 AND id = $2`} {
+	for _, rows := range []string{
+		`saved_view_default WHERE deployment_id = $1 AND view_id = $2`,
+		`saved_view WHERE deployment_id = $1 AND id = $2`,
+	} {
 		if err := tx.Write(ctx, `DELETE FROM `+rows, v.ID); err != nil {
 			return err
 		}
@@ -160,8 +173,12 @@ func (tx *Tx) DeleteSavedView(ctx context.Context, v model.SavedView) error {
 // none any more.
 func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v model.SavedView, chosen bool) error {
 	if !chosen {
-		return tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND view_id = $3`, userID, v.ID)
+		return tx.Write(
+			ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND view_id = $3`, userID, v.ID,
+		)
 	}
-	return tx.Insert(ctx, `saved_view_default (deployment_id, user_id, issue_type, view_id)`, [][]any{{userID, v.IssueType, v.ID}},
+	return tx.Insert(ctx, `saved_view_default (deployment_id, user_id, issue_type, view_id)`, [][]any{
+		{userID, v.IssueType, v.ID},
+	},
 		`ON CONFLICT (deployment_id, user_id, issue_type) DO UPDATE SET view_id = excluded.view_id`)
 }

@@ -28,7 +28,8 @@ func (tx *Tx) InventoryCommit(ctx context.Context, projectID int64, ref string) 
 }
 
 // supplyChainSelect reads findings with what describes them.
-var supplyChainSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) + `, b.body, r.content_json
+var supplyChainSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) +
+	`, b.body, r.content_json
 	FROM finding f
 	JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
 	JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id

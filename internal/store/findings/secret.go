@@ -17,7 +17,9 @@ const secretStep = 5000
 // SecretsPage lists secrets with all that is kept of them, by id, after the one
 // with the given id, limit at most, and tells whether there are more. Removed
 // ones are not listed (semantics §4).
-func (tx *Tx) SecretsPage(ctx context.Context, f model.SecretFilter, afterID int64, limit int) ([]Occurrence, bool, error) {
+func (tx *Tx) SecretsPage(
+	ctx context.Context, f model.SecretFilter, afterID int64, limit int,
+) ([]Occurrence, bool, error) {
 	seen, all, err := tx.VisibleProjectIDs(ctx, f.Visible)
 	if err != nil {
 		return nil, false, err
@@ -26,7 +28,8 @@ func (tx *Tx) SecretsPage(ctx context.Context, f model.SecretFilter, afterID int
 	list := []Occurrence{}
 	for step := limit + 1; len(list) <= limit; step = min(2*step, max(secretStep, limit+1)) {
 		// The type stands in the text, so that the index on secrets applies.
-		part, err := sqldb.Many(ctx, tx, scanOccurrence, occurrenceSelect+` AND f.issue_type = 3 AND f.id > $2 ORDER BY f.id LIMIT $3`, afterID, step)
+		part, err := sqldb.Many(ctx, tx, scanOccurrence,
+			occurrenceSelect+` AND f.issue_type = 3 AND f.id > $2 ORDER BY f.id LIMIT $3`, afterID, step)
 		if err != nil {
 			return nil, false, err
 		}
@@ -65,7 +68,8 @@ func (tx *Tx) SecretRules(ctx context.Context) (map[model.SecretRule]bool, error
 		rules[rule] = rules[rule] || settled
 		return err
 	}, `SELECT tool, name, settled FROM secret_rule WHERE deployment_id = $1
-		UNION ALL SELECT 'semgrep', p.rule_name, 0 FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		UNION ALL SELECT 'semgrep', p.rule_name, 0 FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id
+		AND r.id = p.rule_id
 		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(model.Secrets))
 }
 
@@ -120,9 +124,12 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite
 	}
 	in, arg := tx.In("lineage_id", 2, lineages)
 	// A finding of another rule may be in the lineage: what that is known by stays.
-	if err := tx.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3 AND NOT EXISTS (
-		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id AND f.lineage_id = lineage_identity.lineage_id
-			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg, int64(model.IdentitySecret)); err != nil {
+	if err := tx.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+
+		` AND kind <> $3 AND NOT EXISTS (
+		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id
+		AND f.lineage_id = lineage_identity.lineage_id
+			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg,
+		int64(model.IdentitySecret)); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -25,13 +25,17 @@ type SnippetPlace struct {
 // stream followed knows of none. Secrets of the history are left out, and of a
 // change what full scans saw: the checkout does not have them there, or the scan
 // does not say that it does.
-func (tx *Tx) SnippetPlaces(ctx context.Context, s model.Scan, ids []int64, limit int) (list []SnippetPlace, more bool, err error) {
+func (tx *Tx) SnippetPlaces(
+	ctx context.Context, s model.Scan, ids []int64, limit int,
+) (list []SnippetPlace, more bool, err error) {
 	stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
 	if err != nil || stream.LastScanID != s.ID {
 		return nil, false, err
 	}
-	where := fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, FlagHistorical) + ` AND f.line > 0 AND (f.source = $6 OR f.source = $7 AND EXISTS (
-		SELECT 1 FROM inventory i WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3 AND i.lockfile = f.path AND i.scan_id = $8))`
+	where := fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, FlagHistorical) +
+		` AND f.line > 0 AND (f.source = $6 OR f.source = $7 AND EXISTS (
+		SELECT 1 FROM inventory i WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3 AND i.lockfile = f.path
+		AND i.scan_id = $8))`
 	if !s.Full {
 		where += fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, FlagSeenByFull)
 	}
@@ -51,8 +55,11 @@ func (tx *Tx) SecretPlaces(ctx context.Context, projectID int64, ref string) ([]
 }
 
 // snippetPlaces lists findings that are there; conditions count from $6.
-func (tx *Tx) snippetPlaces(ctx context.Context, projectID int64, ref, where string, args ...any) ([]SnippetPlace, error) {
-	return sqldb.Many(ctx, tx, scanSnippetPlace, `SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
+func (tx *Tx) snippetPlaces(
+	ctx context.Context, projectID int64, ref, where string, args ...any,
+) ([]SnippetPlace, error) {
+	return sqldb.Many(ctx, tx, scanSnippetPlace,
+		`SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.state IN ($4, $5)`+where,
 		append([]any{projectID, ref, int64(model.Unresolved), int64(model.Muted)}, args...)...)
@@ -89,7 +96,8 @@ func scanSnippet(r sqldb.Row) (s model.Snippet, err error) {
 
 // Snippet reads the code around a finding. None is model.ErrNotFound.
 func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, error) {
-	s, err := sqldb.One(ctx, tx, scanSnippet, `SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
+	s, err := sqldb.One(ctx, tx, scanSnippet,
+		`SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
 	if err != nil {
 		return s, fmt.Errorf("code of finding %d: %w", findingID, err)
 	}
@@ -136,20 +144,25 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 	if !keep {
 		after.Dropped = &dropped
 	}
-	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{KeepsCode: tx.Deployment().KeepsCode}, after)
+	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{
+		KeepsCode: tx.Deployment().KeepsCode,
+	}, after)
 	return dropped, nil
 }
 
 // outdateSnippets drops the code of findings that are no longer there and, with
 // every secret that comes to a place, the code of its file: nobody knew then
 // what to take out of it.
-func (tx *Tx) outdateSnippets(ctx context.Context, findings []model.FindingWrite, stored map[int64]model.Finding) error {
+func (tx *Tx) outdateSnippets(
+	ctx context.Context, findings []model.FindingWrite, stored map[int64]model.Finding,
+) error {
 	var gone []int64
 	secrets := map[int64][]string{} // paths by project
 	for i := range findings {
 		f := &findings[i].Finding
 		before := stored[f.ID]
-		switch known := before.IssueType == model.Secrets && isPresent(before.State) && before.Path == f.Path && before.Line == f.Line; {
+		switch known := before.IssueType == model.Secrets && isPresent(before.State) && before.Path == f.Path &&
+			before.Line == f.Line; {
 		case !isPresent(f.State):
 			gone = append(gone, f.ID)
 		case f.IssueType == model.Secrets && !known:

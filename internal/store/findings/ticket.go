@@ -21,7 +21,8 @@ type TicketOrder struct {
 	TicketID int64 `json:"ticket_id"`
 }
 
-const ticketColumns = `id, state, url, slug, connection_id, project, tracker_key, marker, problem, created_at, created_by_json, checked_at`
+const ticketColumns = `id, state, url, slug, connection_id, project, tracker_key, marker, problem, created_at, ` +
+	`created_by_json, checked_at`
 
 func scanTicket(r sqldb.Row) (t model.Ticket, err error) {
 	return t, r.Scan(&t.ID, &t.State, &t.URL, &t.Slug, &t.ConnectionID, &t.Project, &t.Key, &t.Marker, &t.Problem,
@@ -43,7 +44,9 @@ func imageOfTicket(t model.Ticket) ticketImage {
 
 // Ticket finds one by its id; an unknown one is model.ErrNotFound.
 func (tx *Tx) Ticket(ctx context.Context, id int64) (model.Ticket, error) {
-	t, err := sqldb.One(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id = $2`, id)
+	t, err := sqldb.One(
+		ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id = $2`, id,
+	)
 	if err != nil {
 		return t, fmt.Errorf("ticket %d: %w", id, err)
 	}
@@ -53,7 +56,8 @@ func (tx *Tx) Ticket(ctx context.Context, id int64) (model.Ticket, error) {
 // TicketsByURL lists those of an address, by id: one, or more where callers that are bound
 // to projects linked to it, each of whom knows of its own alone.
 func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]model.Ticket, error) {
-	return sqldb.Many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id`, address)
+	return sqldb.Many(ctx, tx, scanTicket,
+		`SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id`, address)
 }
 
 // TicketQuery selects tickets.
@@ -65,7 +69,9 @@ type TicketQuery struct {
 
 // TicketPage lists tickets by id, each with the findings that the globs allow, and says
 // whether there are more.
-func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []model.Ticket, about map[int64][]model.TicketFinding, more bool, err error) {
+func (tx *Tx) TicketPage(
+	ctx context.Context, q TicketQuery,
+) (list []model.Ticket, about map[int64][]model.TicketFinding, more bool, err error) {
 	w := &sqldb.Where{Tx: tx.Tx}
 	w.And(`id > ?`, q.After)
 	projects, all, err := tx.VisibleProjectIDs(ctx, q.Globs)
@@ -73,12 +79,15 @@ func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []model.Ticke
 		return nil, nil, false, err
 	}
 	if !all {
-		w.Text.WriteString(` AND id IN (SELECT t.ticket_id FROM ticket_finding t JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id WHERE t.deployment_id = $1`)
+		w.Text.WriteString(` AND id IN (SELECT t.ticket_id FROM ticket_finding t JOIN lineage l ON l.deployment_id = ` +
+			`t.deployment_id AND l.id = t.lineage_id WHERE t.deployment_id = $1`)
 		w.In(`l.project_id`, projects)
 		w.Text.WriteString(`)`)
 	}
 	w.And(`0 = 0 ORDER BY id LIMIT ?`, q.Limit+1)
-	list, err = sqldb.Many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1`+w.Text.String(), w.Args...)
+	list, err = sqldb.Many(
+		ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1`+w.Text.String(), w.Args...,
+	)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -100,7 +109,9 @@ func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs model.ProjectG
 }
 
 // FindingsOfTickets is TicketFindings of several tickets.
-func (tx *Tx) FindingsOfTickets(ctx context.Context, ids []int64, globs model.ProjectGlobs) (list []model.TicketFinding, err error) {
+func (tx *Tx) FindingsOfTickets(
+	ctx context.Context, ids []int64, globs model.ProjectGlobs,
+) (list []model.TicketFinding, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -145,7 +156,9 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 // ticketsByID finds tickets; unknown ones are not in the answer.
 func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]model.Ticket, error) {
 	in, arg := tx.In("id", 2, ids)
-	list, err := sqldb.Many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg)
+	list, err := sqldb.Many(
+		ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg,
+	)
 	byID := make(map[int64]model.Ticket, len(list))
 	for _, t := range list {
 		byID[t.ID] = t
@@ -167,7 +180,10 @@ func (tx *Tx) AddTickets(ctx context.Context, list []model.Ticket) ([]model.Tick
 		t.ID, t.CreatedAt, t.CreatedBy = ids[i], tx.Now(), tx.Actor()
 		tx.Audit("ticket.create", sqldb.Subject("ticket", t.ID), nil, imageOfTicket(t))
 		added[i] = t
-		rows[i] = []any{t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Marker, t.Problem, t.CreatedAt, sqldb.Encoded(t.CreatedBy), t.CheckedAt}
+		rows[i] = []any{
+			t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key,
+			t.Marker, t.Problem, t.CreatedAt, sqldb.Encoded(t.CreatedBy), t.CheckedAt,
+		}
 	}
 	return added, tx.Insert(ctx, `ticket (deployment_id, `+ticketColumns+`)`, rows, "")
 }
@@ -202,8 +218,11 @@ func (tx *Tx) UpdateTickets(ctx context.Context, list []model.Ticket) error {
 }
 
 func (tx *Tx) writeTicket(ctx context.Context, t model.Ticket) error {
-	return tx.Write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10, marker = $11
-		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt, t.Marker)
+	return tx.Write(ctx,
+		`UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9,
+			checked_at = $10, marker = $11
+		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key,
+		t.Problem, t.CheckedAt, t.Marker)
 }
 
 // DeleteTicket forgets a ticket and what it is about.
@@ -238,7 +257,8 @@ func (tx *Tx) AddTicketFindings(ctx context.Context, list []model.TicketFinding)
 	for i, f := range list {
 		rows[i] = []any{f.TicketID, f.FindingID, f.LineageID}
 	}
-	return tx.Insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT (deployment_id, lineage_id) DO UPDATE SET ticket_id = excluded.ticket_id, finding_id = excluded.finding_id`)
+	return tx.Insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT `+
+		`(deployment_id, lineage_id) DO UPDATE SET ticket_id = excluded.ticket_id, finding_id = excluded.finding_id`)
 }
 
 // DropTicketFindings has lineages be about no ticket any more, and returns what they were
@@ -253,7 +273,9 @@ func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model
 
 // StaleTickets lists tickets of a connection that were created, are about something, and
 // were not asked for since a time, those of longest ago first.
-func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.Time, limit int) ([]model.Ticket, error) {
+func (tx *Tx) StaleTickets(
+	ctx context.Context, connectionID int64, since time.Time, limit int,
+) ([]model.Ticket, error) {
 	return sqldb.Many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket
 		WHERE deployment_id = $1 AND connection_id = $2 AND url <> '' AND (checked_at IS NULL OR checked_at < $3)
 			AND EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id AND f.ticket_id = ticket.id)
@@ -269,7 +291,9 @@ func (tx *Tx) NoteTicketChecked(ctx context.Context, id int64) error {
 // TicketSetting reads where the deployment's tickets are made; nobody having said so is
 // the zero setting.
 func (tx *Tx) TicketSetting(ctx context.Context) (s model.TicketSetting, err error) {
-	s, err = sqldb.One(ctx, tx, func(r sqldb.Row) (s model.TicketSetting, err error) { return s, r.Scan(sqldb.Decoded(&s)) },
+	s, err = sqldb.One(ctx, tx, func(r sqldb.Row) (s model.TicketSetting, err error) {
+		return s, r.Scan(sqldb.Decoded(&s))
+	},
 		`SELECT setting_json FROM ticket_setting WHERE deployment_id = $1`)
 	if errors.Is(err, model.ErrNotFound) {
 		err = nil
@@ -285,7 +309,9 @@ func (tx *Tx) PutTicketSetting(ctx context.Context, s model.TicketSetting) error
 	}
 	s.Labels, before.Labels = sqldb.OrEmpty(s.Labels), sqldb.OrEmpty(before.Labels)
 	tx.Audit("ticket_setting.update", sqldb.Subject("deployment", tx.Deployment().ID), before, s)
-	return tx.Insert(ctx, `ticket_setting (deployment_id, setting_json)`, [][]any{{sqldb.Encoded(s)}}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
+	return tx.Insert(ctx, `ticket_setting (deployment_id, setting_json)`, [][]any{
+		{sqldb.Encoded(s)},
+	}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
 }
 
 // QueueTickets has tickets created in their trackers.

@@ -114,8 +114,10 @@ func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	var old []model.Ticket
 	if slices.ContainsFunc(bare, made) {
 		var err error
-		old, err = sqldb.Many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url <> '' AND marker <> ''
-			AND NOT EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id AND f.ticket_id = ticket.id)
+		old, err = sqldb.Many(ctx, tx, scanTicket,
+			`SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url <> '' AND marker <> ''
+			AND NOT EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id
+			AND f.ticket_id = ticket.id)
 			ORDER BY id DESC LIMIT $3 OFFSET $2`, MaxBareTickets, int64(sqldb.MaxArgs))
 		if err != nil {
 			return err
@@ -142,7 +144,9 @@ func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {
 		return err
 	}
 	for _, lineage := range lineages {
-		err := tx.Write(ctx, `UPDATE ticket_finding SET finding_id = COALESCE((SELECT MIN(f.id) FROM finding f WHERE f.deployment_id = $1 AND f.lineage_id = $2), finding_id)
+		err := tx.Write(ctx,
+			`UPDATE ticket_finding SET finding_id = COALESCE((SELECT MIN(f.id) FROM finding f WHERE f.deployment_id = $1
+				AND f.lineage_id = $2), finding_id)
 			WHERE deployment_id = $1 AND lineage_id = $2`, lineage)
 		if err != nil {
 			return err
@@ -161,7 +165,8 @@ func (tx *Tx) CheckTickets(ctx context.Context) (faults []string, err error) {
 		err := r.Scan(&lineage, &ticket)
 		linked[lineage] = ticket
 		return err
-	}, `SELECT f.lineage_id, t.id FROM ticket_finding f JOIN ticket t ON t.deployment_id = f.deployment_id AND t.id = f.ticket_id WHERE f.deployment_id = $1 AND t.url <> ''`)
+	}, `SELECT f.lineage_id, t.id FROM ticket_finding f JOIN ticket t ON t.deployment_id = f.deployment_id AND t.id = `+
+		`f.ticket_id WHERE f.deployment_id = $1 AND t.url <> ''`)
 	if err != nil {
 		return nil, err
 	}

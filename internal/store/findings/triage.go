@@ -60,7 +60,8 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(model.MaxStops)}, {ended, `stops LIKE '%-'`}} {
 		for add, ids := range change.ids {
 			in, arg := tx.In("id", 2, ids)
-			err := tx.Write(ctx, `UPDATE lineage SET stops = stops || CAST($3 AS TEXT) WHERE deployment_id = $1 AND `+in+` AND `+change.of, arg, string(add))
+			err := tx.Write(ctx, `UPDATE lineage SET stops = stops || CAST($3 AS TEXT) WHERE deployment_id = $1 AND `+in+` AND `+
+				change.of, arg, string(add))
 			if err != nil {
 				return err
 			}
@@ -74,11 +75,13 @@ func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error 
 	in, arg := tx.In("id", 2, ids)
 	tx.MarkWritten()
 	changed, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `UPDATE lineage
-		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8, triage_until = $9, assignee = $10
+		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8,
+		triage_until = $9, assignee = $10
 		WHERE deployment_id = $1 AND `+in+` AND NOT (triage_state = $3 AND triage_reason = $4 AND triage_comment = $5
 			AND triaged_at IS NOT DISTINCT FROM $6 AND triaged_by_json = $7 AND automatic = $8
 			AND triage_until IS NOT DISTINCT FROM $9 AND assignee = $10)
-		RETURNING id`, arg, int64(t.State), int64(t.Reason), t.Comment, t.At, sqldb.Encoded(t.By), t.Automatic, t.Until, t.Assignee)
+		RETURNING id`, arg, int64(t.State), int64(t.Reason), t.Comment, t.At, sqldb.Encoded(t.By), t.Automatic,
+		t.Until, t.Assignee)
 	if err != nil {
 		return err
 	}
@@ -86,7 +89,9 @@ func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error 
 	if len(changed) == len(ids) {
 		return nil
 	}
-	known, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT count(*) FROM lineage WHERE deployment_id = $1 AND `+in, arg)
+	known, err := sqldb.One(
+		ctx, tx, sqldb.Scalar[int], `SELECT count(*) FROM lineage WHERE deployment_id = $1 AND `+in, arg,
+	)
 	if err == nil && known < len(ids) {
 		err = fmt.Errorf("a lineage is gone: %w", model.ErrNotFound)
 	}
@@ -114,7 +119,9 @@ func (tx *Tx) addTriageEvents(ctx context.Context, events []model.TriageEvent) e
 	for i, e := range events {
 		rows[i] = []any{ids[i], e.LineageID, e.At, text(e.By), text(e.Before), text(e.After), e.Note}
 	}
-	return tx.Insert(ctx, `triage_event (deployment_id, id, lineage_id, at, actor_json, before_json, after_json, note)`, rows, "")
+	return tx.Insert(
+		ctx, `triage_event (deployment_id, id, lineage_id, at, actor_json, before_json, after_json, note)`, rows, "",
+	)
 }
 
 // TriageTrail reads what was decided on a lineage, oldest first. That of an
@@ -126,7 +133,8 @@ func (tx *Tx) TriageTrail(ctx context.Context, lineageID int64) ([]model.TriageE
 }
 
 func scanTriageEvent(r sqldb.Row) (e model.TriageEvent, err error) {
-	return e, r.Scan(&e.ID, &e.LineageID, sqldb.Instant(&e.At), sqldb.Decoded(&e.By), sqldb.Decoded(&e.Before), sqldb.Decoded(&e.After), &e.Note)
+	return e, r.Scan(&e.ID, &e.LineageID, sqldb.Instant(&e.At), sqldb.Decoded(&e.By), sqldb.Decoded(&e.Before),
+		sqldb.Decoded(&e.After), &e.Note)
 }
 
 // TriageEvents reads a stretch of the deployment's trail: the events after one
@@ -140,13 +148,18 @@ func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]model.T
 // TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
 func (tx *Tx) TriageEventsBy(ctx context.Context, by model.Actor, lineages []int64) ([]model.TriageEvent, error) {
 	in, arg := tx.In("lineage_id", 3, lineages)
-	return sqldb.Many(ctx, tx, scanTriageEvent, `SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event WHERE deployment_id = $1 AND id IN
-		(SELECT MAX(id) FROM triage_event WHERE deployment_id = $1 AND actor_json = $2 AND `+in+` GROUP BY lineage_id) ORDER BY id`, sqldb.Encoded(by), arg)
+	return sqldb.Many(ctx, tx, scanTriageEvent,
+		`SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event WHERE deployment_id = $1
+			AND id IN
+		(SELECT MAX(id) FROM triage_event WHERE deployment_id = $1 AND actor_json = $2 AND `+in+
+			` GROUP BY lineage_id) ORDER BY id`, sqldb.Encoded(by), arg)
 }
 
 // LastTriageEvent is the id of the newest event of the trail, 0 before the first.
 func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
-	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`)
+	return sqldb.One(
+		ctx, tx, sqldb.Scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`,
+	)
 }
 
 const expiredLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND triage_until <= $2 ORDER BY id`

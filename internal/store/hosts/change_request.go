@@ -12,16 +12,19 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const changeRequestColumns = `repository_id, number, title, author, web_url, state, head_commit, head_ref, fetch_ref, base_ref, base_commit, fork, updated_at`
+const changeRequestColumns = `repository_id, number, title, author, web_url, state, head_commit, head_ref, ` +
+	`fetch_ref, base_ref, base_commit, fork, updated_at`
 
 func scanChangeRequest(r sqldb.Row) (c model.ChangeRequest, err error) {
-	return c, r.Scan(&c.RepositoryID, &c.Number, &c.Title, &c.Author, &c.WebURL, &c.State, &c.HeadCommit, &c.HeadRef, &c.FetchRef, &c.BaseRef, &c.BaseCommit, &c.Fork, sqldb.Instant(&c.UpdatedAt))
+	return c, r.Scan(&c.RepositoryID, &c.Number, &c.Title, &c.Author, &c.WebURL, &c.State, &c.HeadCommit, &c.HeadRef,
+		&c.FetchRef, &c.BaseRef, &c.BaseCommit, &c.Fork, sqldb.Instant(&c.UpdatedAt))
 }
 
 // ChangeRequests lists the open ones of a repository by number.
 func (tx *Tx) ChangeRequests(ctx context.Context, repositoryID int64) ([]model.ChangeRequest, error) {
 	return sqldb.Many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
-		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID, int64(model.ChangeOpen))
+		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID,
+		int64(model.ChangeOpen))
 }
 
 // ChangeRequest finds one by its number.
@@ -50,15 +53,21 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fre
 		return false, nil
 	}
 	err = tx.Insert(ctx, `change_request (deployment_id, `+changeRequestColumns+`)`, [][]any{{
-		c.RepositoryID, c.Number, c.Title, c.Author, c.WebURL, c.State, c.HeadCommit, c.HeadRef, c.FetchRef, c.BaseRef, c.BaseCommit, c.Fork, c.UpdatedAt,
-	}}, `ON CONFLICT (deployment_id, repository_id, number) DO UPDATE SET title = excluded.title, author = excluded.author, web_url = excluded.web_url, state = excluded.state,
-		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref, base_ref = excluded.base_ref, base_commit = excluded.base_commit,
+		c.RepositoryID, c.Number, c.Title, c.Author, c.WebURL, c.State, c.HeadCommit,
+		c.HeadRef, c.FetchRef, c.BaseRef, c.BaseCommit, c.Fork, c.UpdatedAt,
+	}},
+		`ON CONFLICT (deployment_id, repository_id, number) DO UPDATE SET title = excluded.title, author = excluded.author,
+			web_url = excluded.web_url, state = excluded.state,
+		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref,
+		base_ref = excluded.base_ref, base_commit = excluded.base_commit,
 		fork = excluded.fork, updated_at = excluded.updated_at`)
-	fresh = c.State == model.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].BaseRef != c.BaseRef || known[0].State != model.ChangeOpen)
+	fresh = c.State == model.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit ||
+		known[0].BaseRef != c.BaseRef || known[0].State != model.ChangeOpen)
 	if err != nil || !fresh {
 		return false, err
 	}
-	return true, tx.Write(ctx, `UPDATE change_request SET head_at = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, c.RepositoryID, c.Number, tx.Now())
+	return true, tx.Write(ctx, `UPDATE change_request SET head_at = $4 WHERE deployment_id = $1 AND repository_id = $2 `+
+		`AND number = $3`, c.RepositoryID, c.Number, tx.Now())
 }
 
 // CloseChangeRequests notes that of a repository only these are open.
@@ -77,7 +86,8 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 		return nil
 	}
 	in, list := tx.In("number", 3, closed)
-	return tx.Write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in, repositoryID, list, int64(model.ChangeClosed))
+	return tx.Write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in,
+		repositoryID, list, int64(model.ChangeClosed))
 }
 
 // HearJob is the kind of job that works off what a code host told.
@@ -98,7 +108,10 @@ func (tx *Tx) QueueHearing(
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
 		HearJob, int64(model.JobQueued), of+"%", of+subject)
 	if err == nil && others >= maxHearings {
-		err = &model.BusyError{Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others), Wait: time.Minute}
+		err = &model.BusyError{
+			Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others),
+			Wait: time.Minute,
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -126,14 +139,16 @@ const maxDeliveries = 1000
 // AddDelivery keeps what a host told, and that the connection hears of it. What was told
 // before is model.ErrConflict.
 func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
-	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
+	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 `+
+		`AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
 	if err == nil && had > 0 {
 		err = fmt.Errorf("delivery %.80s was taken already: %w", model.Line(d.Delivery), model.ErrConflict)
 	}
 	if err != nil {
 		return d, err
 	}
-	n, err := tx.Exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`, d.ConnectionID, tx.Now())
+	n, err := tx.Exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`,
+		d.ConnectionID, tx.Now())
 	if err == nil && n == 0 {
 		err = model.ErrNotFound
 	}
@@ -144,7 +159,8 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		return d, err
 	}
 	d.ReceivedAt = tx.Now()
-	err = tx.Insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, outcome, head_commit)`, [][]any{{
+	err = tx.Insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, `+
+		`outcome, head_commit)`, [][]any{{
 		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")
 	if err == nil && d.Tells {
@@ -154,7 +170,8 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		return d, err
 	}
 	return d, tx.Write(ctx, `DELETE FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 AND id NOT IN
-		(SELECT id FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 ORDER BY id DESC LIMIT $3)`, d.ConnectionID, maxDeliveries)
+		(SELECT id FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 ORDER BY id DESC LIMIT $3)`,
+		d.ConnectionID, maxDeliveries)
 }
 
 // FinishDelivery says what came of a delivery.
@@ -180,6 +197,8 @@ func (tx *Tx) Deliveries(ctx context.Context, q DeliveryQuery) (list []Delivery,
 	w.And(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit+1)
 	all := func(Delivery) bool { return true }
 	return sqldb.UpTo(ctx, tx, q.Limit, all, func(r sqldb.Row) (d Delivery, err error) {
-		return d, r.Scan(&d.ID, &d.ConnectionID, &d.Delivery, &d.Event, &d.Repository, sqldb.Instant(&d.ReceivedAt), &d.Outcome)
-	}, `SELECT id, connection_id, delivery, event, repository, received_at, outcome FROM webhook_delivery WHERE deployment_id = $1`+w.Text.String(), w.Args...)
+		return d, r.Scan(&d.ID, &d.ConnectionID, &d.Delivery, &d.Event, &d.Repository,
+			sqldb.Instant(&d.ReceivedAt), &d.Outcome)
+	}, `SELECT id, connection_id, delivery, event, repository, received_at, outcome FROM webhook_delivery WHERE `+
+		`deployment_id = $1`+w.Text.String(), w.Args...)
 }

@@ -33,13 +33,18 @@ type AwaitedScan struct {
 
 // CommitFacts finds what is known of a commit of a project, on whichever ref.
 func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (f CommitFacts, err error) {
-	f.Scans, err = sqldb.Many(ctx, tx, scans.ScanScan, `SELECT `+scans.ScanColumns+` FROM scan WHERE deployment_id = $1 AND id IN
-		(SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND commit_hash = $3 GROUP BY ref, source) ORDER BY id`, projectID, commit)
+	f.Scans, err = sqldb.Many(ctx, tx, scans.ScanScan,
+		`SELECT `+scans.ScanColumns+` FROM scan WHERE deployment_id = $1 AND id IN
+		(SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND commit_hash = $3 GROUP BY ref, source)
+		ORDER BY id`,
+		projectID, commit)
 	if err != nil {
 		return f, err
 	}
 	f.Runs, err = sqldb.Many(ctx, tx, scanRun, runSelect+`AND id IN
-		(SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND commit_id = $3 GROUP BY ref, kind) ORDER BY id`, projectID, commit)
+		(SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND commit_id = $3 GROUP BY ref, kind)
+		ORDER BY id`,
+		projectID, commit)
 	seen := map[string]bool{}
 	for _, s := range f.Scans {
 		if err != nil || seen[s.Ref] {
@@ -47,10 +52,13 @@ func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (
 		}
 		seen[s.Ref] = true
 		var before []model.Scan
-		before, err = sqldb.Many(ctx, tx, scans.ScanScan, `SELECT `+scans.ScanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
-			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4 AND commit_hash <> '' AND id < $5
+		before, err = sqldb.Many(ctx, tx, scans.ScanScan,
+			`SELECT `+scans.ScanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
+			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4
+			AND commit_hash <> '' AND id < $5
 				ORDER BY id DESC LIMIT 1)
-			AND id NOT IN (SELECT scan_id FROM managed_run WHERE deployment_id = $1 AND project_id = $2) ORDER BY id`, projectID, s.Ref, commit, s.ID)
+			AND id NOT IN (SELECT scan_id FROM managed_run WHERE deployment_id = $1 AND project_id = $2) ORDER BY id`, projectID,
+			s.Ref, commit, s.ID)
 		f.Before = append(f.Before, before...)
 	}
 	if err == nil && len(f.Scans)+len(f.Runs) > 0 {
@@ -68,7 +76,9 @@ type changeHead struct {
 
 // awaitedScans finds what will scan the change requests that have the commit, or are about
 // to: what their branch has may be told before the host tells of the change request.
-func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, scans []model.Scan) (out []AwaitedScan, err error) {
+func (tx *Tx) awaitedScans(
+	ctx context.Context, projectID int64, commit string, scans []model.Scan,
+) (out []AwaitedScan, err error) {
 	var branches []string
 	for _, s := range scans {
 		if branch, is := strings.CutPrefix(s.Ref, "refs/heads/"); is {
@@ -78,8 +88,11 @@ func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, 
 	of, arg := tx.In("c.head_ref", 4, branches)
 	heads, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (c changeHead, err error) {
 		return c, r.Scan(&c.repository, &c.number, &c.commit, &c.fetchRef, sqldb.Instant(&c.since))
-	}, `SELECT c.repository_id, c.number, c.head_commit, c.fetch_ref, c.head_at FROM change_request c JOIN repository r ON r.deployment_id = c.deployment_id AND r.id = c.repository_id
-		WHERE c.deployment_id = $1 AND r.project_id = $2 AND c.state = $5 AND (c.head_commit = $3 OR c.fork = 0 AND `+of+`) ORDER BY c.number LIMIT 20`,
+	},
+		`SELECT c.repository_id, c.number, c.head_commit, c.fetch_ref, c.head_at FROM change_request c
+			JOIN repository r ON r.deployment_id = c.deployment_id AND r.id = c.repository_id
+		WHERE c.deployment_id = $1 AND r.project_id = $2 AND c.state = $5 AND (c.head_commit = $3 OR c.fork = 0 AND `+of+
+			`) ORDER BY c.number LIMIT 20`,
 		projectID, commit, arg, int64(model.ChangeOpen))
 	for _, c := range heads {
 		if err != nil {
@@ -94,7 +107,9 @@ func (tx *Tx) awaitedScans(ctx context.Context, projectID int64, commit string, 
 		}
 		own := ownRefs(c.fetchRef)
 		for _, source := range sources {
-			if !slices.ContainsFunc(scans, func(s model.Scan) bool { return s.Source == source && slices.Contains(own, s.Ref) }) {
+			if !slices.ContainsFunc(scans, func(s model.Scan) bool {
+				return s.Source == source && slices.Contains(own, s.Ref)
+			}) {
 				out = append(out, AwaitedScan{Change: c.number, Source: source, Since: c.since})
 			}
 		}
@@ -120,7 +135,8 @@ func (tx *Tx) scannersOfChange(ctx context.Context, projectID int64, commit stri
 	if err != nil || len(sources) > 0 {
 		return sources, err
 	}
-	before, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT fetch_ref FROM change_request WHERE deployment_id = $1 AND repository_id = $2 AND number < $3 ORDER BY number DESC LIMIT $4`,
+	before, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT fetch_ref FROM change_request WHERE deployment_id `+
+		`= $1 AND repository_id = $2 AND number < $3 ORDER BY number DESC LIMIT $4`,
 		c.repository, c.number, likeChanges)
 	if err != nil || len(before) == 0 {
 		return nil, err
@@ -133,13 +149,17 @@ func (tx *Tx) scannersOfChange(ctx context.Context, projectID int64, commit stri
 }
 
 // scannersOf lists the sources of the newest other commit that was scanned on refs.
-func (tx *Tx) scannersOf(ctx context.Context, projectID int64, commit string, refs []string, withoutRuns bool) ([]string, error) {
+func (tx *Tx) scannersOf(
+	ctx context.Context, projectID int64, commit string, refs []string, withoutRuns bool,
+) ([]string, error) {
 	of, arg := tx.In("ref", 4, refs)
 	runs := ``
 	if withoutRuns {
 		runs = ` AND id NOT IN (SELECT scan_id FROM managed_run WHERE deployment_id = $1 AND project_id = $2)`
 	}
-	return sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT DISTINCT source FROM scan WHERE deployment_id = $1 AND project_id = $2 AND `+of+` AND commit_hash =
-		(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND `+of+` AND commit_hash <> $3 AND commit_hash <> '' ORDER BY id DESC LIMIT 1)`+runs+` ORDER BY source`,
+	return sqldb.Many(ctx, tx, sqldb.Scalar[string],
+		`SELECT DISTINCT source FROM scan WHERE deployment_id = $1 AND project_id = $2 AND `+of+` AND commit_hash =
+		(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND `+of+
+			` AND commit_hash <> $3 AND commit_hash <> '' ORDER BY id DESC LIMIT 1)`+runs+` ORDER BY source`,
 		projectID, commit, arg)
 }

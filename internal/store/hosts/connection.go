@@ -11,11 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at, replies, people_json, replies_at`
+const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at,
+	checked_at, problem, heard_at, replies, people_json, replies_at`
 
 func scanConnection(r sqldb.Row) (c model.Connection, err error) {
-	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret, sqldb.Decoded(&c.Follow),
-		sqldb.Instant(&c.CreatedAt), sqldb.Instant(&c.CheckedAt), &c.Problem, sqldb.Instant(&c.HeardAt), &c.Replies, sqldb.Decoded(&c.People), sqldb.Instant(&c.RepliesAt))
+	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret,
+		sqldb.Decoded(&c.Follow),
+		sqldb.Instant(&c.CreatedAt), sqldb.Instant(&c.CheckedAt), &c.Problem, sqldb.Instant(&c.HeardAt), &c.Replies,
+		sqldb.Decoded(&c.People), sqldb.Instant(&c.RepliesAt))
 }
 
 // connectionImage is what the audit trail tells of a connection: never what it shows
@@ -31,17 +34,28 @@ type connectionImage struct {
 }
 
 func imageOfConnection(c model.Connection) connectionImage {
-	return connectionImage{Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Follow: c.Follow, Replies: c.Replies.String(), People: c.People}
+	return connectionImage{
+		Kind:    c.Kind.String(),
+		Name:    c.Name,
+		BaseURL: c.BaseURL,
+		Follow:  c.Follow,
+		Replies: c.Replies.String(),
+		People:  c.People,
+	}
 }
 
 // Connections lists the deployment's connections by id.
 func (tx *Tx) Connections(ctx context.Context) ([]model.Connection, error) {
-	return sqldb.Many(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 ORDER BY id`)
+	return sqldb.Many(ctx, tx, scanConnection, `SELECT
+		`+connectionColumns+` FROM connection WHERE deployment_id = $1
+		ORDER BY id`)
 }
 
 // Connection finds one by its id; an unknown one is model.ErrNotFound.
 func (tx *Tx) Connection(ctx context.Context, id int64) (model.Connection, error) {
-	c, err := sqldb.One(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 AND id = $2`, id)
+	c, err := sqldb.One(ctx, tx, scanConnection, `SELECT
+		`+connectionColumns+` FROM connection WHERE deployment_id = $1
+		AND id = $2`, id)
 	if err != nil {
 		return c, fmt.Errorf("connection %d: %w", id, err)
 	}
@@ -56,7 +70,9 @@ type Sealed struct {
 
 // AddConnection makes a connection, whose secrets are sealed for the id that it gets.
 // A name that another has, or one connection too many, is model.ErrConflict.
-func (tx *Tx) AddConnection(ctx context.Context, c model.Connection, seal func(id int64) (Sealed, error)) (model.Connection, error) {
+func (tx *Tx) AddConnection(
+	ctx context.Context, c model.Connection, seal func(id int64) (Sealed, error),
+) (model.Connection, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM connection WHERE deployment_id = $1`)
 	if err == nil && had >= model.MaxConnections {
 		err = fmt.Errorf("there are %d connections, remove one first: %w", had, model.ErrConflict)
@@ -76,9 +92,12 @@ func (tx *Tx) AddConnection(ctx context.Context, c model.Connection, seal func(i
 	}
 	c.Replies = cmp.Or(c.Replies, model.RepliesLinked)
 	c.RepliesAt = tx.Now()
-	c.CreatedAt, c.Credential, c.WebhookSecret = tx.Now(), sqldb.NoNil(sealed.Credential), sqldb.NoNil(sealed.WebhookSecret)
+	c.CreatedAt, c.Credential, c.WebhookSecret = tx.Now(), sqldb.NoNil(sealed.Credential), sqldb.NoNil(
+		sealed.WebhookSecret,
+	)
 	row := []any{
-		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, sqldb.Encoded(sqldb.OrEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, sqldb.Encoded(peopleOf(c)), c.RepliesAt,
+		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, sqldb.Encoded(sqldb.OrEmpty(c.Follow)),
+		c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, sqldb.Encoded(peopleOf(c)), c.RepliesAt,
 	}
 	err = tx.Insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
 	if err != nil {
@@ -110,7 +129,8 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) err
 	}
 	for _, login := range fresh {
 		if err == nil && !known[people[login].User] {
-			err = model.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login].User)
+			err = model.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them",
+				people[login].User)
 		}
 	}
 	return err
@@ -150,8 +170,10 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed S
 	if sealed.WebhookSecret != nil {
 		after.WebhookSecret = sealed.WebhookSecret
 	}
-	_, err = tx.Exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7, replies = $8, people_json = $9, replies_at = $10 WHERE deployment_id = $1 AND id = $2`,
-		after.ID, after.Name, sqldb.Encoded(sqldb.OrEmpty(after.Follow)), sqldb.NoNil(after.Credential), sqldb.NoNil(after.WebhookSecret), after.Account, after.Replies, sqldb.Encoded(peopleOf(after)), after.RepliesAt)
+	_, err = tx.Exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6,
+		account = $7, replies = $8, people_json = $9, replies_at = $10 WHERE deployment_id = $1 AND id = $2`,
+		after.ID, after.Name, sqldb.Encoded(sqldb.OrEmpty(after.Follow)), sqldb.NoNil(after.Credential),
+		sqldb.NoNil(after.WebhookSecret), after.Account, after.Replies, sqldb.Encoded(peopleOf(after)), after.RepliesAt)
 	if err != nil {
 		return before, connectionNameTaken(after.Name, err)
 	}
@@ -162,7 +184,8 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed S
 // NoteConnectionCheck keeps what the host said when it was asked: who the connection
 // is there, or what went wrong.
 func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, problem string) error {
-	n, err := tx.Exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account ELSE $5 END
+	n, err := tx.Exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account
+		ELSE $5 END
 		WHERE deployment_id = $1 AND id = $2`, id, tx.Now(), problem, account)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("connection %d: %w", id, model.ErrNotFound)
@@ -181,9 +204,12 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 		return err
 	}
 	for _, rows := range []string{
-		`change_reply WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
-		`change_comment WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
-		`change_request WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
+		`change_reply WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1
+			AND connection_id = $2)`,
+		`change_comment WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1
+			AND connection_id = $2)`,
+		`change_request WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1
+			AND connection_id = $2)`,
 		`webhook_delivery WHERE deployment_id = $1 AND connection_id = $2`,
 		`repository WHERE deployment_id = $1 AND connection_id = $2`, `connection WHERE deployment_id = $1 AND id = $2`,
 	} {
@@ -191,8 +217,10 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 			return err
 		}
 	}
-	err = tx.Write(ctx, `UPDATE ticket SET connection_id = 0, state = CASE url WHEN '' THEN state ELSE $3 END, problem = CASE url WHEN '' THEN problem ELSE '' END
-		WHERE deployment_id = $1 AND connection_id = $2`, id, int64(model.TicketUnknown)) // they stay linked, and nobody reads their states any more
+	err = tx.Write(ctx, `UPDATE ticket SET connection_id = 0, state = CASE url WHEN '' THEN state ELSE $3 END,
+		problem = CASE url WHEN '' THEN problem ELSE '' END
+		WHERE deployment_id = $1
+		AND connection_id = $2`, id, int64(model.TicketUnknown)) // they stay linked, and nobody reads their states any more
 	if err != nil {
 		return err
 	}

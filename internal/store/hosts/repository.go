@@ -10,15 +10,19 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, hook_address, gone_at, polled_at, heard_at, missed_at, missed, hook_lacks`
+const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, ` +
+	`web_url, project_id, hook_id, hook_address, gone_at, polled_at, heard_at, missed_at, missed, hook_lacks`
 
 func scanRepository(r sqldb.Row) (p model.Repository, err error) {
 	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
-		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, &p.HookAddress, sqldb.Instant(&p.GoneAt), sqldb.Instant(&p.PolledAt), sqldb.Instant(&p.HeardAt), sqldb.Instant(&p.MissedAt), &p.Missed, &p.HookLacks)
+		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, &p.HookAddress, sqldb.Instant(&p.GoneAt), sqldb.Instant(&p.PolledAt),
+		sqldb.Instant(&p.HeardAt), sqldb.Instant(&p.MissedAt), &p.Missed, &p.HookLacks)
 }
 
 func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (model.Repository, error) {
-	r, err := sqldb.One(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 `+condition, args...)
+	r, err := sqldb.One(
+		ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 `+condition, args...,
+	)
 	if err != nil {
 		return r, fmt.Errorf("repository: %w", err)
 	}
@@ -35,7 +39,8 @@ func (tx *Tx) Repository(ctx context.Context, projectID int64) (model.Repository
 // are not in the answer.
 func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]model.Repository, error) {
 	in, arg := tx.In("project_id", 2, projectIDs)
-	list, err := sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, arg)
+	list, err := sqldb.Many(ctx, tx, scanRepository,
+		`SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, arg)
 	of := make(map[int64]model.Repository, len(list))
 	for _, r := range list {
 		of[r.ProjectID] = r
@@ -79,14 +84,17 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []mod
 	}
 	w.And(`0 = 0 ORDER BY full_name`+tx.ByBytes()+`, id LIMIT ? OFFSET ?`, q.Limit+1, q.Skip)
 	all := func(model.Repository) bool { return true }
-	return sqldb.UpTo(ctx, tx, q.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.Text.String(), w.Args...)
+	return sqldb.UpTo(ctx, tx, q.Limit, all, scanRepository,
+		`SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.Text.String(), w.Args...)
 }
 
 // SaveRepositories keeps what a host tells of the repositories of a connection, by the
 // host's ids, and returns how they are now. Where it is all that the host has, others are
 // gone. A project that has the name of its repository is renamed with it, unless another
 // one has that name.
-func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []model.Repository, all bool) ([]model.Repository, error) {
+func (tx *Tx) SaveRepositories(
+	ctx context.Context, connectionID int64, told []model.Repository, all bool,
+) ([]model.Repository, error) {
 	if _, err := tx.Connection(ctx, connectionID); err != nil {
 		return nil, err
 	}
@@ -108,8 +116,10 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []m
 		seen[r.HostID] = true
 		before, is := byHost[r.HostID]
 		delete(byHost, r.HostID)
-		r.ConnectionID, r.ID, r.ProjectID, r.HookID, r.HookAddress = connectionID, before.ID, before.ProjectID, before.HookID, before.HookAddress
-		r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks = before.PolledAt, before.HeardAt, before.MissedAt, before.Missed, before.HookLacks
+		r.ConnectionID, r.ID, r.ProjectID = connectionID, before.ID, before.ProjectID
+		r.HookID, r.HookAddress, r.HookLacks = before.HookID, before.HookAddress, before.HookLacks
+		r.PolledAt, r.HeardAt = before.PolledAt, before.HeardAt
+		r.MissedAt, r.Missed = before.MissedAt, before.Missed
 		switch {
 		case !is:
 			if r.ID, err = tx.NewID(ctx, sqldb.SeqConnection); err == nil {
@@ -133,12 +143,18 @@ func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []m
 }
 
 func repositoryRow(r model.Repository) []any {
-	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks}
+	return []any{
+		r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL,
+		r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks,
+	}
 }
 
 func (tx *Tx) updateRepository(ctx context.Context, before, after model.Repository) error {
-	err := tx.Write(ctx, `UPDATE repository SET full_name = $3, default_branch = $4, archived = $5, private = $6, clone_url = $7, web_url = $8, gone_at = $9
-		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private, after.CloneURL, after.WebURL, after.GoneAt)
+	err := tx.Write(ctx,
+		`UPDATE repository SET full_name = $3, default_branch = $4, archived = $5, private = $6, clone_url = $7, web_url = $8,
+			gone_at = $9
+		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private,
+		after.CloneURL, after.WebURL, after.GoneAt)
 	if err == nil && before.WebURL != after.WebURL {
 		err = tx.takeAddress(ctx, after)
 	}
@@ -226,7 +242,9 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, erro
 	if err != nil {
 		return p, err
 	}
-	tx.Audit("repository.take", sqldb.Subject("repository", r.ID), nil, repositoryImage{r.FullName, sqldb.Subject("connection", r.ConnectionID), sqldb.Subject("project", p.ID)})
+	tx.Audit("repository.take", sqldb.Subject("repository", r.ID), nil, repositoryImage{
+		r.FullName, sqldb.Subject("connection", r.ConnectionID), sqldb.Subject("project", p.ID),
+	})
 	r.ProjectID = p.ID
 	if err := tx.takeAddress(ctx, r); err != nil {
 		return p, err
@@ -258,7 +276,9 @@ func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
 	if err != nil || r.ProjectID == 0 {
 		return err
 	}
-	tx.Audit("repository.drop", sqldb.Subject("repository", r.ID), repositoryImage{r.FullName, sqldb.Subject("connection", r.ConnectionID), sqldb.Subject("project", r.ProjectID)}, nil)
+	tx.Audit("repository.drop", sqldb.Subject("repository", r.ID), repositoryImage{
+		r.FullName, sqldb.Subject("connection", r.ConnectionID), sqldb.Subject("project", r.ProjectID),
+	}, nil)
 	return tx.Write(ctx, `UPDATE repository SET project_id = 0 WHERE deployment_id = $1 AND id = $2`, id)
 }
 

@@ -11,7 +11,9 @@ import (
 
 // TakeRepositories makes projects of the repositories whose full names are wanted, and
 // that can be scanned. One whose project is another repository is left out.
-func (tx *Tx) TakeRepositories(ctx context.Context, list []model.Repository, wanted func(name string) bool) (taken []model.Project, err error) {
+func (tx *Tx) TakeRepositories(
+	ctx context.Context, list []model.Repository, wanted func(name string) bool,
+) (taken []model.Project, err error) {
 	for _, r := range list {
 		if r.ProjectID != 0 || !r.Scannable() || !wanted(r.FullName) {
 			continue
@@ -54,7 +56,9 @@ func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs 
 // what the connection follows it follows but for these from then on. The projects stay.
 // None that fits is model.ErrNotFound, more than a connection can leave out
 // model.ErrConflict.
-func (tx *Tx) LeaveRepositories(ctx context.Context, connectionID int64, globs []string) (left []model.Repository, err error) {
+func (tx *Tx) LeaveRepositories(
+	ctx context.Context, connectionID int64, globs []string,
+) (left []model.Repository, err error) {
 	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
 	if err != nil {
 		return nil, err
@@ -76,14 +80,17 @@ func (tx *Tx) LeaveRepositories(ctx context.Context, connectionID int64, globs [
 		return left, nil
 	}
 	if model.CheckConnection(c) != nil {
-		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w", model.ErrConflict)
+		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w",
+			model.ErrConflict)
 	}
 	_, err = tx.UpdateConnection(ctx, c, Sealed{})
 	return left, err
 }
 
 // repositoriesCalled are the repositories of a connection that globs fit; none is model.ErrNotFound.
-func (tx *Tx) repositoriesCalled(ctx context.Context, connectionID int64, globs []string) (c model.Connection, fitting []model.Repository, err error) {
+func (tx *Tx) repositoriesCalled(
+	ctx context.Context, connectionID int64, globs []string,
+) (c model.Connection, fitting []model.Repository, err error) {
 	if c, err = tx.Connection(ctx, connectionID); err != nil {
 		return c, nil, err
 	}

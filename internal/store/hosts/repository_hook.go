@@ -14,7 +14,8 @@ import (
 // SetRepositoryHook keeps the host's id of the webhook of a repository, which tells an address of
 // what happens from now on; an empty one, that it has none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, address string) error {
-	return tx.Write(ctx, `UPDATE repository SET hook_id = $3, hook_address = $5, hooked_at = $4, heard_at = NULL, missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
+	return tx.Write(ctx, `UPDATE repository SET hook_id = $3, hook_address = $5, hooked_at = $4, heard_at = NULL, `+
+		`missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
 		repositoryID, hook, tx.Now(), address)
 }
 
@@ -22,20 +23,23 @@ func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, a
 // projects and can be scanned, those first whose webhook nobody looked at the longest.
 func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
 	return sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
-		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0 AND gone_at IS NULL AND clone_url <> ''
+		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0
+		AND gone_at IS NULL AND clone_url <> ''
 		ORDER BY COALESCE(hook_looked_at, 0), id LIMIT $3`, connectionID, limit)
 }
 
 // NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
 // nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
 func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
-	return tx.Write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = $2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
+	return tx.Write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = `+
+		`$2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }
 
 // noteHeard keeps that a webhook told of a push or a change request of a repository, by the
 // host's id: it is silent no more.
 func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
-	return tx.Write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
+	return tx.Write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 `+
+		`AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
 }
 
 // NoteMissed keeps that polling found a push to a repository, as it was read before: a commit,
@@ -46,9 +50,11 @@ func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what s
 	if r.PolledAt.IsZero() {
 		return nil
 	}
-	return tx.Write(ctx, `UPDATE repository SET missed_at = COALESCE(missed_at, $3), missed = $4 WHERE deployment_id = $1 AND id = $2
+	return tx.Write(ctx,
+		`UPDATE repository SET missed_at = COALESCE(missed_at, $3), missed = $4 WHERE deployment_id = $1 AND id = $2
 		AND hook_id <> '' AND COALESCE(hooked_at, 0) <= $5 AND COALESCE(heard_at, 0) <= $6
-		AND NOT EXISTS (SELECT 1 FROM webhook_delivery w WHERE w.deployment_id = $1 AND w.connection_id = repository.connection_id AND w.repository = repository.host_id AND w.head_commit = $7)`,
+		AND NOT EXISTS (SELECT 1 FROM webhook_delivery w WHERE w.deployment_id = $1
+		AND w.connection_id = repository.connection_id AND w.repository = repository.host_id AND w.head_commit = $7)`,
 		r.ID, tx.Now(), what, r.PolledAt, tx.Now().Add(-model.HookPatience), commit)
 }
 
@@ -65,7 +71,9 @@ type RepositoryCount struct {
 // Elsewhere is the first address that webhooks tell and that is not of the server whose public
 // address is given; empty: there is none, or the server knows no address of its own.
 func (n RepositoryCount) Elsewhere(own string) string {
-	i := slices.IndexFunc(n.HookAddresses, func(address string) bool { return !strings.HasPrefix(address, strings.TrimSuffix(own, "/")+"/") })
+	i := slices.IndexFunc(n.HookAddresses, func(address string) bool {
+		return !strings.HasPrefix(address, strings.TrimSuffix(own, "/")+"/")
+	})
 	if own == "" || i < 0 {
 		return ""
 	}
@@ -90,12 +98,15 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 		counts[id] = n
 		return err
 	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),
-		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND hook_lacks = '' AND (missed_at IS NULL OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
+		SUM(CASE WHEN project_id <> 0 AND heard_at IS NOT NULL AND hook_lacks = '' AND (missed_at IS NULL
+		OR missed_at > $2) THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`,
 		tx.Now().Add(-model.HookPatience))
 	if err != nil {
 		return nil, err
 	}
-	silent, err := sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND (missed_at <= $2 OR hook_lacks <> '') AND project_id <> 0 AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
+	silent, err := sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+
+		` FROM repository WHERE deployment_id = $1 AND (missed_at <= $2 OR hook_lacks <> '') AND project_id <> 0
+			AND hook_id <> '' AND archived = 0 AND gone_at IS NULL
 		ORDER BY full_name`+tx.ByBytes()+`, id`, tx.Now().Add(-model.HookPatience))
 	for _, r := range silent {
 		n := counts[r.ConnectionID]
@@ -116,6 +127,8 @@ func (tx *Tx) readHookAddresses(ctx context.Context, counts map[int64]Repository
 		n.HookAddresses = append(n.HookAddresses, address)
 		counts[id] = n
 		return err
-	}, `SELECT DISTINCT connection_id, hook_address FROM repository WHERE deployment_id = $1 AND hook_id <> '' AND hook_address <> '' AND project_id <> 0
+	},
+		`SELECT DISTINCT connection_id, hook_address FROM repository WHERE deployment_id = $1 AND hook_id <> ''
+			AND hook_address <> '' AND project_id <> 0
 		ORDER BY connection_id, hook_address`)
 }

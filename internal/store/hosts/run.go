@@ -11,14 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const runColumns = `deployment_id, id, project_id, ref, commit_id, base, kind, cause, change_number, host, state, attempt, claim, runner_id, token_id, scan_id,
+const runColumns = `deployment_id, id, project_id, ref, commit_id, base, kind, cause, change_number, host, state,
+	attempt, claim, runner_id, token_id, scan_id,
 	failure, reason, log_size, due_at, lease_until, created_at, begun_at, ended_at`
 
 const runSelect = `SELECT ` + runColumns + ` FROM managed_run WHERE deployment_id = $1 `
 
 func scanRun(r sqldb.Row) (u model.Run, err error) {
-	return u, r.Scan(&u.DeploymentID, &u.ID, &u.ProjectID, &u.Ref, &u.Commit, &u.Base, &u.Kind, &u.Cause, &u.Change, &u.Host, &u.State, &u.Attempt, &u.Claim,
-		&u.RunnerID, &u.TokenID, &u.ScanID, &u.Failure, &u.Reason, &u.LogSize, sqldb.Instant(&u.DueAt), sqldb.Instant(&u.LeaseUntil), sqldb.Instant(&u.CreatedAt),
+	return u, r.Scan(&u.DeploymentID, &u.ID, &u.ProjectID, &u.Ref, &u.Commit, &u.Base, &u.Kind, &u.Cause, &u.Change,
+		&u.Host, &u.State, &u.Attempt, &u.Claim,
+		&u.RunnerID, &u.TokenID, &u.ScanID, &u.Failure, &u.Reason, &u.LogSize, sqldb.Instant(&u.DueAt),
+		sqldb.Instant(&u.LeaseUntil), sqldb.Instant(&u.CreatedAt),
 		sqldb.Instant(&u.BegunAt), sqldb.Instant(&u.EndedAt))
 }
 
@@ -71,7 +74,9 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 		return err
 	}
 	r = r.After(o, tx.Now())
-	err := tx.Write(ctx, `UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8, lease_until = NULL, token_id = 0
+	err := tx.Write(ctx,
+		`UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8,
+			lease_until = NULL, token_id = 0
 		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Failure, r.Reason, r.ScanID, r.DueAt, r.EndedAt)
 	if err != nil {
 		return err
@@ -115,7 +120,8 @@ func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 // EndOverdueRuns ends, or has wait again, the runs whose lease or time is over, and
 // returns how many.
 func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
-	begun, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
+	begun, err := sqldb.Many(ctx, tx, scanRun,
+		runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
 		model.RunQueued, model.RunDone, tx.Now(), tx.Now().Add(-model.RunTimeLimit))
 	n := 0
 	for _, r := range begun {
@@ -191,7 +197,8 @@ func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p R
 		if r.Commit == "" {
 			r.Commit = p.Commit
 		}
-		return q.Write(ctx, `UPDATE managed_run SET state = $3, ref = $4, commit_id = $5, log_size = $6, lease_until = $7 WHERE deployment_id = $1 AND id = $2`,
+		return q.Write(ctx, `UPDATE managed_run SET state = $3, ref = $4, commit_id = $5, log_size = $6, lease_until = $7 `+
+			`WHERE deployment_id = $1 AND id = $2`,
 			deploymentID, id, p.State, r.Ref, r.Commit, size, now.Add(model.RunLease))
 	})
 }
@@ -211,7 +218,9 @@ func appendRunLog(ctx context.Context, q *sqldb.Session, r model.Run, p RunProgr
 	if len(piece) == 0 {
 		return r.LogSize, nil
 	}
-	err := q.Insert(ctx, r.DeploymentID, `managed_run_log (deployment_id, run_id, start, content)`, [][]any{{r.ID, r.LogSize, piece}}, "")
+	err := q.Insert(ctx, r.DeploymentID, `managed_run_log (deployment_id, run_id, start, content)`, [][]any{
+		{r.ID, r.LogSize, piece},
+	}, "")
 	return r.LogSize + int64(len(piece)), err
 }
 
@@ -224,14 +233,17 @@ func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
 		err := r.Scan(&start, &piece)
 		log = append(log, piece[min(max(0, offset-start), int64(len(piece))):]...)
 		return err
-	}, `SELECT start, content FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2 AND start > $3 ORDER BY start`, id, offset-model.MaxRunLog)
+	}, `SELECT start, content FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2 AND start > $3 ORDER BY start`,
+		id, offset-model.MaxRunLog)
 	return log, err
 }
 
 // LeaseRun gives a runner the oldest run that is due, of a project that globs allow and of
 // a host of which there are not too many under way; ok is false where there is none. Runs whose
 // lease is over are looked at first.
-func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs model.ProjectGlobs) (r model.Run, ok bool, err error) {
+func (tx *Tx) LeaseRun(
+	ctx context.Context, runnerID int64, globs model.ProjectGlobs,
+) (r model.Run, ok bool, err error) {
 	if _, err := tx.EndOverdueRuns(ctx); err != nil {
 		return r, false, err
 	}
@@ -240,11 +252,14 @@ func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs model.ProjectG
 		return r, false, err
 	}
 	r = due[0]
-	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = model.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.Now(), tx.Now().Add(model.RunLease), 0
+	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = model.RunLeased, r.Attempt+1, r.Claim+
+		1, runnerID, tx.Now(), tx.Now().Add(model.RunLease), 0
 	if err := tx.Write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2`, r.ID); err != nil {
 		return r, false, err
 	}
-	err = tx.Write(ctx, `UPDATE managed_run SET state = $3, attempt = $4, claim = $5, runner_id = $6, begun_at = $7, lease_until = $8, log_size = 0
+	err = tx.Write(ctx,
+		`UPDATE managed_run SET state = $3, attempt = $4, claim = $5, runner_id = $6, begun_at = $7, lease_until = $8,
+			log_size = 0
 		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Attempt, r.Claim, runnerID, r.BegunAt, r.LeaseUntil)
 	if err == nil {
 		err = tx.QueueSchedule(ctx, r.LeaseUntil)
@@ -263,7 +278,8 @@ func (tx *Tx) dueRuns(ctx context.Context, globs model.ProjectGlobs) ([]model.Ru
 	if !all {
 		w.In(`project_id`, ids)
 	}
-	w.And(`(host = '' OR (SELECT COUNT(*) FROM managed_run b WHERE b.deployment_id = managed_run.deployment_id AND b.host = managed_run.host AND b.state > ? AND b.state < ?) < ?)`,
+	w.And(`(host = '' OR (SELECT COUNT(*) FROM managed_run b WHERE b.deployment_id = managed_run.deployment_id AND `+
+		`b.host = managed_run.host AND b.state > ? AND b.state < ?) < ?)`,
 		model.RunQueued, model.RunDone, model.MaxRunsOfHost)
 	return sqldb.Many(ctx, tx, scanRun, runSelect+w.Text.String()+` ORDER BY due_at, id LIMIT 1`, w.Args...)
 }
@@ -280,7 +296,8 @@ func (tx *Tx) RunIsDue(ctx context.Context, globs model.ProjectGlobs) (bool, err
 
 // RunIsOverdue reports whether EndOverdueRuns would find one.
 func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
-	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
+	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND `+
+		`state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
 		model.RunQueued, model.RunDone, tx.Now(), tx.Now().Add(-model.RunTimeLimit))
 	return n > 0, err
 }
@@ -296,7 +313,8 @@ func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (model.Run, error) 
 	if tokenID == 0 {
 		return model.Run{}, model.ErrNotFound
 	}
-	return sqldb.One(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND token_id = $4`, model.RunQueued, model.RunDone, tokenID)
+	return sqldb.One(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND token_id = $4`, model.RunQueued,
+		model.RunDone, tokenID)
 }
 
 // DropRunsOf drops what a project has of managed runs.
@@ -308,8 +326,10 @@ func (tx *Tx) DropRunsOf(ctx context.Context, projectID int64) error {
 		}
 	}
 	for _, rows := range []string{
-		`managed_run_log WHERE deployment_id = $1 AND run_id IN (SELECT id FROM managed_run WHERE deployment_id = $1 AND project_id = $2)`,
-		`managed_run WHERE deployment_id = $1 AND project_id = $2`, `managed_plan WHERE deployment_id = $1 AND project_id = $2`,
+		`managed_run_log WHERE deployment_id = $1 AND run_id IN (SELECT id FROM managed_run WHERE deployment_id = $1 AND ` +
+			`project_id = $2)`,
+		`managed_run WHERE deployment_id = $1 AND project_id = $2`,
+		`managed_plan WHERE deployment_id = $1 AND project_id = $2`,
 	} {
 		if err == nil {
 			err = tx.Write(ctx, `DELETE FROM `+rows, projectID)

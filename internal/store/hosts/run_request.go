@@ -72,7 +72,8 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	if _, err := tx.Project(ctx, r.ProjectID); err != nil {
 		return r, err
 	}
-	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state < $3 ORDER BY id DESC`, r.ProjectID, model.RunDone)
+	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state < $3 ORDER BY id DESC`,
+		r.ProjectID, model.RunDone)
 	if err != nil {
 		return r, err
 	}
@@ -89,9 +90,13 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	for _, had := range open {
 		switch had.Fate(r) {
 		case model.RunGivesWay:
-			err = tx.endRun(ctx, had, model.RunOutcome{State: model.RunSuperseded, Reason: "a newer commit came before its turn"})
+			err = tx.endRun(
+				ctx, had, model.RunOutcome{State: model.RunSuperseded, Reason: "a newer commit came before its turn"},
+			)
 		case model.RunIsStopped:
-			err = tx.endRun(ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "a newer commit of the change request came"})
+			err = tx.endRun(
+				ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "a newer commit of the change request came"},
+			)
 		case model.RunStays, model.RunSuffices:
 		}
 		if err != nil {
@@ -113,7 +118,8 @@ func roomForRun(open []model.Run) error {
 	if n < model.MaxRunsByHand {
 		return nil
 	}
-	return fmt.Errorf("%d runs of the project that were asked for have not ended yet: cancel some, or ask again later: %w", n, model.ErrConflict)
+	return fmt.Errorf("%d runs of the project that were asked for have not ended yet: cancel some, or ask again later: %w",
+		n, model.ErrConflict)
 }
 
 // RefuseRun keeps a run that will not do as one that failed at once, with the reason: so
@@ -133,11 +139,13 @@ func (tx *Tx) addRun(ctx context.Context, r model.Run) (model.Run, error) {
 		return r, err
 	}
 	r = model.Run{
-		ID: id, DeploymentID: tx.Deployment().ID, ProjectID: r.ProjectID, Ref: r.Ref, Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
+		ID: id, DeploymentID: tx.Deployment().ID, ProjectID: r.ProjectID, Ref: r.Ref,
+		Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
 		Host: r.Host, State: model.RunQueued, DueAt: tx.Now(), CreatedAt: tx.Now(),
 	}
 	err = tx.Insert(ctx, `managed_run (`+runColumns+`)`, [][]any{{
-		r.ID, r.ProjectID, r.Ref, r.Commit, r.Base, r.Kind, r.Cause, r.Change, r.Host, r.State, 0, 0, 0, 0, 0, 0, "", 0, r.DueAt, nil, r.CreatedAt, nil, nil,
+		r.ID, r.ProjectID, r.Ref, r.Commit, r.Base, r.Kind, r.Cause, r.Change,
+		r.Host, r.State, 0, 0, 0, 0, 0, 0, "", 0, r.DueAt, nil, r.CreatedAt, nil, nil,
 	}}, "")
 	if err != nil {
 		return r, err
@@ -156,7 +164,8 @@ func (tx *Tx) addRun(ctx context.Context, r model.Run) (model.Run, error) {
 
 // pruneRuns forgets the oldest runs of a project that ended.
 func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
-	old, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND state >= $3 ORDER BY id DESC LIMIT 1000 OFFSET $4`,
+	old, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM managed_run WHERE deployment_id = $1 AND `+
+		`project_id = $2 AND state >= $3 ORDER BY id DESC LIMIT 1000 OFFSET $4`,
 		projectID, model.RunDone, model.MaxRunsKept)
 	if err != nil || len(old) == 0 {
 		return err

@@ -26,11 +26,15 @@ func (tx *Tx) PutRunPlan(ctx context.Context, p model.RunPlan) error {
 	type image struct {
 		Schedule string `json:"schedule"`
 	}
-	tx.Audit("project.update", sqldb.Subject("project", p.ProjectID), image{before.Every.String()}, image{p.Every.String()})
+	tx.Audit("project.update", sqldb.Subject("project", p.ProjectID), image{
+		before.Every.String(),
+	}, image{p.Every.String()})
 	if err := tx.QueuePlan(ctx, p); err != nil {
 		return err
 	}
-	return tx.Insert(ctx, `managed_plan (deployment_id, project_id, every, queued_at)`, [][]any{{p.ProjectID, p.Every, p.QueuedAt}},
+	return tx.Insert(ctx, `managed_plan (deployment_id, project_id, every, queued_at)`, [][]any{
+		{p.ProjectID, p.Every, p.QueuedAt},
+	},
 		`ON CONFLICT (deployment_id, project_id) DO UPDATE SET every = excluded.every, queued_at = excluded.queued_at`)
 }
 

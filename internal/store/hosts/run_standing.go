@@ -32,11 +32,14 @@ func (tx *Tx) RunFactsOf(ctx context.Context, list []model.Project) ([]model.Run
 		return all, nil
 	}
 	in, arg := tx.In("project_id", 2, ids)
-	plans, err := sqldb.Many(ctx, tx, projects.ScanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND `+in, arg)
+	plans, err := sqldb.Many(ctx, tx, projects.ScanPlan,
+		`SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND `+in, arg)
 	for _, p := range plans {
 		at[p.ProjectID].Plan = p
 	}
-	for _, step := range []func(context.Context, []int64, map[int64]*model.RunFacts) error{tx.runnersFor, tx.connectionsFor, tx.openRunsFor, tx.lastRunsFor} {
+	for _, step := range []func(
+		context.Context, []int64, map[int64]*model.RunFacts,
+	) error{tx.runnersFor, tx.connectionsFor, tx.openRunsFor, tx.lastRunsFor} {
 		if err == nil {
 			err = step(ctx, ids, at)
 		}
@@ -60,7 +63,8 @@ func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*model.Run
 // connectionsFor finds whether connections say where the repositories of projects are.
 func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
-	repositories, err := sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, list)
+	repositories, err := sqldb.Many(ctx, tx, scanRepository,
+		`SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 AND project_id <> 0 AND `+in, list)
 	if err != nil || len(repositories) == 0 {
 		return err
 	}
@@ -86,7 +90,8 @@ func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*mod
 // openRunsFor finds the newest runs that wait or have begun; those that have begun first.
 func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
-	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND `+in+` AND state < $3 ORDER BY state, id`, list, model.RunDone)
+	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND `+in+` AND state < $3 ORDER BY state, id`,
+		list, model.RunDone)
 	for i := range open {
 		at[open[i].ProjectID].Open = &open[i]
 	}
@@ -96,7 +101,8 @@ func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*model.
 // lastRunsFor finds the newest runs that ended by themselves.
 func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
-	last, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND id IN (SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND `+in+` AND state IN ($3, $4, $5) GROUP BY project_id)`,
+	last, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND id IN (SELECT MAX(id) FROM managed_run WHERE `+
+		`deployment_id = $1 AND `+in+` AND state IN ($3, $4, $5) GROUP BY project_id)`,
 		list, model.RunDone, model.RunFailed, model.RunTimedOut)
 	for i := range last {
 		at[last[i].ProjectID].Last = &last[i]

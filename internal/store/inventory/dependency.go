@@ -15,7 +15,9 @@ import (
 // one with the given id, limit at most, and tells whether there are more
 // (semantics §8). Ids only grow, so a boundary between pages repeats and loses
 // no row that stays. Version bounds that are none are a model.InvalidError.
-func (tx *Tx) Dependencies(ctx context.Context, f model.DependencyFilter, afterID int64, limit int) ([]model.Dependency, bool, error) {
+func (tx *Tx) Dependencies(
+	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
+) ([]model.Dependency, bool, error) {
 	q, err := tx.newDependencyQuery(ctx, f)
 	if err != nil || q.nothing {
 		return []model.Dependency{}, false, err
@@ -43,7 +45,8 @@ func (tx *Tx) Dependencies(ctx context.Context, f model.DependencyFilter, afterI
 // dependencyRowsOf reads rows by their ids, which are in order.
 func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]DependencyRow, error) {
 	in, arg := tx.In("id", 2, ids)
-	return sqldb.Many(ctx, tx, scanDependencyRow, `SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return sqldb.Many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
 // AllDependencies lists what is in force on one ref of a project, or on its
@@ -58,7 +61,9 @@ func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) 
 }
 
 // dependenciesOn reads the rows in force on a ref, by id, with their places.
-func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) ([]DependencyRow, map[int64]place, error) {
+func (tx *Tx) dependenciesOn(
+	ctx context.Context, projectID int64, ref string,
+) ([]DependencyRow, map[int64]place, error) {
 	p, err := tx.Project(ctx, projectID)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +82,9 @@ func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) (
 }
 
 // dependencies fills rows with the names that the dictionary has.
-func (tx *Tx) dependencies(ctx context.Context, rows []DependencyRow, places map[int64]place) ([]model.Dependency, error) {
+func (tx *Tx) dependencies(
+	ctx context.Context, rows []DependencyRow, places map[int64]place,
+) ([]model.Dependency, error) {
 	ids := model.Map(rows, func(r DependencyRow) int64 { return r.Version })
 	slices.Sort(ids)
 	names, err := tx.PackageVersions(ctx, slices.Compact(ids))
@@ -132,7 +139,8 @@ func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[in
 	return found, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
 		var p place
-		err := r.Scan(&id, &p.ref, &p.commit, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.URL, &p.project.DefaultBranch, &p.project.PrimaryBranch)
+		err := r.Scan(&id, &p.ref, &p.commit, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.URL,
+			&p.project.DefaultBranch, &p.project.PrimaryBranch)
 		found[id] = p
 		return err
 	}, `SELECT i.id, i.ref, i.commit_hash, i.lockfile, p.id, p.name, p.url, p.default_branch, p.primary_branch

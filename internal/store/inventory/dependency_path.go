@@ -93,7 +93,9 @@ func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[ve
 }
 
 // pathOf follows a row to the top.
-func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]PackageVersion) (p model.DependencyPath) {
+func pathOf(
+	at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]PackageVersion,
+) (p model.DependencyPath) {
 	if p.Others = rows[at].requirers; rows[at].via != 0 {
 		p.Others--
 	}
@@ -119,7 +121,8 @@ func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names m
 func (tx *Tx) FindingDependency(ctx context.Context, findingID int64) (int64, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT d.id FROM finding f
 		JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
-		JOIN inventory i ON i.deployment_id = f.deployment_id AND i.project_id = f.project_id AND i.ref = f.ref AND i.lockfile = s.lockfile
+		JOIN inventory i ON i.deployment_id = f.deployment_id AND i.project_id = f.project_id AND i.ref = f.ref
+		AND i.lockfile = s.lockfile
 		JOIN package p ON p.deployment_id = f.deployment_id AND p.ecosystem = s.ecosystem AND p.name = s.package
 		JOIN package_version v ON v.deployment_id = f.deployment_id AND v.package_id = p.id AND v.version = s.version
 		JOIN dependency d ON d.deployment_id = f.deployment_id AND d.inventory_id = i.id AND d.package_version_id = v.id

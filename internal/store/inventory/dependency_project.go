@@ -16,7 +16,9 @@ const dependencyProjectStep = 100
 // DependencyProjects lists the projects whose primary branch has dependencies
 // that the filter keeps, with their count, by id, after the one with the given
 // id, limit at most, and tells whether there are more (semantics §8).
-func (tx *Tx) DependencyProjects(ctx context.Context, f model.DependencyFilter, afterID int64, limit int) ([]model.DependencyProject, bool, error) {
+func (tx *Tx) DependencyProjects(
+	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
+) ([]model.DependencyProject, bool, error) {
 	list := []model.DependencyProject{}
 	q, err := tx.newDependencyQuery(ctx, f)
 	if err != nil || q.nothing {
@@ -24,7 +26,8 @@ func (tx *Tx) DependencyProjects(ctx context.Context, f model.DependencyFilter, 
 	}
 	for len(list) <= limit {
 		ids, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (id int64, err error) { return id, r.Scan(&id) },
-			`SELECT DISTINCT project_id FROM inventory WHERE deployment_id = $1 AND project_id > $2 ORDER BY project_id LIMIT $3`, afterID, dependencyProjectStep)
+			`SELECT DISTINCT project_id FROM inventory WHERE deployment_id = $1 AND project_id > $2 ORDER BY `+
+				`project_id LIMIT $3`, afterID, dependencyProjectStep)
 		if err != nil {
 			return nil, false, err
 		}

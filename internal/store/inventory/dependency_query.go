@@ -81,7 +81,8 @@ type heldLockfile struct {
 }
 
 // primaryRef is the primary branch of a project p, as Project.Primary has it.
-var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` + model.Project{}.Default() + `')`
+var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` +
+	model.Project{}.Default() + `')`
 
 // lockfiles lists the lockfiles in force that may hold what the filter keeps and meet a
 // condition on inventory i and content c, in no order. CROSS JOIN makes SQLite keep the
@@ -100,7 +101,9 @@ func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args 
 		w.Text.WriteString(` AND i.id IN (SELECT d.inventory_id FROM dependency d WHERE d.deployment_id = $1 AND ` + in + `)`)
 		w.Args = append(w.Args, arg)
 	}
-	return sqldb.Many(ctx, q.tx, func(r sqldb.Row) (l heldLockfile, err error) { return l, r.Scan(&l.inventory, &l.project, &l.first) }, `
+	return sqldb.Many(ctx, q.tx, func(r sqldb.Row) (l heldLockfile, err error) {
+		return l, r.Scan(&l.inventory, &l.project, &l.first)
+	}, `
 		SELECT i.id, p.id, c.first_id
 		FROM project p CROSS JOIN inventory i CROSS JOIN inventory_content c
 		WHERE p.deployment_id = $1 AND i.deployment_id = p.deployment_id AND i.project_id = p.id AND i.ref = `+primaryRef+`
@@ -145,7 +148,9 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 
 // each hands over the dependencies of lockfiles that pass, of each by id, until take wants
 // no more of that lockfile, and tells when it is through with one.
-func (q *dependencyQuery) each(ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func()) error {
+func (q *dependencyQuery) each(
+	ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func(),
+) error {
 	ids := model.Map(lockfiles, func(l heldLockfile) int64 { return l.inventory })
 	in, arg := q.tx.In("inventory_id", 2, ids)
 	return sqldb.Each(ctx, q.tx, func(r sqldb.Row) error {
@@ -179,7 +184,8 @@ func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (
 
 // isAskedFor reports whether dependencies of the kind pass.
 func (q *dependencyQuery) isAskedFor(t model.Transitivity) bool {
-	return len(q.filter.Transitivities) == 0 || slices.Contains(q.filter.Transitivities, cmp.Or(t, model.TransitivityUnknown))
+	return len(q.filter.Transitivities) == 0 ||
+		slices.Contains(q.filter.Transitivities, cmp.Or(t, model.TransitivityUnknown))
 }
 
 // isLicensed reports whether a list of licences passes: one of them is or names one of

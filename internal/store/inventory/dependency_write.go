@@ -25,20 +25,27 @@ type DependencyRow struct {
 	supplier     string
 }
 
-const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json, via_version_id, requirers, supplier`
+const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, ` +
+	`hashes_json, via_version_id, requirers, supplier`
 
 func scanDependencyRow(r sqldb.Row) (d DependencyRow, err error) {
-	return d, r.Scan(&d.id, &d.Inventory, &d.Version, &d.Transitivity, &d.Line, &d.purl, &d.licenses, &d.hashes, &d.via, &d.requirers, &d.supplier)
+	return d, r.Scan(&d.id, &d.Inventory, &d.Version, &d.Transitivity, &d.Line, &d.purl, &d.licenses, &d.hashes, &d.via,
+		&d.requirers, &d.supplier)
 }
 
 func (r DependencyRow) values() []any {
-	return []any{r.id, r.Inventory, r.Version, int64(r.Transitivity), r.Line, r.purl, r.licenses, r.hashes, r.via, r.requirers, r.supplier}
+	return []any{
+		r.id, r.Inventory, r.Version, int64(r.Transitivity), r.Line,
+		r.purl, r.licenses, r.hashes, r.via, r.requirers, r.supplier,
+	}
 }
 
 // putDependencies makes the rows of an inventory hold what it says. Rows are
 // known by package and version: one that stays keeps its id. Those of packages
 // that it does not tell of stay.
-func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said model.Inventory) (added, removed int, err error) {
+func (tx *Tx) putDependencies(
+	ctx context.Context, inventoryID int64, said model.Inventory,
+) (added, removed int, err error) {
 	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
 	if err != nil {
 		return 0, 0, err
@@ -170,7 +177,9 @@ func rowValues(list []DependencyRow) [][]any {
 // without ids. A package version that it holds several times is one row: the
 // first, with what only others tell. versions has the package version of each
 // that it says.
-func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []model.Dependency) (rows map[int64]DependencyRow, versions []int64, err error) {
+func (tx *Tx) dependencyRows(
+	ctx context.Context, inventoryID int64, said []model.Dependency,
+) (rows map[int64]DependencyRow, versions []int64, err error) {
 	names := make([]PackageVersion, len(said))
 	for i, d := range said {
 		names[i] = PackageVersion{sqldb.CleanText(d.Ecosystem), sqldb.CleanText(d.Name), sqldb.CleanText(d.Version)}
@@ -201,8 +210,11 @@ func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []mode
 		}
 		rows[version] = DependencyRow{
 			Inventory: inventoryID, Version: version, Transitivity: d.Transitivity, Line: d.Line, purl: sqldb.CleanText(d.PURL),
-			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes), requirers: d.Requirers, supplier: sqldb.CleanText(d.Supplier),
-			via: ids[PackageVersion{sqldb.CleanText(d.Via.Ecosystem), sqldb.CleanText(d.Via.Name), sqldb.CleanText(d.Via.Version)}],
+			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes),
+			requirers: d.Requirers, supplier: sqldb.CleanText(d.Supplier),
+			via: ids[PackageVersion{
+				sqldb.CleanText(d.Via.Ecosystem), sqldb.CleanText(d.Via.Name), sqldb.CleanText(d.Via.Version),
+			}],
 		}
 	}
 	return rows, versions, nil

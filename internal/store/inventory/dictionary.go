@@ -107,7 +107,9 @@ type newNames struct {
 }
 
 // putMissing stores those of the keys that have no id yet, and notes theirs.
-func putMissing[K comparable](ctx context.Context, tx *Tx, s sqldb.Sequence, into string, ids map[K]int64, keys []K, values func(K, int64) []any) error {
+func putMissing[K comparable](
+	ctx context.Context, tx *Tx, s sqldb.Sequence, into string, ids map[K]int64, keys []K, values func(K, int64) []any,
+) error {
 	var missing []K
 	for _, k := range keys {
 		if _, known := ids[k]; !known {
@@ -198,7 +200,9 @@ func (tx *Tx) VersionsOf(ctx context.Context, packages []int64) (map[int64]Packa
 
 // Ecosystems lists those that the deployment has packages of, by name.
 func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
-	return sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`)
+	return sqldb.Many(
+		ctx, tx, sqldb.Scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`,
+	)
 }
 
 const seqPackage sqldb.Sequence = "package"

@@ -34,7 +34,8 @@ func scanInventory(r sqldb.Row) (i inventory, err error) {
 func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
 	stored, err := sqldb.Many(ctx, tx, scanInventory, `
 		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND lockfile = $4`, s.ProjectID, s.Ref, s.Inventory.Lockfile)
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND lockfile = $4`, s.ProjectID, s.Ref,
+		s.Inventory.Lockfile)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -85,7 +86,9 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 // with no source what any did of the checkout, but for the lockfiles to keep. It returns the paths
 // dropped, sorted by their bytes, and how many dependencies went with them
 // (semantics §15).
-func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (dropped []string, dependencies int, err error) {
+func (tx *Tx) DropInventories(
+	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
+) (dropped []string, dependencies int, err error) {
 	kept := make(map[string]bool, len(keep))
 	for _, path := range keep {
 		kept[sqldb.CleanText(path)] = true
@@ -100,7 +103,8 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 			ids, dropped = append(ids, id), append(dropped, path)
 		}
 		return err
-	}, `SELECT id, lockfile, source FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND (source = $4 OR $4 = '') AND stated_at <= $5`,
+	}, `SELECT id, lockfile, source FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND `+
+		`(source = $4 OR $4 = '') AND stated_at <= $5`,
 		projectID, ref, source, until)
 	if err != nil || len(ids) == 0 {
 		return dropped, 0, err
@@ -119,13 +123,16 @@ func inImage(source, lockfile string) bool {
 
 // UnstatedLockfiles lists the lockfiles that a source stated of a ref in other scans than the
 // given one, sorted by their bytes.
-func (tx *Tx) UnstatedLockfiles(ctx context.Context, projectID int64, ref, source string, scanID int64) (paths []string, err error) {
+func (tx *Tx) UnstatedLockfiles(
+	ctx context.Context, projectID int64, ref, source string, scanID int64,
+) (paths []string, err error) {
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var path string
 		err := r.Scan(&path)
 		paths = append(paths, path)
 		return err
-	}, `SELECT lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND scan_id <> $5`,
+	}, `SELECT lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND `+
+		`scan_id <> $5`,
 		projectID, ref, source, scanID)
 	slices.Sort(paths)
 	return paths, err

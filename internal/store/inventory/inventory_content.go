@@ -125,7 +125,9 @@ func (c *contentReader) lists(passes func(terms []byte) bool) (passing []bool, s
 
 // EachContent hands over the dependencies in a content whose licences pass, by id, until
 // take wants no more. The terms of a list are what licenceTerms made of it.
-func EachContent(content []byte, passes func(terms []byte) bool, take func(id, version int64, t model.Transitivity) (more bool)) error {
+func EachContent(
+	content []byte, passes func(terms []byte) bool, take func(id, version int64, t model.Transitivity) (more bool),
+) error {
 	c := contentReader{rest: content}
 	passing, some := c.lists(passes)
 	var id, version int64

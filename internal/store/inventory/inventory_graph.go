@@ -19,7 +19,9 @@ var errDamagedGraph = sqldb.Undecoded(errors.New("the graph of a lockfile"))
 
 // DependencyGraph lists what is in force on one ref of a project, as
 // AllDependencies does, and which of it ask for which.
-func (tx *Tx) DependencyGraph(ctx context.Context, projectID int64, ref string) ([]model.Dependency, []model.DependencyEdge, error) {
+func (tx *Tx) DependencyGraph(
+	ctx context.Context, projectID int64, ref string,
+) ([]model.Dependency, []model.DependencyEdge, error) {
 	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +61,9 @@ func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges []
 	if len(pairs) == 0 {
 		return tx.Write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
 	}
-	return tx.Insert(ctx, `inventory_graph (deployment_id, inventory_id, edges)`, [][]any{{inventoryID, encodeGraph(pairs)}},
+	return tx.Insert(ctx, `inventory_graph (deployment_id, inventory_id, edges)`, [][]any{
+		{inventoryID, encodeGraph(pairs)},
+	},
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET edges = excluded.edges`)
 }
 

@@ -18,7 +18,9 @@ const LockfileStep = 100
 // dependencies which the filter keeps, with their count, by id, after the one
 // with the given id, limit at most, and tells whether there are more
 // (semantics §8). An unknown project has none.
-func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int) ([]model.LockfileSummary, bool, error) {
+func (tx *Tx) Lockfiles(
+	ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int,
+) ([]model.LockfileSummary, bool, error) {
 	list := []model.LockfileSummary{}
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, projectID) {
 		return list, false, nil

@@ -137,7 +137,8 @@ func (tx *Tx) dictionaryAfter(ctx context.Context, known packageDictionary) (d p
 		err = r.Scan(&v.id, &packageID, &v.version)
 		v.at, _ = slices.BinarySearchFunc(d.packages, packageID, func(p knownPackage, id int64) int { return int(p.id - id) })
 		return v, err
-	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND id >= $2 ORDER BY id`, lastVersion.id)
+	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND id >= $2 ORDER BY id`,
+		lastVersion.id)
 	if err != nil {
 		return d, false, err
 	}

@@ -25,7 +25,9 @@ type historyNames struct {
 }
 
 // get returns the names of the ids that are remembered of a history, and the other ids.
-func (c *packageVersionCache) get(deployment, history int64, ids []int64) (found map[int64]PackageVersion, others []int64) {
+func (c *packageVersionCache) get(
+	deployment, history int64, ids []int64,
+) (found map[int64]PackageVersion, others []int64) {
 	found = make(map[int64]PackageVersion, len(ids))
 	c.mu.RLock()
 	defer c.mu.RUnlock()

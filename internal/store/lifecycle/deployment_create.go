@@ -24,7 +24,9 @@ type deploymentImage struct {
 // (semantics §10), and does first what is to be done in it, all in one
 // transaction. No name means the slug. A slug that is taken is
 // model.ErrConflict.
-func (s *DB) CreateDeployment(ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *sqldb.Tx) error) (d model.Deployment, err error) {
+func (s *DB) CreateDeployment(
+	ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *sqldb.Tx) error,
+) (d model.Deployment, err error) {
 	if name == "" {
 		name = slug
 	}
@@ -37,11 +39,13 @@ func (s *DB) CreateDeployment(ctx context.Context, slug, name string, by model.A
 			return err
 		}
 		d = model.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.Now(), KeepsCode: true}
-		_, err = q.Exec(ctx, `INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) VALUES ($1, $2, $3, $4, $5)`, slug, id, name, d.CreatedAt, false)
+		_, err = q.Exec(ctx, `INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) VALUES `+
+			`($1, $2, $3, $4, $5)`, slug, id, name, d.CreatedAt, false)
 		if err != nil {
 			return slugTaken(slug, err)
 		}
-		if err := q.Write(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
+		if err := q.Write(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name,
+			d.CreatedAt); err != nil {
 			return err
 		}
 		base := s.Begin(q, d, d.CreatedAt, by)
@@ -66,7 +70,8 @@ func (s *DB) CreateDeployment(ctx context.Context, slug, name string, by model.A
 
 func checkDeployment(slug, name string) error {
 	if !model.ValidSlug(slug) {
-		return model.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters", slug)
+		return model.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a "+
+			"letter or digit, holds a non-digit, and has at most 63 characters", slug)
 	}
 	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
 		return model.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
@@ -83,7 +88,9 @@ func slugTaken(slug string, err error) error {
 
 // RenameDeployment gives a tenant another slug and name; an empty one stays.
 // The old slug answers no more.
-func (s *DB) RenameDeployment(ctx context.Context, id int64, slug, name string, by model.Actor) (d model.Deployment, err error) {
+func (s *DB) RenameDeployment(
+	ctx context.Context, id int64, slug, name string, by model.Actor,
+) (d model.Deployment, err error) {
 	err = s.update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
 		old := tx.Deployment()
 		d = old
@@ -96,13 +103,16 @@ func (s *DB) RenameDeployment(ctx context.Context, id int64, slug, name string, 
 		if err := checkDeployment(d.Slug, d.Name); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE deployment_slug SET slug = $2, name = $3 WHERE deployment_id = $1`, d.Slug, d.Name); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE deployment_slug SET slug = $2, name = $3 WHERE deployment_id = $1`, d.Slug,
+			d.Name); err != nil {
 			return slugTaken(d.Slug, err)
 		}
 		if err := tx.Write(ctx, `UPDATE deployment SET slug = $2, name = $3 WHERE id = $1`, d.Slug, d.Name); err != nil {
 			return err
 		}
-		tx.Audit("deployment.update", sqldb.Subject("deployment", id), deploymentImage{old.Slug, old.Name}, deploymentImage{d.Slug, d.Name})
+		tx.Audit("deployment.update", sqldb.Subject("deployment", id), deploymentImage{
+			old.Slug, old.Name,
+		}, deploymentImage{d.Slug, d.Name})
 		return nil
 	})
 	return d, err
@@ -119,7 +129,9 @@ func (s *DB) DeleteDeployment(ctx context.Context, id int64, by model.Actor) err
 		if err := tx.Write(ctx, `DELETE FROM deployment_slug WHERE deployment_id = $1`); err != nil {
 			return err
 		}
-		tx.Audit("deployment.delete", sqldb.Subject("deployment", id), deploymentImage{tx.Deployment().Slug, tx.Deployment().Name}, nil)
+		tx.Audit("deployment.delete", sqldb.Subject("deployment", id), deploymentImage{
+			tx.Deployment().Slug, tx.Deployment().Name,
+		}, nil)
 		return tx.Write(ctx, `DELETE FROM deployment WHERE id = $1`)
 	})
 }

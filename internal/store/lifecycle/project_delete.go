@@ -5,7 +5,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-
 import "context"
 
 // ProjectHolding counts what goes with a project when it is deleted.
@@ -26,8 +25,12 @@ func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, err
 		return h, r.Scan(&h.Findings, &h.Decisions, &h.Scans, &h.Lockfiles, &h.VEX, &h.Runs, &h.Names)
 	}, `SELECT (SELECT COUNT(*) FROM finding`+ofProject+`,
 		(SELECT COUNT(*) FROM triage_event WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`) +
-		(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`),
-		(SELECT COUNT(*) FROM scan`+ofProject+`, (SELECT COUNT(*) FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND project_id = $2 AND kind = 3 AND state <= 2),
+		(SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id IN (SELECT id
+		FROM lineage`+ofProject+`),
+		(SELECT COUNT(*)
+		FROM scan`+ofProject+`, (SELECT COUNT(*)
+			FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM exception
+			WHERE deployment_id = $1 AND project_id = $2 AND kind = 3 AND state <= 2),
 		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
 }
 
@@ -50,7 +53,8 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err := tx.DropRunsOf(ctx, id); err != nil {
 		return err
 	}
-	tickets, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT DISTINCT t.ticket_id FROM ticket_finding t JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+	tickets, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT DISTINCT t.ticket_id FROM ticket_finding t
+		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
 		WHERE t.deployment_id = $1 AND l.project_id = $2`, id)
 	if err != nil {
 		return err
@@ -64,9 +68,13 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		findings    = ` WHERE deployment_id = $1 AND finding_id IN (SELECT id FROM finding` + ofProject + `)`
 	)
 	for _, rows := range []string{
-		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
-		"finding_comment_mention" + comments, "finding_comment" + lineages, "exception_finding" + lineages, "exception" + ofProject, "triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
-		"dependency" + inventories, "inventory_graph" + inventories, "inventory_content" + inventories, "inventory" + ofProject,
+		"finding_event" + findings, "finding_body" + findings,
+		"finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
+		"finding_comment_mention" + comments, "finding_comment" + lineages,
+		"exception_finding" + lineages, "exception" + ofProject,
+		"triage_event" + lineages, "ticket_finding" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
+		"dependency" + inventories, "inventory_graph" + inventories,
+		"inventory_content" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "project_alias" + ofProject, "exception_refusal" + ofProject,
 	} {
@@ -88,7 +96,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 // lineages are about to go.
 func (tx *Tx) announceDeletedFindings(ctx context.Context, projectID int64) error {
 	for kind, table := range map[sqldb.ChangeKind]string{sqldb.ChangeFinding: "finding", sqldb.ChangeLineage: "lineage"} {
-		ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM `+table+` WHERE deployment_id = $1 AND project_id = $2`, projectID)
+		ids, err := sqldb.Many(
+			ctx, tx, sqldb.Scalar[int64], `SELECT id FROM `+table+` WHERE deployment_id = $1 AND project_id = $2`, projectID,
+		)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,8 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Projec
 		}
 	}
 	tx.Change(sqldb.ChangeProject, into) // its exceptions cover what came over
-	tx.Audit("project.merge", sqldb.Subject("project", from), projects.ImageOfProject(source), map[string]any{"merged_into": sqldb.Subject("project", into)})
+	tx.Audit("project.merge", sqldb.Subject("project", from), projects.ImageOfProject(source),
+		map[string]any{"merged_into": sqldb.Subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {
 		return target, err
 	}
@@ -84,7 +85,8 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 		m.stays[goes] = other
 		return err
 	}, `
-		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.source = f.source
+		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref
+		AND t.source = f.source
 			AND t.identity_kind = f.identity_kind AND t.identity_hash = f.identity_hash
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
 	if err != nil {
@@ -97,19 +99,28 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 		return err
 	}
 	double := slices.Sorted(maps.Keys(m.stays))
-	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
+	for table, column := range map[string]string{
+		"finding_event":   "finding_id",
+		"finding_body":    "finding_id",
+		"finding_subject": "finding_id",
+		"finding_snippet": "finding_id",
+		"finding":         "id",
+	} {
 		in, list := m.In(column, 2, double)
 		if err := m.Write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
 			return err
 		}
 	}
-	ids, err := sqldb.Many(ctx, m.Tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from)
+	ids, err := sqldb.Many(
+		ctx, m.Tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from,
+	)
 	if err != nil {
 		return err
 	}
 	m.Change(sqldb.ChangeFinding, ids...)
 	m.ChangeDeleted(sqldb.ChangeFinding, double...)
-	return m.Write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.NextVersion())
+	return m.Write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`,
+		from, into, m.NextVersion())
 }
 
 // mergeAccounts has the scans of a project say that they reported the findings that
@@ -156,7 +167,8 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 		return err
 	}
 	return tx.Write(ctx, `
-		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1 AND id IN ($2, $3))
+		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1
+		AND id IN ($2, $3))
 		WHERE deployment_id = $1 AND id = $3`, from, into)
 }
 
@@ -189,7 +201,9 @@ func (m *projectMerge) mergeTickets(ctx context.Context) error {
 		return err
 	}
 	for lineage, stays := range moved {
-		err := m.Write(ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays)
+		err := m.Write(
+			ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays,
+		)
 		if err != nil {
 			return err
 		}

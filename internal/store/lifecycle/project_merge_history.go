@@ -33,7 +33,8 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 		with, args := sqldb.PairTable("merged(goes, stays)", pairs)
 		removed := fmt.Sprintf("$%d", len(args)+2)
 		return m.Write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged
-			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+removed, append(args, string(model.EventRemoved))...)
+			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+
+			removed, append(args, string(model.EventRemoved))...)
 	})
 	if err != nil {
 		return err
@@ -57,10 +58,15 @@ func (m *projectMerge) renameInHistories(ctx context.Context) error {
 	if len(m.stays) == 0 {
 		return nil
 	}
-	list, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (n naming, err error) { return n, r.Scan(&n.id, &n.kind, &n.detail) }, `
-		SELECT e.id, e.kind, e.detail_json FROM finding_event e JOIN finding f ON f.deployment_id = e.deployment_id AND f.id = e.finding_id
-		WHERE e.deployment_id = $1 AND f.project_id IN ($2, $3) AND (e.kind IN ($4, $5, $6) OR e.kind = $7 AND e.detail_json LIKE '%"merged_into"%')`,
-		m.from.ID, m.into.ID, string(model.EventPrecedent), string(model.EventCopied), string(model.EventMerged), string(model.EventRemoved))
+	list, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (n naming, err error) {
+		return n, r.Scan(&n.id, &n.kind, &n.detail)
+	}, `
+		SELECT e.id, e.kind, e.detail_json FROM finding_event e JOIN finding f ON f.deployment_id = e.deployment_id
+		AND f.id = e.finding_id
+		WHERE e.deployment_id = $1 AND f.project_id IN ($2, $3) AND (e.kind IN ($4, $5, $6) OR e.kind = $7
+		AND e.detail_json LIKE '%"merged_into"%')`,
+		m.from.ID, m.into.ID, string(model.EventPrecedent), string(model.EventCopied), string(model.EventMerged),
+		string(model.EventRemoved))
 	if err != nil {
 		return err
 	}

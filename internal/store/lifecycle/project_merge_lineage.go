@@ -26,7 +26,8 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 	if err := m.mergeLinks(ctx, from, into); err != nil {
 		return err
 	}
-	moved, err := sqldb.Many(ctx, m.Tx, sqldb.Scalar[int64], `SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2 ORDER BY id`, from)
+	moved, err := sqldb.Many(ctx, m.Tx, sqldb.Scalar[int64],
+		`SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2 ORDER BY id`, from)
 	if err != nil {
 		return err
 	}
@@ -47,10 +48,13 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 // sharedLineages lists the pairs of lineages that share an identity: those alone with each
 // other, and those where one of the two shares with others too.
 func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lineagePair, err error) {
-	pairs, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (p lineagePair, err error) { return p, r.Scan(&p.from, &p.into) }, `
+	pairs, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (p lineagePair, err error) {
+		return p, r.Scan(&p.from, &p.into)
+	}, `
 		SELECT DISTINCT f.lineage_id, t.lineage_id FROM lineage_identity f
 		JOIN lineage_identity t ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.hash = f.hash
-		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3 ORDER BY f.lineage_id, t.lineage_id`, m.from.ID, m.into.ID)
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3 ORDER BY f.lineage_id, t.lineage_id`,
+		m.from.ID, m.into.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,13 +80,15 @@ func (m *projectMerge) mergeLinks(ctx context.Context, from, into int64) error {
 	err := m.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3
 		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2)
 		AND (kind, hash) IN (SELECT identity_kind, identity_hash FROM finding WHERE deployment_id = $1 AND project_id = $2)
-		AND (kind, hash) NOT IN (SELECT identity_kind, identity_hash FROM finding WHERE deployment_id = $1 AND project_id = $3)
+		AND (kind, hash) NOT IN (SELECT identity_kind, identity_hash FROM finding WHERE deployment_id = $1
+		AND project_id = $3)
 		AND lineage_id IN (SELECT lineage_id FROM finding WHERE deployment_id = $1 AND project_id = $3)`, from, into)
 	if err != nil {
 		return err
 	}
 	return m.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2
-		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3)`, from, into)
+		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3)`, from,
+		into)
 }
 
 // matchFindings gives the findings of lineages that share identities with several others
@@ -103,7 +109,8 @@ func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, m
 		var id int64
 		var p lineagePair
 		err := r.Scan(&id, &p.from, &p.into)
-		if _, stays := slices.BinarySearch(moved, p.into); stays { // its own, or of another finding of from that it is a copy of
+		// its own, or of another finding of from that it is a copy of
+		if _, stays := slices.BinarySearch(moved, p.into); stays {
 			remains[p.from] = true
 		} else {
 			placed[p] = append(placed[p], id)
@@ -146,7 +153,8 @@ func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []i
 	}
 	m.Change(sqldb.ChangeFinding, ids...)
 	in, list := m.In("id", 4, ids)
-	return m.Write(ctx, `UPDATE finding SET lineage_id = $2, version = $3 WHERE deployment_id = $1 AND `+in, p.into, m.NextVersion(), list)
+	return m.Write(ctx, `UPDATE finding SET lineage_id = $2, version = $3 WHERE deployment_id = $1 AND `+in, p.into,
+		m.NextVersion(), list)
 }
 
 // handOver copies the decision and the assignee of a lineage to another that has none.
@@ -166,7 +174,9 @@ func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
 	if after == is {
 		return nil
 	}
-	return m.UpdateTriage(ctx, []model.TriageEvent{{LineageID: p.into, At: m.Now(), By: m.Actor(), Before: is, After: after}})
+	return m.UpdateTriage(ctx, []model.TriageEvent{
+		{LineageID: p.into, At: m.Now(), By: m.Actor(), Before: is, After: after},
+	})
 }
 
 // joinLineages makes one lineage of two. The decision and the annotations of the first

@@ -14,7 +14,8 @@ const notificationColumns = `id, rule_id, receiver_json, event_key, message_json
 	attempts, status, answer, problem`
 
 func scanNotification(r sqldb.Row) (n model.Notification, err error) {
-	return n, r.Scan(&n.ID, &n.RuleID, sqldb.Decoded(&n.Receiver), &n.Key, sqldb.Decoded(&n.Message), &n.State, sqldb.Instant(&n.CreatedAt), sqldb.Instant(&n.DueAt),
+	return n, r.Scan(&n.ID, &n.RuleID, sqldb.Decoded(&n.Receiver), &n.Key, sqldb.Decoded(&n.Message), &n.State,
+		sqldb.Instant(&n.CreatedAt), sqldb.Instant(&n.DueAt),
 		sqldb.Instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
 }
 
@@ -54,11 +55,13 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 			}
 		}
 		rows[i] = []any{
-			ids[i], n.RuleID, sqldb.Encoded(n.Receiver), n.Key, sqldb.Encoded(n.Message), state, tx.Now(), n.DueAt, ended, 0, 0, "", problem,
+			ids[i], n.RuleID, sqldb.Encoded(n.Receiver), n.Key,
+			sqldb.Encoded(n.Message), state, tx.Now(), n.DueAt, ended, 0, 0, "", problem,
 		}
 	}
 	err = sqldb.InBatches(rows, func(part [][]any) error {
-		return tx.Insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part, `ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
+		return tx.Insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part,
+			`ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
 	})
 	for to, at := range due {
 		if !at.After(tx.Now()) {
@@ -73,7 +76,9 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 
 // notificationsWaiting counts what waits for receivers: by the index, and so no more of one
 // than MaxNotificationsWaiting.
-func (tx *Tx) notificationsWaiting(ctx context.Context, to ...model.NotificationReceiver) (map[model.NotificationReceiver]int, error) {
+func (tx *Tx) notificationsWaiting(
+	ctx context.Context, to ...model.NotificationReceiver,
+) (map[model.NotificationReceiver]int, error) {
 	texts := make([]string, len(to))
 	for i := range to {
 		texts[i] = sqldb.Encoded(to[i])
@@ -86,7 +91,8 @@ func (tx *Tx) notificationsWaiting(ctx context.Context, to ...model.Notification
 		err := r.Scan(sqldb.Decoded(&to), &n)
 		out[to] = n
 		return err
-	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+` GROUP BY receiver_json`, model.NotificationQueued, arg)
+	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+
+		` GROUP BY receiver_json`, model.NotificationQueued, arg)
 }
 
 // Delivered is what came of an attempt to tell a receiver.
@@ -107,7 +113,8 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d
 		ended = tx.Now()
 	}
 	in, arg := tx.In("id", 9, ids)
-	return tx.Write(ctx, `UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
+	return tx.Write(ctx,
+		`UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
 		attempts = attempts + 1 WHERE deployment_id = $1 AND state = $8 AND `+in,
 		d.State, d.Status, d.Answer, d.Problem, tx.Now().Add(d.Retry), ended, model.NotificationQueued, arg)
 }
@@ -120,14 +127,17 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (m
 	}
 	n.ID, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts = id, tx.Now(), tx.Now(), tx.Now(), 1
 	err = tx.Insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, [][]any{{
-		n.ID, n.RuleID, sqldb.Encoded(n.Receiver), n.Key, sqldb.Encoded(n.Message), n.State, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
+		n.ID, n.RuleID, sqldb.Encoded(n.Receiver), n.Key, sqldb.Encoded(n.Message),
+		n.State, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
 	}}, "")
 	return n, err
 }
 
 // AddNotificationTests keeps what came of a test of a rule, with who asked for it. A rule
 // that was removed meanwhile is model.ErrNotFound.
-func (tx *Tx) AddNotificationTests(ctx context.Context, ruleID int64, list []model.Notification) ([]model.Notification, error) {
+func (tx *Tx) AddNotificationTests(
+	ctx context.Context, ruleID int64, list []model.Notification,
+) ([]model.Notification, error) {
 	if _, err := tx.NotificationRule(ctx, ruleID); err != nil {
 		return nil, err
 	}
@@ -173,7 +183,8 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.N
 	case waiting[n.Receiver] >= MaxNotificationsWaiting:
 		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, model.ErrConflict)
 	}
-	err = tx.Write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = NULL WHERE deployment_id = $1 AND id = $2`,
+	err = tx.Write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = `+
+		`NULL WHERE deployment_id = $1 AND id = $2`,
 		id, int64(model.NotificationQueued), tx.Now())
 	if err != nil {
 		return n, err
@@ -189,7 +200,8 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.N
 
 // Notification finds a message of a rule; an unknown one is model.ErrNotFound.
 func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
-	n, err := sqldb.One(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND id = $3`, ruleID, id)
+	n, err := sqldb.One(ctx, tx, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND id = $3`, ruleID, id)
 	if err != nil {
 		return n, fmt.Errorf("notification %d: %w", id, err)
 	}
@@ -204,7 +216,9 @@ type NotificationQuery struct {
 }
 
 // Notifications lists the newest of a rule, newest first, and says whether there are older ones.
-func (tx *Tx) Notifications(ctx context.Context, q NotificationQuery) (list []model.Notification, more bool, err error) {
+func (tx *Tx) Notifications(
+	ctx context.Context, q NotificationQuery,
+) (list []model.Notification, more bool, err error) {
 	w := &sqldb.Where{Tx: tx.Tx}
 	w.And(`rule_id = ?`, q.RuleID)
 	if q.Before != 0 {
@@ -212,14 +226,16 @@ func (tx *Tx) Notifications(ctx context.Context, q NotificationQuery) (list []mo
 	}
 	w.And(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit+1)
 	all := func(model.Notification) bool { return true }
-	return sqldb.UpTo(ctx, tx, q.Limit, all, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.Text.String(), w.Args...)
+	return sqldb.UpTo(ctx, tx, q.Limit, all, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.Text.String(), w.Args...)
 }
 
 // LastNotifications finds the newest message of each of some rules, by the rule. One that
 // has told nothing is left out.
 func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]model.Notification, error) {
 	in, arg := tx.In("rule_id", 2, ruleIDs)
-	list, err := sqldb.Many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND id IN
+	list, err := sqldb.Many(ctx, tx, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND id IN
 		(SELECT MAX(id) FROM notification WHERE deployment_id = $1 AND `+in+` GROUP BY rule_id)`, arg)
 	out := make(map[int64]model.Notification, len(list))
 	for _, n := range list {

@@ -68,7 +68,9 @@ func (tx *Tx) NextDelivery(ctx context.Context, to model.NotificationReceiver) (
 
 // ReceiversWaiting lists the receivers with waiting messages.
 func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]model.NotificationReceiver, error) {
-	return sqldb.Many(ctx, tx, func(r sqldb.Row) (to model.NotificationReceiver, err error) { return to, r.Scan(sqldb.Decoded(&to)) },
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (to model.NotificationReceiver, err error) {
+		return to, r.Scan(sqldb.Decoded(&to))
+	},
 		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND state = $2`, model.NotificationQueued)
 }
 
@@ -81,7 +83,8 @@ func (tx *Tx) NextNotifications(
 ) ([]model.Notification, error) {
 	for {
 		list, err := sqldb.Many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
-			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, model.NotificationQueued, sqldb.Encoded(to), most)
+			WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT $4`, model.NotificationQueued,
+			sqldb.Encoded(to), most)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +104,9 @@ func (tx *Tx) NextNotifications(
 
 // endUnwantedOf has messages fail that their rules tell a receiver no more, with all that
 // waits for it by the same rule, and reports whether there were any.
-func (tx *Tx) endUnwantedOf(ctx context.Context, to model.NotificationReceiver, list []model.Notification) (ended bool, err error) {
+func (tx *Tx) endUnwantedOf(
+	ctx context.Context, to model.NotificationReceiver, list []model.Notification,
+) (ended bool, err error) {
 	known := map[int64]bool{}
 	for _, n := range list {
 		if n.RuleID == 0 {
@@ -180,15 +185,19 @@ func (tx *Tx) readTold(ctx context.Context, list []model.Notification) (ended bo
 
 // endUntold has a message fail that waits.
 func (tx *Tx) endUntold(ctx context.Context, n model.Notification, why string) error {
-	return tx.Write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
+	return tx.Write(ctx,
+		`UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
 		model.NotificationFailed, why, tx.Now(), n.ID)
 }
 
 // endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
 // untold when the rule goes on.
 func (tx *Tx) endUnwanted(ctx context.Context, r model.NotificationRule) error {
-	receivers, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (to model.NotificationReceiver, err error) { return to, r.Scan(sqldb.Decoded(&to)) },
-		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state = $3`, r.ID, model.NotificationQueued)
+	receivers, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (to model.NotificationReceiver, err error) {
+		return to, r.Scan(sqldb.Decoded(&to))
+	},
+		`SELECT DISTINCT receiver_json FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state = $3`, r.ID,
+		model.NotificationQueued)
 	for _, to := range receivers {
 		if why := r.Unwanted(to); why != "" && err == nil {
 			err = tx.endWaiting(ctx, r.ID, to, why)
@@ -216,7 +225,8 @@ const (
 func (s *DB) PruneNotifications(ctx context.Context, deploymentID, ruleID int64) error {
 	var last []int64
 	err := s.view(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
-		last, err = sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state <> $3 ORDER BY id DESC LIMIT 1 OFFSET $4`,
+		last, err = sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM notification WHERE deployment_id = $1 AND `+
+			`rule_id = $2 AND state <> $3 ORDER BY id DESC LIMIT 1 OFFSET $4`,
 			ruleID, model.NotificationQueued, notificationsKept)
 		return err
 	})
@@ -224,7 +234,8 @@ func (s *DB) PruneNotifications(ctx context.Context, deploymentID, ruleID int64)
 	for more := len(last) > 0; more && err == nil; {
 		err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 			gone, err := tx.Exec(ctx, `DELETE FROM notification WHERE deployment_id = $1 AND id IN
-				(SELECT id FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state <> $3 AND id <= $4 ORDER BY id LIMIT $5)`,
+				(SELECT id FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND state <> $3 AND id <= $4 ORDER BY id
+				LIMIT $5)`,
 				ruleID, model.NotificationQueued, last[0], notificationsDropped)
 			more = gone == notificationsDropped
 			return err

@@ -106,7 +106,9 @@ func (tx *Tx) TellAssigned(events []model.TriageEvent) {
 
 // NotifyOfException notifies of an exception that was asked for, or of the decision about it. The
 // asker gets mail of a decision that another person, or time, made.
-func (tx *Tx) NotifyOfException(ctx context.Context, e model.NotificationEvent, r model.Exception, reason string) error {
+func (tx *Tx) NotifyOfException(
+	ctx context.Context, e model.NotificationEvent, r model.Exception, reason string,
+) error {
 	if !tx.Notified().Has(e) && (r.CreatorID == 0 || e != model.EventExceptionDecided) {
 		return nil
 	}
@@ -120,7 +122,8 @@ func (tx *Tx) NotifyOfException(ctx context.Context, e model.NotificationEvent, 
 			return err
 		}
 		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
-		if own := tx.Actor().Kind == "user" && tx.Actor().ID == m.Name; e == model.EventExceptionDecided && !own && m.MailTo() != "" {
+		if own := tx.Actor().Kind == "user" && tx.Actor().ID == m.Name; e == model.EventExceptionDecided &&
+			!own && m.MailTo() != "" {
 			h.Persons = []int64{r.CreatorID}
 		}
 	}
@@ -185,7 +188,8 @@ func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
 	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
 		return nil
 	}
-	told, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
+	told, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
+		`project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
 		r.ProjectID, model.ScanError, r.ScanID, r.ID)
 	if err == nil && told == 0 {
 		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
@@ -199,7 +203,8 @@ type happenings struct{ list []model.Happening }
 // QueueHappened adds the job that finds the recipients of what happened in the transaction. It is a
 // hook of the transaction.
 func (tx *Tx) QueueHappened(ctx context.Context) error {
-	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool { // lineages alone are of findings that nobody is told of
+	// lineages alone are of findings that nobody is told of
+	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
 		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})
 	if len(told) == 0 {

@@ -10,17 +10,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const notificationRuleColumns = `id, name, events, min_severity, products, filter, missing_days, channel, target, host, to_json, digest, paused, problem,
+const notificationRuleColumns = `id, name, events, min_severity, products, filter, missing_days, channel, target, host,
+	to_json, digest, paused, problem,
 	created_at, created_by_json, checked_at`
 
 func scanNotificationRule(r sqldb.Row) (n model.NotificationRule, err error) {
-	return n, r.Scan(&n.ID, &n.Name, &n.Events, &n.MinSeverity, &n.Products, &n.Filter, &n.MissingDays, &n.Channel, &n.Target, &n.Host, sqldb.Decoded(&n.To), &n.Digest,
+	return n, r.Scan(&n.ID, &n.Name, &n.Events, &n.MinSeverity, &n.Products, &n.Filter, &n.MissingDays, &n.Channel,
+		&n.Target, &n.Host, sqldb.Decoded(&n.To), &n.Digest,
 		&n.Paused, &n.Problem, sqldb.Instant(&n.CreatedAt), sqldb.Decoded(&n.CreatedBy), sqldb.Instant(&n.CheckedAt))
 }
 
 func notificationRuleValues(n model.NotificationRule) []any {
 	return []any{
-		n.ID, n.Name, n.Events, n.MinSeverity, n.Products, n.Filter, n.MissingDays, n.Channel, sqldb.NoNil(n.Target), n.Host, sqldb.Encoded(sqldb.OrEmpty(n.To)), n.Digest,
+		n.ID, n.Name, n.Events, n.MinSeverity, n.Products, n.Filter, n.MissingDays,
+		n.Channel, sqldb.NoNil(n.Target), n.Host, sqldb.Encoded(sqldb.OrEmpty(n.To)), n.Digest,
 		n.Paused, n.Problem, n.CreatedAt, sqldb.Encoded(n.CreatedBy), n.CheckedAt,
 	}
 }
@@ -44,19 +47,22 @@ type notificationRuleImage struct {
 
 func imageOfNotificationRule(n model.NotificationRule) notificationRuleImage {
 	return notificationRuleImage{
-		Name: n.Name, Events: n.Events.Names(), MinSeverity: n.MinSeverity.String(), Products: n.Products.Names(), Filter: n.Filter, MissingDays: n.MissingDays,
+		Name: n.Name, Events: n.Events.Names(), MinSeverity: n.MinSeverity.String(),
+		Products: n.Products.Names(), Filter: n.Filter, MissingDays: n.MissingDays,
 		Channel: n.Channel.String(), Host: n.Host, To: n.To, Digest: n.Digest.String(), Paused: n.Paused,
 	}
 }
 
 // NotificationRules lists the deployment's rules by id.
 func (tx *Tx) NotificationRules(ctx context.Context) ([]model.NotificationRule, error) {
-	return sqldb.Many(ctx, tx, scanNotificationRule, `SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 ORDER BY id`)
+	return sqldb.Many(ctx, tx, scanNotificationRule,
+		`SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 ORDER BY id`)
 }
 
 // NotificationRule finds one by its id; an unknown one is model.ErrNotFound.
 func (tx *Tx) NotificationRule(ctx context.Context, id int64) (model.NotificationRule, error) {
-	n, err := sqldb.One(ctx, tx, scanNotificationRule, `SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 AND id = $2`, id)
+	n, err := sqldb.One(ctx, tx, scanNotificationRule,
+		`SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
 		return n, fmt.Errorf("notification rule %d: %w", id, err)
 	}
@@ -65,7 +71,9 @@ func (tx *Tx) NotificationRule(ctx context.Context, id int64) (model.Notificatio
 
 // AddNotificationRule makes a rule, whose target is sealed for the id that it gets. A name
 // that another has, or one rule too many, is model.ErrConflict.
-func (tx *Tx) AddNotificationRule(ctx context.Context, n model.NotificationRule, seal func(id int64) ([]byte, error)) (model.NotificationRule, error) {
+func (tx *Tx) AddNotificationRule(
+	ctx context.Context, n model.NotificationRule, seal func(id int64) ([]byte, error),
+) (model.NotificationRule, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM notification_rule WHERE deployment_id = $1`)
 	if err == nil && had >= model.MaxNotificationRules {
 		err = fmt.Errorf("there are %d notification rules, remove one first: %w", had, model.ErrConflict)
@@ -80,7 +88,9 @@ func (tx *Tx) AddNotificationRule(ctx context.Context, n model.NotificationRule,
 		return n, err
 	}
 	n.CreatedAt, n.CreatedBy, n.CheckedAt = tx.Now(), tx.Actor(), tx.Now()
-	err = tx.Insert(ctx, `notification_rule (deployment_id, `+notificationRuleColumns+`)`, [][]any{notificationRuleValues(n)}, "")
+	err = tx.Insert(ctx, `notification_rule (deployment_id, `+notificationRuleColumns+`)`, [][]any{
+		notificationRuleValues(n),
+	}, "")
 	if err != nil {
 		return n, ruleNameTaken(n.Name, err)
 	}
@@ -89,7 +99,9 @@ func (tx *Tx) AddNotificationRule(ctx context.Context, n model.NotificationRule,
 }
 
 // UpdateNotificationRule changes a rule, but not its channel. A target that is nil stays.
-func (tx *Tx) UpdateNotificationRule(ctx context.Context, n model.NotificationRule, target []byte) (model.NotificationRule, error) {
+func (tx *Tx) UpdateNotificationRule(
+	ctx context.Context, n model.NotificationRule, target []byte,
+) (model.NotificationRule, error) {
 	before, err := tx.NotificationRule(ctx, n.ID)
 	if err != nil {
 		return n, err
@@ -106,8 +118,11 @@ func (tx *Tx) UpdateNotificationRule(ctx context.Context, n model.NotificationRu
 		n.CheckedAt = tx.Now() // nobody is told of what was missing before it was asked for
 	}
 	args := notificationRuleValues(n)
-	_, err = tx.Exec(ctx, `UPDATE notification_rule SET name = $3, events = $4, min_severity = $5, products = $6, filter = $7, missing_days = $8, channel = $9, target = $10,
-		host = $11, to_json = $12, digest = $13, paused = $14, problem = $15, created_at = $16, created_by_json = $17, checked_at = $18
+	_, err = tx.Exec(ctx,
+		`UPDATE notification_rule SET name = $3, events = $4, min_severity = $5, products = $6, filter = $7,
+			missing_days = $8, channel = $9, target = $10,
+		host = $11, to_json = $12, digest = $13, paused = $14, problem = $15, created_at = $16, created_by_json = $17,
+		checked_at = $18
 		WHERE deployment_id = $1 AND id = $2`, args...)
 	if err != nil {
 		return n, ruleNameTaken(n.Name, err)
@@ -132,7 +147,10 @@ func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	for _, rows := range []string{`notification WHERE deployment_id = $1 AND rule_id = $2`, `notification_rule WHERE deployment_id = $1 AND id = $2`} {
+	for _, rows := range []string{
+		`notification WHERE deployment_id = $1 AND rule_id = $2`,
+		`notification_rule WHERE deployment_id = $1 AND id = $2`,
+	} {
 		if err := tx.Write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err
 		}
@@ -144,7 +162,8 @@ func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 // noteNotified keeps beside the deployment which events its rules ask for, so that
 // transactions know what to tell without asking.
 func (tx *Tx) noteNotified(ctx context.Context) error {
-	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.NotificationEvents], `SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)
+	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.NotificationEvents],
+		`SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)
 	if err != nil {
 		return err
 	}

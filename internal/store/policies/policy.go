@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const PolicyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition, due_json`
+const PolicyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, ` +
+	`last_condition, due_json`
 
 // policyReach is where a policy holds, as it is stored.
 type policyReach struct {
@@ -23,7 +24,8 @@ func reachOf(p model.Policy) policyReach { return policyReach{p.Scope, p.Branche
 
 func ScanPolicy(r sqldb.Row) (p model.Policy, err error) {
 	var reach policyReach
-	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, sqldb.Decoded(&reach), sqldb.Decoded(&p.Excludes), &p.BlockAll, sqldb.Decoded(&p.Conditions), &p.LastCondition, sqldb.Decoded(&p.Due))
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, sqldb.Decoded(&reach), sqldb.Decoded(&p.Excludes),
+		&p.BlockAll, sqldb.Decoded(&p.Conditions), &p.LastCondition, sqldb.Decoded(&p.Due))
 	p.Scope, p.Branches = reach.PolicyScope, reach.Branches
 	p.LastCondition = max(p.LastCondition, lastCondition(p))
 	if len(p.Conditions) == 0 {
@@ -44,7 +46,10 @@ func lastCondition(p model.Policy) (last int64) {
 }
 
 func policyValues(p model.Policy) []any {
-	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, sqldb.Encoded(reachOf(p)), sqldb.Encoded(sqldb.OrEmpty(p.Excludes)), p.BlockAll, sqldb.Encoded(sqldb.OrEmpty(p.Conditions)), lastCondition(p), sqldb.Encoded(p.Due)}
+	return []any{
+		p.ID, p.Name, p.Slug, p.Product, p.Default, sqldb.Encoded(reachOf(p)), sqldb.Encoded(sqldb.OrEmpty(p.Excludes)),
+		p.BlockAll, sqldb.Encoded(sqldb.OrEmpty(p.Conditions)), lastCondition(p), sqldb.Encoded(p.Due),
+	}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -77,7 +82,10 @@ func imageOfPolicy(p model.Policy) policyImage {
 		c := &p.Conditions[i]
 		conditions = append(conditions, fmt.Sprintf("%d %s: %s", c.ID, c.Mode, c))
 	}
-	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Branches, p.Excludes, p.BlockAll, conditions, p.Due}
+	return policyImage{
+		p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects,
+		p.Scope.Tags, p.Branches, p.Excludes, p.BlockAll, conditions, p.Due,
+	}
 }
 
 func (tx *Tx) addPolicies(ctx context.Context, policies []model.Policy) error {
@@ -136,8 +144,10 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p model.Policy) (before model.Po
 	if err := p.Check(); err != nil || sqldb.Encoded(imageOfPolicy(before)) == sqldb.Encoded(imageOfPolicy(p)) {
 		return before, err
 	}
-	err = tx.Write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8, due_json = $9 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, p.Name, sqldb.Encoded(reachOf(p)), sqldb.Encoded(sqldb.OrEmpty(p.Excludes)), p.BlockAll, sqldb.Encoded(sqldb.OrEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)), sqldb.Encoded(p.Due))
+	err = tx.Write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, `+
+		`conditions_json = $7, last_condition = $8, due_json = $9 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, p.Name, sqldb.Encoded(reachOf(p)), sqldb.Encoded(sqldb.OrEmpty(p.Excludes)), p.BlockAll,
+		sqldb.Encoded(sqldb.OrEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)), sqldb.Encoded(p.Due))
 	tx.Change(sqldb.ChangePolicy, p.ID)
 	tx.Audit("policy.update", sqldb.Subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
 	return before, err
@@ -153,14 +163,18 @@ func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 		return err
 	}
 	if p.Default {
-		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w", p.Slug, model.ErrConflict)
+		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w",
+			p.Slug, model.ErrConflict)
 	}
-	rules, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, id)
+	rules, err := sqldb.Many(
+		ctx, tx, sqldb.Scalar[int64], `SELECT id FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, id,
+	)
 	if err != nil {
 		return err
 	}
 	for _, statement := range []string{
-		`DELETE FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, `DELETE FROM policy WHERE deployment_id = $1 AND id = $2`,
+		`DELETE FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`,
+		`DELETE FROM policy WHERE deployment_id = $1 AND id = $2`,
 	} {
 		if err := tx.Write(ctx, statement, id); err != nil {
 			return err
@@ -179,7 +193,9 @@ func (tx *Tx) Policies(ctx context.Context) ([]model.Policy, error) {
 
 // Policy finds a policy by id.
 func (tx *Tx) Policy(ctx context.Context, id int64) (model.Policy, error) {
-	p, err := sqldb.One(ctx, tx, ScanPolicy, `SELECT `+PolicyColumns+` FROM policy WHERE deployment_id = $1 AND id = $2`, id)
+	p, err := sqldb.One(
+		ctx, tx, ScanPolicy, `SELECT `+PolicyColumns+` FROM policy WHERE deployment_id = $1 AND id = $2`, id,
+	)
 	if err != nil {
 		return p, fmt.Errorf("policy %d: %w", id, err)
 	}

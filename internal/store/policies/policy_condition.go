@@ -35,7 +35,10 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.Sup
 		return nil
 	}, `SELECT s.finding_id, s.package, s.version, s.vulnerability, s.group_id, f.severity, b.body FROM finding_subject s
 		JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id
-		JOIN finding_body b ON b.deployment_id = s.deployment_id AND b.finding_id = s.finding_id WHERE s.deployment_id = $1 AND `+in, arg)
+		JOIN finding_body b ON b.deployment_id = s.deployment_id AND b.finding_id = s.finding_id WHERE s.deployment_id = $1
+		AND `+
+		in,
+		arg)
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,9 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 
 // addRules stores the contents at the given places, notes their ids in known,
 // and shows them in the default policies.
-func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*model.Rule, places []int, known map[ruleKey]int64) error {
+func (tx *Tx) addRules(
+	ctx context.Context, contents []ruleContent, rules []*model.Rule, places []int, known map[ruleKey]int64,
+) error {
 	added := model.Map(places, func(place int) ruleContent { return contents[place] })
 	ids, err := tx.insertRules(ctx, added)
 	if err != nil || len(ids) == 0 {
@@ -141,7 +143,11 @@ func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*mod
 	entries := map[model.IssueType][]policyEntry{}
 	for i, c := range added {
 		known[c.key] = ids[i]
-		entries[c.product] = append(entries[c.product], policyEntry{name: c.key.name, ruleID: ids[i], rule: *rules[places[i]]})
+		entries[c.product] = append(entries[c.product], policyEntry{
+			name:   c.key.name,
+			ruleID: ids[i],
+			rule:   *rules[places[i]],
+		})
 	}
 	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if err := tx.enterPolicies(ctx, product, entries[product]); err != nil {
@@ -229,7 +235,8 @@ func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, er
 		rows[i] = []any{ids[i], e.policyID, e.name, e.ruleID, int64(max(e.rule.Mode, model.ModeMonitor)), false, tx.Now(), ""}
 	}
 	tx.Change(sqldb.ChangePolicyRule, ids...)
-	return ids, tx.Insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
+	return ids, tx.Insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, `+
+		`last_change_at, last_change_by)`, rows, "")
 }
 
 // shownRule is the content that a policy shows under a name.
@@ -245,12 +252,17 @@ type shownRule struct {
 // they tell of a rule, so what the newest leaves out stays as it was; and what a
 // report says of a rule that is served only fills gaps, since its own text tells
 // best.
-func (tx *Tx) renewPolicyRules(ctx context.Context, product model.IssueType, names []string, newest map[string]policyEntry, reported bool) (map[string]bool, error) {
+func (tx *Tx) renewPolicyRules(
+	ctx context.Context, product model.IssueType, names []string, newest map[string]policyEntry, reported bool,
+) (map[string]bool, error) {
 	in, arg := tx.In("p.rule_name", 3, names)
 	shown, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (s shownRule, err error) {
 		return s, r.Scan(&s.policyRuleID, &s.ruleID, &s.name, &s.served, sqldb.Decoded(&s.rule))
-	}, `SELECT p.id, p.rule_id, p.rule_name, p.served, r.content_json FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
-		WHERE p.deployment_id = $1 AND p.policy_id IN (SELECT id FROM policy WHERE deployment_id = $1 AND product = $2) AND `+in+` ORDER BY p.id`,
+	},
+		`SELECT p.id, p.rule_id, p.rule_name, p.served, r.content_json FROM policy_rule p
+			JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		WHERE p.deployment_id = $1 AND p.policy_id IN (SELECT id FROM policy WHERE deployment_id = $1 AND product = $2) AND `+
+			in+` ORDER BY p.id`,
 		int64(product), arg)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,9 @@ func distinctRules(list []Serving) []placing {
 
 // serveDistinct is ServeRules of rules with a name each.
 func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]model.ServedRule, error) {
-	for _, step := range []func(context.Context, []placing) error{tx.choosePolicies, tx.addToPolicies, tx.addVersions, tx.servePlaces} {
+	for _, step := range []func(
+		context.Context, []placing,
+	) error{tx.choosePolicies, tx.addToPolicies, tx.addVersions, tx.servePlaces} {
 		if err := step(ctx, list); err != nil {
 			return nil, err
 		}
@@ -101,7 +103,8 @@ func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]model.Served
 			was = imageOfServed(p.before)
 		}
 		if was != any(imageOfServed(after[i])) {
-			tx.Audit("policy.serve_rule", sqldb.Subject("policy", p.PolicyID)+"/"+after[i].Rule.Name, was, imageOfServed(after[i]))
+			tx.Audit("policy.serve_rule", sqldb.Subject("policy", p.PolicyID)+"/"+after[i].Rule.Name, was,
+				imageOfServed(after[i]))
 		}
 	}
 	return after, nil
@@ -125,8 +128,11 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 		return err
 	}
 	in, arg := tx.In("pr.rule_name", 2, namesOf(list))
-	uses, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (u ruleUse, err error) { return u, r.Scan(&u.rule, &u.slug, &u.policyID, &u.product) }, `
-		SELECT pr.rule_name, p.slug, p.id, p.product FROM policy_rule pr JOIN policy p ON p.deployment_id = pr.deployment_id AND p.id = pr.policy_id
+	uses, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (u ruleUse, err error) {
+		return u, r.Scan(&u.rule, &u.slug, &u.policyID, &u.product)
+	}, `
+		SELECT pr.rule_name, p.slug, p.id, p.product FROM policy_rule pr JOIN policy p ON p.deployment_id = pr.deployment_id
+		AND p.id = pr.policy_id
 		WHERE pr.deployment_id = $1 AND pr.served = 1 AND `+in+` ORDER BY p.id`, arg)
 	if err != nil {
 		return err
@@ -157,10 +163,14 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 func (s *placing) check(p model.Policy, uses []ruleUse) error {
 	name := s.content.key.name
 	if p.Product != s.Rule.IssueType {
-		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w", s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, model.ErrConflict)
+		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w",
+			s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, model.ErrConflict)
 	}
-	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name && u.product != p.Product }); other >= 0 {
-		return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w", uses[other].slug, s.Rule.Name, model.ErrConflict)
+	if other := slices.IndexFunc(uses, func(u ruleUse) bool {
+		return u.rule == name && u.product != p.Product
+	}); other >= 0 {
+		return fmt.Errorf("the policy %s has %.80s as a rule for another product; remove it there first: %w",
+			uses[other].slug, s.Rule.Name, model.ErrConflict)
 	}
 	if s.Starter || s.newest.Version == 0 || string(s.newest.Text) == string(s.Text) {
 		return nil
@@ -169,7 +179,8 @@ func (s *placing) check(p model.Policy, uses []ruleUse) error {
 		return nil
 	}
 	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name }); other >= 0 {
-		return fmt.Errorf("the policy %s has %.80s with another text, which this would replace: rename the rule, or add its new text to that policy first: %w",
+		return fmt.Errorf("the policy %s has %.80s with another text, which this would replace: rename the rule, or add "+
+			"its new text to that policy first: %w",
 			uses[other].slug, s.Rule.Name, model.ErrConflict)
 	}
 	return nil
@@ -276,19 +287,24 @@ func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 	}
 	if len(checked) > 0 {
 		in, arg := tx.In("rule_name", 2, checked)
-		if err := tx.Write(ctx, `UPDATE rule_version SET checked = 1 WHERE deployment_id = $1 AND `+in+newestVersion, arg); err != nil {
+		if err := tx.Write(
+			ctx, `UPDATE rule_version SET checked = 1 WHERE deployment_id = $1 AND `+in+newestVersion, arg,
+		); err != nil {
 			return err
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	err := tx.Insert(ctx, `rule_version (deployment_id, rule_name, version, text_json, checked, starter, added_at, added_by)`, rows, "")
+	err := tx.Insert(
+		ctx, `rule_version (deployment_id, rule_name, version, text_json, checked, starter, added_at, added_by)`, rows, "",
+	)
 	if err != nil {
 		return err
 	}
 	in, arg := tx.In("rule_name", 4, changed)
-	return tx.Write(ctx, `UPDATE policy_rule SET last_change_at = $2, last_change_by = $3 WHERE deployment_id = $1 AND served = 1 AND `+in,
+	return tx.Write(ctx, `UPDATE policy_rule SET last_change_at = $2, last_change_by = $3 WHERE deployment_id = $1 AND `+
+		`served = 1 AND `+in,
 		tx.Now(), tx.Actor().String(), arg)
 }
 
@@ -308,7 +324,8 @@ func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]mo
 		v.Text = []byte(text)
 		newest[name] = v
 		return err
-	}, `SELECT rule_name, version, text_json, checked FROM rule_version WHERE deployment_id = $1 AND `+in+newestVersion, arg)
+	}, `SELECT rule_name, version, text_json, checked FROM rule_version WHERE deployment_id = $1 AND `+in+newestVersion,
+		arg)
 }
 
 // servePlaces has the policies serve the rules, each in its mode.
@@ -326,7 +343,8 @@ func (tx *Tx) servePlaces(ctx context.Context, list []placing) error {
 	}
 	for mode, ids := range places {
 		in, arg := tx.In("id", 5, ids)
-		err := tx.Write(ctx, `UPDATE policy_rule SET served = 1, removed = 0, mode = $2, last_change_at = $3, last_change_by = $4
+		err := tx.Write(ctx,
+			`UPDATE policy_rule SET served = 1, removed = 0, mode = $2, last_change_at = $3, last_change_by = $4
 			WHERE deployment_id = $1 AND `+in, mode, tx.Now(), tx.Actor().String(), arg)
 		if err != nil {
 			return err

@@ -20,7 +20,8 @@ const servedSelect = `
 func scanServed(r sqldb.Row) (s model.ServedRule, err error) {
 	var ruleID int64
 	var text string
-	err = r.Scan(&s.ID, &s.PolicyID, &s.Mode, &s.Served, sqldb.Instant(&s.LastChangeAt), &s.LastChangeBy, &ruleID, sqldb.Decoded(&s.Rule),
+	err = r.Scan(&s.ID, &s.PolicyID, &s.Mode, &s.Served, sqldb.Instant(&s.LastChangeAt), &s.LastChangeBy, &ruleID,
+		sqldb.Decoded(&s.Rule),
 		&s.Version, &text, &s.Checked, &s.Starter)
 	s.Rule.ID, s.Text = ruleID, []byte(text) // the content does not tell the id
 	return s, err
@@ -59,7 +60,9 @@ func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bo
 // BlockingRules lists the rules that a policy has in mode block, served or known
 // from imports, by id.
 func (tx *Tx) BlockingRules(ctx context.Context) ([]model.PolicyRule, error) {
-	return sqldb.Many(ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, model.ModeBlock)
+	return sqldb.Many(
+		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, model.ModeBlock,
+	)
 }
 
 // RuleVersions lists the texts that a rule has had, the oldest first; none of a
@@ -78,11 +81,14 @@ func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]model.RuleVersio
 // full scan of a project that no other policy gives it removes its findings
 // (semantics §5). An unknown one is model.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
-	p, err := sqldb.One(ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
+	p, err := sqldb.One(
+		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name,
+	)
 	if err != nil {
 		return fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
 	}
-	err = tx.Write(ctx, `UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
+	err = tx.Write(ctx,
+		`UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
 		WHERE deployment_id = $1 AND id = $2`, p.ID, model.ModeMonitor, tx.Now(), tx.Actor().String())
 	if err != nil {
 		return err

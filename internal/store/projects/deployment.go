@@ -17,7 +17,9 @@ import (
 // where all tenants can be asked for, wherever each of them is.
 func (s *DB) Deployments(ctx context.Context) (list []model.Deployment, err error) {
 	err = s.Ask(ctx, func(ctx context.Context) error {
-		list, err = sqldb.Many(ctx, s.Pool(), func(r sqldb.Row) (d model.Deployment, err error) { return d, r.Scan(sqldb.ListedFields(&d)...) },
+		list, err = sqldb.Many(ctx, s.Pool(), func(r sqldb.Row) (d model.Deployment, err error) {
+			return d, r.Scan(sqldb.ListedFields(&d)...)
+		},
 			`SELECT `+sqldb.ListedColumns+` FROM deployment_slug d ORDER BY d.deployment_id`)
 		return err
 	})
@@ -28,7 +30,8 @@ func (s *DB) Deployments(ctx context.Context) (list []model.Deployment, err erro
 // time, those first in which it was last.
 func (s *DB) RecentDeployments(ctx context.Context, since time.Time, limit int) (ids []int64, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		ids, err = sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT id FROM deployment WHERE committed_at >= $1 ORDER BY committed_at DESC, id LIMIT $2`, since, limit)
+		ids, err = sqldb.Many(ctx, q, sqldb.Scalar[int64],
+			`SELECT id FROM deployment WHERE committed_at >= $1 ORDER BY committed_at DESC, id LIMIT $2`, since, limit)
 		return err
 	})
 	return ids, err
@@ -46,11 +49,14 @@ func (s *DB) Deployment(ctx context.Context, idOrSlug string) (d model.Deploymen
 	}
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if !isID {
-			if id, err = sqldb.One(ctx, q, sqldb.Scalar[int64], `SELECT deployment_id FROM deployment_slug WHERE slug = $1`, idOrSlug); err != nil {
+			if id, err = sqldb.One(ctx, q, sqldb.Scalar[int64], `SELECT deployment_id FROM deployment_slug WHERE slug = $1`,
+				idOrSlug); err != nil {
 				return err
 			}
 		}
-		d, err = sqldb.One(ctx, q, sqldb.ScanDeployment, `SELECT `+sqldb.DeploymentColumns+` FROM deployment WHERE id = $1`, id)
+		d, err = sqldb.One(
+			ctx, q, sqldb.ScanDeployment, `SELECT `+sqldb.DeploymentColumns+` FROM deployment WHERE id = $1`, id,
+		)
 		return err
 	})
 	if err != nil {
@@ -64,13 +70,16 @@ func (tx *Tx) RequireSecondFactor(ctx context.Context, require bool) error {
 	if err := tx.Write(ctx, `UPDATE deployment SET second_factor = $2 WHERE id = $1`, require); err != nil {
 		return err
 	}
-	if err := tx.Write(ctx, `UPDATE deployment_slug SET second_factor = $2 WHERE deployment_id = $1`, require); err != nil {
+	if err := tx.Write(ctx, `UPDATE deployment_slug SET second_factor = $2 WHERE deployment_id = $1`,
+		require); err != nil {
 		return err
 	}
 	type image struct {
 		SecondFactor bool `json:"second_factor"`
 	}
-	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{tx.Deployment().SecondFactor}, image{require})
+	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{
+		tx.Deployment().SecondFactor,
+	}, image{require})
 	return nil
 }
 
@@ -82,6 +91,8 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 	type image struct {
 		OpenRules bool `json:"open_rules"`
 	}
-	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{tx.Deployment().OpenRules}, image{open})
+	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{
+		tx.Deployment().OpenRules,
+	}, image{open})
 	return nil
 }

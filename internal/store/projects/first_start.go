@@ -31,9 +31,11 @@ func (tx *Tx) SetFirstStart(ctx context.Context, f model.FirstStart) error {
 	if err != nil || f == before {
 		return err
 	}
-	if err := tx.Write(ctx, `UPDATE deployment SET start_left = $2, start_blocks_nothing = $3 WHERE id = $1`, f.Left, f.BlocksNothing); err != nil {
+	if err := tx.Write(ctx, `UPDATE deployment SET start_left = $2, start_blocks_nothing = $3 WHERE id = $1`, f.Left,
+		f.BlocksNothing); err != nil {
 		return err
 	}
-	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), firstStartImage(before), firstStartImage(f))
+	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID),
+		firstStartImage(before), firstStartImage(f))
 	return nil
 }

@@ -22,7 +22,8 @@ const (
 // KeptAnswer finds the answer to a write by its key. One that has had its time
 // is model.ErrNotFound, gone or not.
 func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
-	a, err := sqldb.One(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
+	a, err := sqldb.One(ctx, tx, scanKeptAnswer,
+		`SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
 	if err == nil && !a.At.After(tx.Now().Add(-model.AnswerKept)) {
 		a, err = model.KeptAnswer{}, model.ErrNotFound
 	}
@@ -39,16 +40,22 @@ func scanKeptAnswer(r sqldb.Row) (a model.KeptAnswer, err error) {
 // KeepAnswer keeps the answer to a write, in the transaction that does the
 // work: both are there or neither. A key whose time is over is used anew.
 func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
-	last, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`)
+	last, err := sqldb.One(
+		ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`,
+	)
 	if err != nil {
 		return err
 	}
 	ends := last + answerRow + int64(len(a.Answer))
-	if err := tx.Write(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`, ends-maxAnswers); err != nil {
+	if err := tx.Write(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`,
+		ends-maxAnswers); err != nil {
 		return err
 	}
-	return tx.Insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{{a.Key, a.Request, a.Answer, tx.Now(), ends}},
-		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = excluded.at, ends = excluded.ends`)
+	return tx.Insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{
+		{a.Key, a.Request, a.Answer, tx.Now(), ends},
+	},
+		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = `+
+			`excluded.at, ends = excluded.ends`)
 }
 
 // DropKeptAnswers drops the answers of a deployment that have had their time, and

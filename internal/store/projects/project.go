@@ -12,18 +12,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, managed_diff, managed_full, repo_id, bound_repo_id`
+const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, ` +
+	`managed_diff, managed_full, repo_id, bound_repo_id`
 
 func scanProject(r sqldb.Row) (p model.Project, err error) {
 	p.Tags = []string{}
-	return p, r.Scan(&p.ID, &p.Name, &p.URL, sqldb.Instant(&p.CreatedAt), &p.DefaultBranch, &p.PrimaryBranch, sqldb.Instant(&p.LatestScanAt),
+	return p, r.Scan(&p.ID, &p.Name, &p.URL, sqldb.Instant(&p.CreatedAt), &p.DefaultBranch, &p.PrimaryBranch,
+		sqldb.Instant(&p.LatestScanAt),
 		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID, &p.BoundRepoID)
 }
 
 // ProjectsWhere reads the projects of the deployment that meet a condition,
 // with their tags. The condition starts with AND or is an ORDER BY.
 func (tx *Tx) ProjectsWhere(ctx context.Context, condition string, args ...any) ([]model.Project, error) {
-	projects, err := sqldb.Many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
+	projects, err := sqldb.Many(
+		ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...,
+	)
 	if err != nil || len(projects) == 0 {
 		return projects, err
 	}
@@ -40,7 +44,8 @@ func (tx *Tx) ProjectsWhere(ctx context.Context, condition string, args ...any) 
 		}
 		return err
 	}, `SELECT project_id, tag FROM project_tag WHERE deployment_id = $1
-		AND project_id IN (SELECT id FROM project WHERE deployment_id = $1 `+condition+`) ORDER BY project_id, position`, args...)
+		AND project_id IN (SELECT id FROM project WHERE deployment_id = $1 `+condition+`) ORDER BY project_id, position`,
+		args...)
 	return projects, err
 }
 
@@ -62,7 +67,8 @@ func (tx *Tx) ProjectWhere(ctx context.Context, condition string, args ...any) (
 			p.Tags = append(p.Tags, tag)
 		}
 		return nil
-	}, `SELECT `+projectColumns+`, COALESCE(t.tag, '') FROM (SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition+`) AS p
+	}, `SELECT `+projectColumns+`, COALESCE(t.tag, '') FROM (SELECT `+projectColumns+
+		` FROM project WHERE deployment_id = $1 `+condition+`) AS p
 		LEFT JOIN project_tag t ON t.deployment_id = $1 AND t.project_id = p.id ORDER BY p.id, t.position`, args...)
 	if err == nil && p.ID == 0 {
 		err = model.ErrNotFound
@@ -107,7 +113,9 @@ func (tx *Tx) ProjectByName(ctx context.Context, name string) (model.Project, er
 }
 
 func (tx *Tx) projectOnceNamed(ctx context.Context, name string) (model.Project, error) {
-	return tx.ProjectWhere(ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name)
+	return tx.ProjectWhere(
+		ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name,
+	)
 }
 
 // ProjectQuery is a page of the projects that a caller may see, by name.
@@ -169,7 +177,9 @@ func (tx *Tx) CreateProject(ctx context.Context, p model.Project) (model.Project
 // CreateProjectWithin is CreateProject for a token that globs bind: the old name
 // of a project that they leave out is as free as any, and stays with that one
 // behind the new name.
-func (tx *Tx) CreateProjectWithin(ctx context.Context, globs model.ProjectGlobs, p model.Project) (model.Project, error) {
+func (tx *Tx) CreateProjectWithin(
+	ctx context.Context, globs model.ProjectGlobs, p model.Project,
+) (model.Project, error) {
 	if p.RepoID != "" {
 		switch twin, err := tx.ProjectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
 		case err == nil:
@@ -196,7 +206,8 @@ func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.
 		return p, err
 	}
 	err = tx.Insert(ctx, `project (deployment_id, `+projectColumns+`)`, [][]any{{
-		p.ID, p.Name, p.URL, p.CreatedAt, p.DefaultBranch, p.PrimaryBranch, nil, p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,
+		p.ID, p.Name, p.URL, p.CreatedAt, p.DefaultBranch, p.PrimaryBranch, nil,
+		p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,
 	}}, "")
 	if err != nil {
 		return p, nameTaken(p.Name, err)
@@ -265,7 +276,9 @@ func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (model.P
 
 // SaveProject writes what changed of a project, and tells of it. A new name is
 // taken as takeName does within the globs.
-func (tx *Tx) SaveProject(ctx context.Context, globs model.ProjectGlobs, before, after model.Project) (_ model.Project, err error) {
+func (tx *Tx) SaveProject(
+	ctx context.Context, globs model.ProjectGlobs, before, after model.Project,
+) (_ model.Project, err error) {
 	if after.Tags, err = model.NormalTags(after.Tags); err != nil {
 		return before, model.Invalid("tags", "%v", err)
 	}
@@ -278,7 +291,8 @@ func (tx *Tx) SaveProject(ctx context.Context, globs model.ProjectGlobs, before,
 		}
 	}
 	err = tx.Write(ctx, `
-		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10, bound_repo_id = $11
+		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8,
+		managed_full = $9, repo_id = $10, bound_repo_id = $11
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
 		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID, after.BoundRepoID)
 	if err != nil {
@@ -298,7 +312,8 @@ func (tx *Tx) SaveProject(ctx context.Context, globs model.ProjectGlobs, before,
 }
 
 func (tx *Tx) PutTags(ctx context.Context, projectID int64, tags []string) error {
-	if err := tx.Write(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`, projectID); err != nil {
+	if err := tx.Write(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`,
+		projectID); err != nil {
 		return err
 	}
 	return tx.addTags(ctx, projectID, tags)

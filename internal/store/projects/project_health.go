@@ -11,9 +11,12 @@ import (
 
 // ProjectsWithoutScan lists the projects that no scan came of since a time, the
 // longest silent first, limit at most, and how many there are.
-func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit int) (projects []model.Project, total int, err error) {
+func (tx *Tx) ProjectsWithoutScan(
+	ctx context.Context, since time.Time, limit int,
+) (projects []model.Project, total int, err error) {
 	const silent = `AND (latest_scan_at IS NULL OR latest_scan_at < $2)`
-	if total, err = sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT count(*) FROM project WHERE deployment_id = $1 `+silent, since); err != nil {
+	if total, err = sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT count(*) FROM project WHERE deployment_id = $1 `+silent,
+		since); err != nil {
 		return nil, 0, err
 	}
 	projects, err = tx.ProjectsWhere(ctx, silent+` ORDER BY coalesce(latest_scan_at, 0), id LIMIT $3`, since, limit)
@@ -23,7 +26,8 @@ func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit in
 // ProjectsSilentSince lists the projects whose newest scan was after a time, and not after
 // another one; of those that were never scanned it is when they were made.
 func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time) ([]model.Project, error) {
-	return tx.ProjectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, created_at) <= $3 ORDER BY id`, after, through)
+	return tx.ProjectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, `+
+		`created_at) <= $3 ORDER BY id`, after, through)
 }
 
 // ProjectNames finds the names of projects by their ids; unknown ids are not in

@@ -32,7 +32,9 @@ func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan
 
 // FindProjectForScan is ProjectForScan that makes none: one that is not known is
 // model.ErrNotFound.
-func (tx *Tx) FindProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
+func (tx *Tx) FindProjectForScan(
+	ctx context.Context, globs model.ProjectGlobs, scan model.Project,
+) (model.Project, error) {
 	if err := model.CheckProjectName(scan.Name); err != nil {
 		return model.Project{}, model.Invalid("project", "%v", err)
 	}
@@ -90,7 +92,9 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoI
 // The globs bound the token that handed the scan in: it renames only from and
 // to names that they allow, its id is a claim (see model.Project.BoundRepoID),
 // and a project that was renamed out of them stays as it is.
-func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs model.ProjectGlobs, projectID int64, scan model.Project) (model.Project, error) {
+func (tx *Tx) UpdateProjectByScan(
+	ctx context.Context, globs model.ProjectGlobs, projectID int64, scan model.Project,
+) (model.Project, error) {
 	known, err := tx.Project(ctx, projectID)
 	if err != nil || !globs.Allows(known.Name) {
 		return known, err

@@ -17,7 +17,8 @@ func ScanPlan(r sqldb.Row) (p model.RunPlan, err error) {
 // RunPlan tells when full runs of a project are queued: weekly, where nobody said. A
 // project that was never scheduled counts as scheduled when it was made.
 func (tx *Tx) RunPlan(ctx context.Context, p model.Project) (model.RunPlan, error) {
-	plan, err := sqldb.One(ctx, tx, ScanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
+	plan, err := sqldb.One(ctx, tx, ScanPlan,
+		`SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
 	if errors.Is(err, model.ErrNotFound) {
 		return Unplanned(p), nil
 	}

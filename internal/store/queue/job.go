@@ -218,7 +218,8 @@ func dropEnded(ctx context.Context, q *sqldb.Session, deploymentID int64, kind s
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]model.Job, error) {
 	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
 		NULL, media_type, error, created_at, finished_at`
-	return sqldb.Many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
+	return sqldb.Many(ctx, tx, scanJob,
+		`SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
 // Job finds work by its token.
@@ -238,13 +239,15 @@ func (s *DB) RenewJob(ctx context.Context, j model.Job, lease time.Duration) err
 
 // FinishJob stores the result of a leased job, or model.ErrConflict.
 func (s *DB) FinishJob(ctx context.Context, j model.Job, result []byte, mediaType string) error {
-	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, result = $7, media_type = $8, error = ''`,
+	return s.updateJob(ctx, j,
+		`state = $5, finished_at = $6, lease_until = NULL, result = $7, media_type = $8, error = ''`,
 		model.JobDone, s.Now(), result, mediaType)
 }
 
 // RetryJob makes a leased job due again after the wait, or model.ErrConflict.
 func (s *DB) RetryJob(ctx context.Context, j model.Job, wait time.Duration) error {
-	return s.requeueJob(ctx, j, s.Now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`, model.JobQueued, s.Now().Add(wait))
+	return s.requeueJob(ctx, j, s.Now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`,
+		model.JobQueued, s.Now().Add(wait))
 }
 
 // ReleaseJob makes a leased job due again after the wait, or as it was before without
@@ -260,13 +263,16 @@ func (s *DB) ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) er
 // FailJob ends a leased job for good, with a text for people, or
 // model.ErrConflict.
 func (s *DB) FailJob(ctx context.Context, j model.Job, text string) error {
-	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`, model.JobFailed, s.Now(), text)
+	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`,
+		model.JobFailed, s.Now(), text)
 }
 
 // updateJob changes a job that is still leased by the claim that j is. What
 // becomes of a job is told by the job itself; its creation is in the audit trail.
 func (s *DB) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
-	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error { return updateJob(ctx, q, j, assignments, args...) })
+	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		return updateJob(ctx, q, j, assignments, args...)
+	})
 }
 
 // requeueJob is updateJob for a job that becomes due again. It deletes the job instead if a newer
@@ -289,7 +295,8 @@ func (s *DB) requeueJob(ctx context.Context, j model.Job, due time.Time, assignm
 }
 
 func updateJob(ctx context.Context, q *sqldb.Session, j model.Job, assignments string, args ...any) error {
-	n, err := q.Exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
+	n, err := q.Exec(ctx,
+		`UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
 		append([]any{j.DeploymentID, j.ID, j.Claim, model.JobRunning}, args...)...)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, model.ErrConflict)

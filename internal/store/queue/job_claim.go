@@ -23,7 +23,8 @@ func jobDue(ctx context.Context, q *sqldb.Session, deploymentID int64, kind stri
 		}
 	}
 	return q.Write(ctx, `INSERT INTO job_due (deployment_id, kind, due_at) VALUES ($1, $2, $3)
-		ON CONFLICT (deployment_id, kind) DO UPDATE SET due_at = excluded.due_at WHERE job_due.due_at > excluded.due_at`, deploymentID, kind, at)
+		ON CONFLICT (deployment_id, kind) DO UPDATE SET due_at = excluded.due_at WHERE job_due.due_at > excluded.due_at`,
+		deploymentID, kind, at)
 }
 
 // tenantsAsked limits the tenants that DueJobs returns.
@@ -121,7 +122,8 @@ func jobLooked(ctx context.Context, q *sqldb.Session, t model.JobDue, now time.T
 	}
 	due := held[0]
 	if !found { // what is leased is due when the lease ends; what waits for the end of an outage has been
-		due, err = sqldb.One(ctx, q, sqldb.Scalar[int64], `SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
+		due, err = sqldb.One(ctx, q, sqldb.Scalar[int64],
+			`SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
 			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
 			t.DeploymentID, t.Kind, model.JobQueued, model.JobRunning)
 	}

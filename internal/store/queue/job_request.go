@@ -38,7 +38,8 @@ func requesterOf(by model.Actor) string { return by.Kind + ":" + by.ID }
 // 256 MiB, or those of all more than 1 GiB.
 func (tx *Tx) RequestJob(ctx context.Context, j model.Job) (model.Job, error) {
 	same, err := sqldb.Many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job
-		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind, model.JobQueued, string(j.Input))
+		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind,
+		model.JobQueued, string(j.Input))
 	if err != nil {
 		return j, err
 	}
@@ -56,7 +57,8 @@ func (tx *Tx) RequestJob(ctx context.Context, j model.Job) (model.Job, error) {
 
 // checkWaiting refuses a job that would be one too many.
 func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
-	waiting, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT requester FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
+	waiting, err := sqldb.Many(ctx, tx, sqldb.Scalar[string],
+		`SELECT requester FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
 		kind, model.JobQueued, model.JobRunning)
 	if err != nil {
 		return err
@@ -69,9 +71,11 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	}
 	switch {
 	case own >= maxWaitingOfOne:
-		return &model.BusyError{Text: fmt.Sprintf("%d exports that you asked for are not finished, as many as may be. Wait as Retry-After says.", own), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d exports that you asked for are not finished, as many as may be. Wait "+
+			"as Retry-After says.", own), Wait: waitingTakes}
 	case len(waiting) >= maxWaiting:
-		return &model.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, as many as may be. Wait as Retry-After says.", len(waiting)), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, as many as may be. Wait "+
+			"as Retry-After says.", len(waiting)), Wait: waitingTakes}
 	}
 	return nil
 }
@@ -94,7 +98,8 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 		d.bytes = max(d.bytes, documentRow)
 		return d, err
 	}, `SELECT id, requester, COALESCE(LENGTH(result), 0) + LENGTH(input_json) FROM job
-		WHERE deployment_id = $1 AND kind = $2 AND state NOT IN ($3, $4) ORDER BY id`, kind, model.JobQueued, model.JobRunning)
+		WHERE deployment_id = $1 AND kind = $2 AND state NOT IN ($3, $4) ORDER BY id`, kind,
+		model.JobQueued, model.JobRunning)
 	if err != nil {
 		return err
 	}
@@ -123,7 +128,8 @@ func tooMany(kept []keptDocument) (gone []int64) {
 
 // dropFinished forgets finished jobs of a kind that had their time.
 func (tx *Tx) dropFinished(ctx context.Context, kind string) (int64, error) {
-	return tx.Exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at <= $3`, kind, tx.Now().Add(-RequestedJobKept))
+	return tx.Exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at <= $3`, kind,
+		tx.Now().Add(-RequestedJobKept))
 }
 
 // DropRequestedJobs forgets what was asked for of a kind in a deployment and has

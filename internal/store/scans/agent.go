@@ -15,7 +15,8 @@ import (
 // repeats one does so within the hour.
 const agentScanKeep = 7 * 24 * time.Hour
 
-const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM agent_scan WHERE deployment_id = $1`
+const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM ` +
+	`agent_scan WHERE deployment_id = $1`
 
 func scanAgentScan(r sqldb.Row) (a model.AgentScan, err error) {
 	var begun, answer string
@@ -30,7 +31,8 @@ func scanAgentScan(r sqldb.Row) (a model.AgentScan, err error) {
 // AddAgentScan remembers a scan that a scanner began, and forgets those that
 // began long ago. A name that is known is model.ErrConflict.
 func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
-	if err := tx.Write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.Now().Add(-agentScanKeep)); err != nil {
+	if err := tx.Write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`,
+		tx.Now().Add(-agentScanKeep)); err != nil {
 		return err
 	}
 	return tx.Insert(ctx, `agent_scan (deployment_id, unique_id, scan_id, started_at, begun_json, answer_json)`,
@@ -73,18 +75,22 @@ func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]model
 			out[id] = model.StageBegun
 		}
 		return err
-	}, `SELECT scan_id, report_json IS NOT NULL, done_json IS NOT NULL FROM agent_scan WHERE deployment_id = $1 AND `+in, arg)
+	}, `SELECT scan_id, report_json IS NOT NULL, done_json IS NOT NULL FROM agent_scan WHERE deployment_id = $1 AND `+in,
+		arg)
 }
 
 // KeepAgentReport keeps a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
-	return tx.Write(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
+	return tx.Write(
+		ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report,
+	)
 }
 
 // AgentAnswer returns the answer to a scan's completion, nil where there is none
 // yet: all that one asks while the report waits.
 func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) {
-	answer, err := sqldb.One(ctx, tx, sqldb.Scalar[string], `SELECT answer_json FROM agent_scan WHERE deployment_id = $1 AND unique_id = $2`, uniqueID)
+	answer, err := sqldb.One(ctx, tx, sqldb.Scalar[string],
+		`SELECT answer_json FROM agent_scan WHERE deployment_id = $1 AND unique_id = $2`, uniqueID)
 	if err != nil {
 		return nil, fmt.Errorf("scan %.80q of a scanner: %w", uniqueID, err)
 	}
@@ -102,7 +108,8 @@ const jobKeep = 24 * time.Hour
 // it. A job of that token that is there already is left as it is. The trail
 // tells of the scan, not of the job.
 func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j model.Job) error {
-	if err := tx.Write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
+	if err := tx.Write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+		uniqueID, done); err != nil {
 		return err
 	}
 	details := queue.JobDetails{Kept: jobKeep, Conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
@@ -112,7 +119,8 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its
 // report and of what the completion said.
 func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
-	return tx.Write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+	return tx.Write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE `+
+		`deployment_id = $1 AND unique_id = $2`,
 		uniqueID, string(answer))
 }
 
@@ -157,7 +165,8 @@ func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []Ignor
 		JOIN finding f ON f.deployment_id = l.deployment_id AND f.lineage_id = l.id
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 		WHERE l.deployment_id = $1 AND l.project_id = $2 AND f.identity_kind = $4 AND f.state <> $5
-		AND f.rule_name IN (SELECT g.rule_name FROM lineage k JOIN finding g ON g.deployment_id = k.deployment_id AND g.lineage_id = k.id
+		AND f.rule_name IN (SELECT g.rule_name FROM lineage k JOIN finding g ON g.deployment_id = k.deployment_id
+		AND g.lineage_id = k.id
 			WHERE k.deployment_id = $1 AND k.project_id = $2 AND k.triage_state = $3)
 		ORDER BY f.id`,
 		projectID, model.TriageIgnored, int64(model.IdentityMatchBased), model.StateRemoved)

@@ -22,7 +22,8 @@ const (
 // maxAttemptCause bounds the causes that gather for one run, in bytes.
 const maxAttemptCause = 4000
 
-const attemptColumns = `deployment_id, name, at, step, exit_code, cause, scan_id, token_id, repository, ref, agent, address`
+const attemptColumns = `deployment_id, name, at, step, exit_code, cause, scan_id, token_id, repository, ref, ` +
+	`agent, address`
 
 func scanAttempt(r sqldb.Row) (a model.FailedAttempt, err error) {
 	var step string
@@ -39,7 +40,8 @@ func scanAttempt(r sqldb.Row) (a model.FailedAttempt, err error) {
 func (s *DB) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		known, err := sqldb.Many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 AND name = $2`, a.DeploymentID, a.Name)
+		known, err := sqldb.Many(ctx, q, scanAttempt,
+			`SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 AND name = $2`, a.DeploymentID, a.Name)
 		if err != nil {
 			return err
 		}
@@ -85,7 +87,8 @@ func mergeAttempt(ctx context.Context, q *sqldb.Session, known, next model.Faile
 // pruneAttempts keeps the newest.
 func pruneAttempts(ctx context.Context, q *sqldb.Session, deploymentID int64, now time.Time) error {
 	err := q.Write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
-		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAttempts), deploymentID)
+		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`,
+		maxAttempts), deploymentID)
 	if err == nil {
 		err = q.Write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE at < $1 OR
 			at <= (SELECT at FROM failed_attempt ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAllAttempts), now.Add(-attemptsKeep))
@@ -96,14 +99,16 @@ func pruneAttempts(ctx context.Context, q *sqldb.Session, deploymentID int64, no
 // FailedAttempts lists the newest failed attempts of the deployment, newest
 // first, limit at most.
 func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]model.FailedAttempt, error) {
-	return sqldb.Many(ctx, tx, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
+	return sqldb.Many(ctx, tx, scanAttempt,
+		`SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
 }
 
 // UnattributedAttempts lists the newest failed attempts that no token tells the
 // deployment of, newest first: for who runs the server, not for a tenant.
 func (s *DB) UnattributedAttempts(ctx context.Context, limit int) (list []model.FailedAttempt, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		list, err = sqldb.Many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
+		list, err = sqldb.Many(ctx, q, scanAttempt,
+			`SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
 		return err
 	})
 	return list, err

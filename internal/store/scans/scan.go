@@ -14,13 +14,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const ScanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
+const ScanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products,
+	status, outcome,
 	code, secrets, supply_chain, total_micros, digest, error, unread_json, muted, run_id`
 
 func ScanScan(r sqldb.Row) (s model.Scan, err error) {
 	var exit, total sql.NullInt64
-	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, sqldb.Instant(&s.StartedAt), sqldb.Instant(&s.CompletedAt), &exit, &s.Full,
-		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, sqldb.Digest(&s.Digest), &s.Error, sqldb.Decoded(&s.Unread), &s.Muted, &s.RunID)
+	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, sqldb.Instant(&s.StartedAt),
+		sqldb.Instant(&s.CompletedAt), &exit, &s.Full,
+		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total,
+		sqldb.Digest(&s.Digest), &s.Error, sqldb.Decoded(&s.Unread), &s.Muted, &s.RunID)
 	s.ExitCode, s.TotalTime = int(exit.Int64), -1
 	if total.Valid {
 		s.TotalTime = time.Duration(total.Int64) * time.Microsecond
@@ -38,8 +41,10 @@ func scanRow(s model.Scan) []any {
 		total = s.TotalTime.Microseconds()
 	}
 	return []any{
-		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
-		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, sqldb.Encoded(append([]string{}, s.Unread...)), s.Muted, s.RunID,
+		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt,
+		s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
+		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest,
+		s.Error, sqldb.Encoded(append([]string{}, s.Unread...)), s.Muted, s.RunID,
 	}
 }
 
@@ -70,7 +75,9 @@ func (tx *Tx) AddScan(ctx context.Context, s model.Scan) (int64, error) {
 		return 0, err
 	}
 	s.ID, s.RunID = id, cmp.Or(s.RunID, tx.RunID())
-	if err := tx.Insert(ctx, `scan (deployment_id, `+ScanColumns+`, applied_at)`, [][]any{append(scanRow(s), tx.appliedAt(s))}, ""); err != nil {
+	if err := tx.Insert(ctx, `scan (deployment_id, `+ScanColumns+`, applied_at)`, [][]any{
+		append(scanRow(s), tx.appliedAt(s)),
+	}, ""); err != nil {
 		return 0, err
 	}
 	tx.Audit("scan.create", sqldb.Subject("scan", id), nil, imageOfScan(s))
@@ -96,13 +103,15 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 	if err != nil {
 		return err
 	}
-	s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.Full, s.RunID = before.ProjectID, before.Ref, before.Commit, before.Source, before.StartedAt, before.Full, before.RunID
+	s.ProjectID, s.Ref, s.Commit, s.Source = before.ProjectID, before.Ref, before.Commit, before.Source
+	s.StartedAt, s.Full, s.RunID = before.StartedAt, before.Full, before.RunID
 	row := scanRow(s)
 	// From the columns' order: what may change starts at completed_at, but for is_full, and ends before run_id.
 	changed := slices.Concat([]any{s.ID}, row[6:8], row[9:len(row)-1], []any{tx.appliedAt(s)})
 	err = tx.Write(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
-			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, muted = $15, applied_at = $16
+			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14,
+			muted = $15, applied_at = $16
 		WHERE deployment_id = $1 AND id = $2`, changed...)
 	if err != nil {
 		return err
@@ -118,7 +127,8 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 // SetScanCounts corrects what a scan of this transaction counts, which was not
 // known when it was stored.
 func (tx *Tx) SetScanCounts(ctx context.Context, scanID int64, c model.FindingCounts) error {
-	_, err := tx.Exec(ctx, `UPDATE scan SET code = $3, secrets = $4, supply_chain = $5 WHERE deployment_id = $1 AND id = $2`, scanID, c.Code, c.Secrets, c.SupplyChain)
+	_, err := tx.Exec(ctx, `UPDATE scan SET code = $3, secrets = $4, supply_chain = $5 WHERE deployment_id = `+
+		`$1 AND id = $2`, scanID, c.Code, c.Secrets, c.SupplyChain)
 	return err
 }
 
@@ -134,13 +144,16 @@ func (tx *Tx) appliedAt(s model.Scan) int64 {
 // ScanOfUpload returns the newest applied scan of a project's ref whose upload had the
 // digest, or model.ErrNotFound.
 func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upload model.Digest) (model.Scan, error) {
-	return sqldb.One(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
+	return sqldb.One(ctx, tx, ScanScan, `SELECT `+ScanColumns+
+		` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
 		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, model.ScanApplied)
 }
 
 // HasUpload reports whether a digest is that of an applied scan of the ref, outside of any
 // transaction.
-func (s *DB) HasUpload(ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest) (known bool, err error) {
+func (s *DB) HasUpload(
+	ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest,
+) (known bool, err error) {
 	args := sqldb.Bind([]any{deploymentID, projectID, ref, upload, model.ScanApplied})
 	err = s.Ask(ctx, func(ctx context.Context) error {
 		return s.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM scan
@@ -155,14 +168,18 @@ func (s *DB) HasUpload(ctx context.Context, deploymentID, projectID int64, ref s
 // neither is superseded nor supersedes, nor does one that the deletion of its
 // ref made forgotten: what is scanned again returns.
 func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s model.ScanStream, err error) {
-	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND outcome = $5 `
+	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND ` +
+		`outcome = $5 `
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
-		return r.Scan(&s.LastScanID, sqldb.Digest(&s.LastDigest), sqldb.Instant(&s.LastFullStart), sqldb.Instant(&s.LastDiffStart), &s.Complete, &s.Superseded)
+		return r.Scan(&s.LastScanID, sqldb.Digest(&s.LastDigest), sqldb.Instant(&s.LastFullStart),
+			sqldb.Instant(&s.LastDiffStart), &s.Complete, &s.Superseded)
 	}, `SELECT last.id, last.digest, every.full_start, every.diff_start, every.complete,
 			$7 <> '' AND EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $7) AND digest <> $8
-				AND (applied_at, id) > (SELECT applied_at, id`+applied+`AND commit_hash = $7 AND digest <> $8 ORDER BY applied_at, id LIMIT 1))
+				AND (applied_at, id) > (SELECT applied_at, id`+applied+
+		`AND commit_hash = $7 AND digest <> $8 ORDER BY applied_at, id LIMIT 1))
 		FROM (SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1) AS last
-		CROSS JOIN (SELECT MAX(CASE WHEN is_full = 1 THEN started_at END) AS full_start, MAX(CASE WHEN is_full = 0 THEN started_at END) AS diff_start,
+		CROSS JOIN (SELECT MAX(CASE WHEN is_full = 1 THEN started_at END) AS full_start, MAX(CASE WHEN is_full = 0 THEN
+		started_at END) AS diff_start,
 			COUNT(CASE WHEN is_full = 1 AND status <> $6 THEN 1 END) > 0 AS complete`+applied+`) AS every`,
 		projectID, ref, source, model.ScanApplied, model.ScanError, commit, model.Digest{})
 	return s, err
@@ -185,7 +202,8 @@ func (tx *Tx) InvalidateUploads(ctx context.Context, projectID int64) error {
 	if _, err := rand.Read(none[:]); err != nil {
 		return err
 	}
-	return tx.Write(ctx, `UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
+	return tx.Write(ctx,
+		`UPDATE scan SET digest = $3 WHERE deployment_id = $1 AND CAST($2 AS BIGINT) IN (0, project_id) AND digest <> $4`,
 		projectID, none, model.Digest{})
 }
 

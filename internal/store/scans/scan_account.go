@@ -18,8 +18,11 @@ import (
 func (tx *Tx) PutScanAccount(ctx context.Context, a model.ScanAccount) error {
 	kept := a.Gaps[:min(len(a.Gaps), model.MaxScanGaps)]
 	return tx.Insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
-		[][]any{{a.ScanID, packRuns(a.Reported), sqldb.Encoded(append([]model.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""}},
-		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, all_gaps = excluded.all_gaps`)
+		[][]any{
+			{a.ScanID, packRuns(a.Reported), sqldb.Encoded(append([]model.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""},
+		},
+		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, `+
+			`all_gaps = excluded.all_gaps`)
 }
 
 // PutScanGate keeps why a scan failed its build; nil says that it did not. It is written
@@ -54,7 +57,8 @@ func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (model.ScanAccount,
 	var gate string
 	_, err := sqldb.One(ctx, tx, func(r sqldb.Row) (struct{}, error) {
 		return struct{}{}, r.Scan(&runs, sqldb.Decoded(&a.Gaps), &a.AllGaps, &gate)
-	}, `SELECT reported, gaps_json, all_gaps, gate_json FROM scan_account WHERE deployment_id = $1 AND scan_id = $2`, scanID)
+	}, `SELECT reported, gaps_json, all_gaps, gate_json FROM scan_account WHERE deployment_id = $1 AND scan_id = $2`,
+		scanID)
 	if err == nil {
 		a.Reported, err = UnpackRuns(runs)
 	}
@@ -103,9 +107,13 @@ type packedAccount struct {
 
 // PackedAccounts reads the accounts of a project's scans.
 func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]packedAccount, error) {
-	return sqldb.Many(ctx, tx, func(r sqldb.Row) (a packedAccount, err error) { return a, r.Scan(&a.scanID, &a.reported, &a.gate) },
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (a packedAccount, err error) {
+		return a, r.Scan(&a.scanID, &a.reported, &a.gate)
+	},
 		`SELECT a.scan_id, a.reported, a.gate_json FROM scan_account a
-		JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id WHERE a.deployment_id = $1 AND s.project_id = $2 ORDER BY a.scan_id`, projectID)
+		JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id WHERE a.deployment_id = $1 AND s.project_id = $2
+		ORDER BY a.scan_id`,
+		projectID)
 }
 
 // RewriteAccount names other findings in an account.
@@ -131,7 +139,8 @@ func (tx *Tx) RewriteAccount(ctx context.Context, a packedAccount, is func(id in
 		gate = sqldb.Encoded(told)
 	}
 	if packed := packRuns(ids); gate != a.gate || !bytes.Equal(packed, a.reported) {
-		_, err = tx.Exec(ctx, `UPDATE scan_account SET reported = $3, gate_json = $4 WHERE deployment_id = $1 AND scan_id = $2`, a.scanID, packed, gate)
+		_, err = tx.Exec(ctx, `UPDATE scan_account SET reported = $3, gate_json = $4 WHERE deployment_id = $1 `+
+			`AND scan_id = $2`, a.scanID, packed, gate)
 	}
 	return err
 }

@@ -32,12 +32,14 @@ type ScanChange struct {
 // is told of a finding that is new, and that one took in another is told with its
 // removal: neither is anything more that the scan did.
 const scanChanges = `
-	SELECT CAST('new' AS TEXT) AS kind, CAST('' AS TEXT) AS detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
+	SELECT CAST('new' AS TEXT) AS kind, CAST('' AS TEXT) AS detail_json, f.id, f.issue_type, f.severity, f.state,
+	f.rule_name, f.path, f.line
 	FROM finding f WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.first_scan_id = $4
 	UNION ALL
 	SELECT e.kind, e.detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
 	FROM finding f JOIN finding_event e ON e.deployment_id = f.deployment_id AND e.finding_id = f.id
-	WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND e.scan_id = $4 AND e.kind NOT IN ('precedent', 'merged')`
+	WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND e.scan_id = $4 AND e.kind NOT IN ('precedent',
+	'merged')`
 
 func scanScanChange(r sqldb.Row) (c ScanChange, err error) {
 	return c, r.Scan(&c.Kind, &c.Detail, &c.FindingID, &c.IssueType, &c.Severity, &c.State, &c.RuleName, &c.Path, &c.Line)
@@ -46,7 +48,9 @@ func scanScanChange(r sqldb.Row) (c ScanChange, err error) {
 // ScanChanges accounts for a scan: how many findings of its ref it did what to,
 // and a stretch of them, by what was done, worst first: of one kind, or with an
 // empty kind of all.
-func (tx *Tx) ScanChanges(ctx context.Context, s model.Scan, kind model.FindingEventKind, skip, limit int) (changes []ScanChange, counts map[model.FindingEventKind]int, err error) {
+func (tx *Tx) ScanChanges(
+	ctx context.Context, s model.Scan, kind model.FindingEventKind, skip, limit int,
+) (changes []ScanChange, counts map[model.FindingEventKind]int, err error) {
 	counts = map[model.FindingEventKind]int{}
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var kind string
@@ -59,7 +63,9 @@ func (tx *Tx) ScanChanges(ctx context.Context, s model.Scan, kind model.FindingE
 		return nil, nil, fmt.Errorf("what scan %d changed: %w", s.ID, err)
 	}
 	changes, err = sqldb.Many(ctx, tx, scanScanChange,
-		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+`) c WHERE $5 IN ('', kind) ORDER BY kind, severity DESC, id LIMIT $6 OFFSET $7`, s.ProjectID, s.Ref, s.ID, string(kind), limit, skip)
+		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+
+			`) c WHERE $5 IN ('', kind) ORDER BY kind, severity DESC, id LIMIT $6 OFFSET $7`, s.ProjectID, s.Ref, s.ID,
+		string(kind), limit, skip)
 	return changes, counts, err
 }
 
@@ -83,7 +89,8 @@ func (tx *Tx) UnresolvedBySource(ctx context.Context, projectID int64, ref strin
 func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND unread_json <> '[]' AND NOT EXISTS (
-			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id AND n.ref = s.ref AND n.source = s.source
+			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id AND n.ref = s.ref
+			AND n.source = s.source
 				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
 		ORDER BY started_at DESC, id DESC LIMIT $3`, since, limit)
 }

@@ -23,7 +23,9 @@ type ScanCursor struct {
 // first, then highest id (semantics §9), limit at most, and tells whether there
 // are more. Statuses are judged at Now; those of the scans returned are as
 // stored, see model.Scan.StatusAt.
-func (tx *Tx) Scans(ctx context.Context, f model.ScanFilter, after ScanCursor, limit int) (scans []model.Scan, more bool, err error) {
+func (tx *Tx) Scans(
+	ctx context.Context, f model.ScanFilter, after ScanCursor, limit int,
+) (scans []model.Scan, more bool, err error) {
 	w := sqldb.Where{Tx: tx.Tx}
 	ids, all, err := tx.VisibleProjectIDs(ctx, f.Projects)
 	if err != nil {
@@ -53,13 +55,17 @@ func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]mo
 // StandingScans lists the scans that stand: of each project, ref and source the one that was
 // applied last, where it started since then, newest first, and whether there are more than
 // limit. Nil projects are all.
-func (tx *Tx) StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (scans []model.Scan, more bool, err error) {
+func (tx *Tx) StandingScans(
+	ctx context.Context, since time.Time, projects []int64, limit int,
+) (scans []model.Scan, more bool, err error) {
 	w := sqldb.Where{Tx: tx.Tx, Args: []any{since, model.ScanApplied}}
 	if projects != nil {
 		w.In("project_id", projects)
 	}
-	scans, err = sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan s WHERE deployment_id = $1 AND started_at > $2 AND outcome = $3`+w.Text.String()+`
-		AND NOT EXISTS (SELECT 1 FROM scan n WHERE n.deployment_id = s.deployment_id AND n.project_id = s.project_id AND n.ref = s.ref AND n.source = s.source
+	scans, err = sqldb.Many(ctx, tx, ScanScan,
+		`SELECT `+ScanColumns+` FROM scan s WHERE deployment_id = $1 AND started_at > $2 AND outcome = $3`+w.Text.String()+`
+		AND NOT EXISTS (SELECT 1 FROM scan n WHERE n.deployment_id = s.deployment_id AND n.project_id = s.project_id
+		AND n.ref = s.ref AND n.source = s.source
 			AND n.outcome = $3 AND (n.applied_at, n.id) > (s.applied_at, s.id))
 		ORDER BY started_at DESC, id DESC LIMIT `+fmt.Sprint(limit+1), w.Args...)
 	scans, more = sqldb.Page(scans, limit)
@@ -73,7 +79,8 @@ func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, erro
 	if projects != nil {
 		w.In("project_id", projects)
 	}
-	return sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT ref FROM scan WHERE deployment_id = $1 AND outcome = $2 AND ref <> ''`+w.Text.String()+`
+	return sqldb.Many(ctx, tx, sqldb.Scalar[string],
+		`SELECT ref FROM scan WHERE deployment_id = $1 AND outcome = $2 AND ref <> ''`+w.Text.String()+`
 		GROUP BY ref ORDER BY MAX(id) DESC`, w.Args...)
 }
 

@@ -64,6 +64,7 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 
 // hostHears reports whether a code host of the deployment takes statuses.
 func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
-	some, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
+	some, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
 	return len(some) > 0, err
 }

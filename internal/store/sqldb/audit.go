@@ -55,7 +55,9 @@ func (tx *Tx) WriteEvents(ctx context.Context) error {
 	for i, e := range tx.events {
 		rows[i] = []any{NextID(seqAuditEvent), e.At, Encoded(e.By), e.Action, e.Subject, e.Before, e.After}
 	}
-	return tx.Insert(ctx, "audit_event (deployment_id, id, at, actor_json, action, subject, before_json, after_json)", rows, "")
+	return tx.Insert(
+		ctx, "audit_event (deployment_id, id, at, actor_json, action, subject, before_json, after_json)", rows, "",
+	)
 }
 
 // AuditEvents returns the events after the one with the given id, oldest

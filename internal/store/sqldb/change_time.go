@@ -16,7 +16,8 @@ const changeTimeSlack = time.Minute
 // a time, or older. A feed that does not reach back to the time is model.ErrConflict,
 // unless it has never been pruned: then it is 0, and all changes came later.
 func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
-	version, err := One(ctx, tx, Scalar[int64], `SELECT version FROM change WHERE deployment_id = $1 AND at <= $2 ORDER BY version DESC LIMIT 1`,
+	version, err := One(ctx, tx, Scalar[int64],
+		`SELECT version FROM change WHERE deployment_id = $1 AND at <= $2 ORDER BY version DESC LIMIT 1`,
 		t.Add(-changeTimeSlack))
 	if errors.Is(err, model.ErrNotFound) {
 		err = nil

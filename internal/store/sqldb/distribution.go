@@ -9,7 +9,9 @@ import (
 // SharedTables have rows of tenants that are looked for without knowing whose they are, or
 // of several at once. They stay on the node that is asked, with all that belongs to no
 // tenant: no statement is about one of them and about what is a tenant's alone.
-var SharedTables = []string{"user_role", "user_invitation", "login_request", "failed_attempt", "advisory_match", "job_due"}
+var SharedTables = []string{
+	"user_role", "user_invitation", "login_request", "failed_attempt", "advisory_match", "job_due",
+}
 
 // Distribution is what has a PostgreSQL with the extension Citus spread the tenants over
 // its nodes: statements to run once, on its coordinator, in a database that a server of

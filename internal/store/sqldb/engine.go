@@ -35,17 +35,23 @@ type engine struct {
 	announce   string        // notifies the queues of other processes at commit; empty without notifications
 	byBytes    string        // orders text by its bytes, whatever the database's locale
 	checks     []engineCheck // how the database looks through itself, where no catalogue tells
-	fileChecks []string      // each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
-	copyTo     string        // writes all of it to the new file $1; empty where other tools do
-	shred      string        // has the transaction overwrite what it frees; empty where nothing does
-	exclusive  string        // has a transaction wait for those of other processes that did the same; empty where there are none
-	flush      string        // ends a shredding transaction: overwrites the log of what was freed
-	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns
+	// each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
+	fileChecks []string
+	copyTo     string // writes all of it to the new file $1; empty where other tools do
+	shred      string // has the transaction overwrite what it frees; empty where nothing does
+	// has a transaction wait for those of other processes that did the same; empty where there are none
+	exclusive string
+	flush     string // ends a shredding transaction: overwrites the log of what was freed
+	nextIDs   string // reserves $2 ids of the sequence $1, which it returns
 
-	mark     func(n int) string                                                  // stands for the n-th argument of a bulk insert
-	bulk     func(into string, rows [][]any) (query string, args []any, ok bool) // writes one of a list a column; nil where mark does
-	prepares bool                                                                // the driver prepares statements by itself, and keeps them by their text
-	numbered bool                                                                // ?N stands for the N-th argument wherever it is
+	// stands for the n-th argument of a bulk insert
+	mark func(n int) string
+	// writes one of a list a column; nil where mark does
+	bulk func(into string, rows [][]any) (query string, args []any, ok bool)
+	// the driver prepares statements by itself, and keeps them by their text
+	prepares bool
+	// ?N stands for the N-th argument wherever it is
+	numbered bool
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // model.ErrConflict, a model.OutageError, or nil
 	schema   int64             // newest version that this program knows
@@ -243,7 +249,8 @@ func (e *engine) explain(ctx context.Context, err error) error {
 func failedByItself(kind error) bool {
 	outage, _ := errors.AsType[model.OutageError](kind)
 	switch outage {
-	case model.ErrDiskFull, model.ErrDiskFailed, model.ErrReadOnly, model.ErrDamaged, model.ErrOutOfFiles, model.ErrOutOfMemory:
+	case model.ErrDiskFull, model.ErrDiskFailed, model.ErrReadOnly, model.ErrDamaged, model.ErrOutOfFiles,
+		model.ErrOutOfMemory:
 		return true
 	case model.ErrBusy, model.ErrUnreachable, model.ErrCancelled, model.ErrReplaced:
 	}

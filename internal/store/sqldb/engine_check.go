@@ -14,7 +14,11 @@ type engineCheck struct{ name, query string }
 // sqliteChecks are what SQLite can look through.
 var sqliteChecks = []engineCheck{
 	{"pages and indexes of the file", `PRAGMA integrity_check(100)`},
-	{"foreign keys", `SELECT 'row ' || COALESCE(rowid, '') || ' of ' || "table" || ' refers to a row of ' || parent || ' that is not there' FROM pragma_foreign_key_check`},
+	{
+		"foreign keys",
+		`SELECT 'row ' || COALESCE(rowid, '') || ' of ' || "table" || ' refers to a row of ' || parent || ' that is not ` +
+			`there' FROM pragma_foreign_key_check`,
+	},
 }
 
 // postgresChecks makes the queries from the catalogue: to read a row is to check
@@ -23,16 +27,30 @@ var sqliteChecks = []engineCheck{
 func postgresChecks(ctx context.Context, e *engine) ([]engineCheck, error) {
 	var checks []engineCheck
 	for _, kind := range []struct{ name, from string }{
-		{"rows of %s", `SELECT relname, 'SELECT ''ok'' FROM (SELECT SUM(LENGTH(CAST(t AS TEXT))) AS n FROM ' || quote_ident(relname) || ' t) AS all_of_it WHERE n IS DISTINCT FROM -1'
-			FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`},
-		{"foreign key %s", `SELECT c.conname, 'SELECT ''a row of ' || c.conrelid::regclass || ' refers to one that is not there'' FROM ' || c.conrelid::regclass || ' a LEFT JOIN ' || c.confrelid::regclass ||
-				' b ON b.' || quote_ident(q.attname) || ' = a.' || quote_ident(p.attname) || ' WHERE b.' || quote_ident(q.attname) || ' IS NULL AND a.' || quote_ident(p.attname) || ' IS NOT NULL'
-			FROM pg_constraint c JOIN pg_attribute p ON p.attrelid = c.conrelid AND p.attnum = c.conkey[1] JOIN pg_attribute q ON q.attrelid = c.confrelid AND q.attnum = c.confkey[1]
-			WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND CARDINALITY(c.conkey) = 1 ORDER BY c.conname`},
-		{"index %s", `SELECT c.relname, 'SELECT ''ok'' FROM (SELECT bt_index_check(' || quote_literal(c.relname) || '::regclass, TRUE)) AS checked'
+		{
+			"rows of %s",
+			`SELECT relname, 'SELECT ''ok'' FROM (SELECT SUM(LENGTH(CAST(t AS TEXT))) AS n FROM ' || quote_ident(relname) ||
+				' t) AS all_of_it WHERE n IS DISTINCT FROM -1'
+			FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`,
+		},
+		{
+			"foreign key %s",
+			`SELECT c.conname, 'SELECT ''a row of ' || c.conrelid::regclass || ' refers to one that is not there'' FROM ' ||
+				c.conrelid::regclass || ' a LEFT JOIN ' || c.confrelid::regclass ||
+				' b ON b.' || quote_ident(q.attname) || ' = a.' || quote_ident(p.attname) || ' WHERE b.' || quote_ident(q.attname)
+				|| ' IS NULL AND a.' || quote_ident(p.attname) || ' IS NOT NULL'
+			FROM pg_constraint c JOIN pg_attribute p ON p.attrelid = c.conrelid AND p.attnum = c.conkey[1]
+			JOIN pg_attribute q ON q.attrelid = c.confrelid AND q.attnum = c.confkey[1]
+			WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND CARDINALITY(c.conkey) = 1 ORDER BY c.conname`,
+		},
+		{
+			"index %s",
+			`SELECT c.relname, 'SELECT ''ok'' FROM (SELECT bt_index_check(' || quote_literal(c.relname) ||
+				'::regclass, TRUE)) AS checked'
 			FROM pg_class c JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
 			WHERE a.amname = 'btree' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid
-				AND EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck') ORDER BY c.relname`},
+				AND EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck') ORDER BY c.relname`,
+		},
 	} {
 		err := e.view(ctx, func(ctx context.Context, q *Session) error {
 			list, err := Many(ctx, q, func(r Row) (c engineCheck, err error) { return c, r.Scan(&c.name, &c.query) }, kind.from)

@@ -39,7 +39,8 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 		return nil, err
 	}
 	if err := e.Ask(ctx, e.write.PingContext); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
+		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w",
+			config.Host, config.Port, config.Database, err), e.close())
 	}
 	return e, nil
 }
@@ -58,16 +59,18 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 	}
 	e := &engine{
 		name: "postgres", dialect: database.DialectPostgres, locker: locker,
-		read: postgresPool(config, postgresReaders), index: postgresPool(config, postgresIndex), write: postgresPool(config, postgresWriters), attempts: 1,
+		read: postgresPool(config, postgresReaders), index: postgresPool(config, postgresIndex),
+		write: postgresPool(config, postgresWriters), attempts: 1,
 		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		announce:   `SELECT pg_notify('` + jobChannel + `', '')`,
 		byBytes:    ` COLLATE "C"`,
 		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes
-		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
-		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
-		bulk:       postgresBulk, prepares: true,
+		nextIDs: `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, ` +
+			`CAST($2 AS BIGINT))`,
+		mark: func(n int) string { return "$" + strconv.Itoa(n) },
+		bulk: postgresBulk, prepares: true,
 		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
@@ -181,7 +184,8 @@ func lostConnection(err error) bool {
 	}
 	for _, end := range []error{
 		pgconn.ErrConnClosed, driver.ErrBadConn, io.ErrUnexpectedEOF, io.EOF, net.ErrClosed, io.ErrClosedPipe,
-		syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+		syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ECONNABORTED,
+		syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 	} {
 		if errors.Is(err, end) {
 			return true
@@ -195,9 +199,11 @@ func lostConnection(err error) bool {
 // one that takes no data.
 func dialWithin(limit time.Duration) pgconn.DialFunc {
 	dialer := &net.Dialer{
-		Timeout:         limit,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: max(limit/2, time.Second), Interval: max(limit/4, time.Second), Count: 2},
-		Control:         endUnacknowledged(limit),
+		Timeout: limit,
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: max(limit/2, time.Second), Interval: max(limit/4, time.Second), Count: 2,
+		},
+		Control: endUnacknowledged(limit),
 	}
 	return dialer.DialContext
 }

@@ -75,7 +75,8 @@ func newSQLite() *engine {
 	return &engine{
 		name: "sqlite", oneWriter: true, dialect: database.DialectSQLite3,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
-		fileChecks: []string{`PRAGMA quick_check(10)`, `PRAGMA integrity_check(10)`}, checks: sqliteChecks, copyTo: `VACUUM INTO $1`,
+		fileChecks: []string{`PRAGMA quick_check(10)`, `PRAGMA integrity_check(10)`},
+		checks:     sqliteChecks, copyTo: `VACUUM INTO $1`,
 		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of
@@ -90,7 +91,9 @@ func newSQLite() *engine {
 // main.cache_size, which reads the schema, comes behind locking_mode.
 func (e *engine) openPools(path string, options url.Values, writePragmas ...string) (err error) {
 	readers := max(4, 2*runtime.GOMAXPROCS(0))
-	if e.write, err = sqlitePool(path, options, 1, append(writePragmas, "foreign_keys(1)", "main.cache_size(-65536)")...); err != nil {
+	if e.write, err = sqlitePool(
+		path, options, 1, append(writePragmas, "foreign_keys(1)", "main.cache_size(-65536)")...,
+	); err != nil {
 		return err
 	}
 	if e.read, err = sqlitePool(path, options, readers, "query_only(1)", "main.cache_size(-16384)"); err != nil {
@@ -184,7 +187,8 @@ func privateFile(path string) (string, error) {
 func sqlitePool(path string, options url.Values, size int, pragmas ...string) (*sql.DB, error) {
 	query := maps.Clone(options)
 	query.Set("_txlock", "immediate")
-	query["_pragma"] = append(slices.Concat(options["_pragma"], pragmas), "busy_timeout("+busyMillis+")", "temp_store(MEMORY)")
+	query["_pragma"] = append(slices.Concat(options["_pragma"], pragmas), "busy_timeout("+busyMillis+")",
+		"temp_store(MEMORY)")
 	name := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: query.Encode()}
 	db, err := sql.Open(SQLiteDriver, name.String())
 	if err != nil {
@@ -296,7 +300,8 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	l.tx, err = e.Begin(ctx, l.db, nil)
 	kind := e.classify(err)
 	switch {
-	case err == nil, errors.Is(kind, model.ErrDiskFull), errors.Is(kind, model.ErrReadOnly): // where no lock file can be made nobody can migrate either
+	// where no lock file can be made nobody can migrate either
+	case err == nil, errors.Is(kind, model.ErrDiskFull), errors.Is(kind, model.ErrReadOnly):
 		return nil
 	case errors.Is(kind, model.ErrBusy):
 		err = fmt.Errorf("another process is opening or migrating the database: %w", err)

@@ -83,7 +83,8 @@ func gaveUp(watched, caller context.Context, err error) error {
 	if err == nil || watched.Err() == nil || caller.Err() != nil {
 		return err
 	}
-	if cause := context.Cause(watched); model.OutageOf(cause) == model.ErrUnreachable && model.OutageOf(err) != model.ErrUnreachable {
+	if cause := context.Cause(watched); model.OutageOf(cause) == model.ErrUnreachable &&
+		model.OutageOf(err) != model.ErrUnreachable {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

@@ -24,7 +24,9 @@ func (tx *Tx) Knows(ctx context.Context, version int64) (bool, error) {
 		return true, nil
 	}
 	had, err := One(ctx, tx, Scalar[int64], `SELECT CASE WHEN d.pruned_version = $2
-		OR EXISTS (SELECT 1 FROM change c WHERE c.deployment_id = $1 AND c.version = $2) THEN 1 ELSE 0 END FROM deployment d WHERE d.id = $1`, version)
+		OR EXISTS (SELECT 1 FROM change c WHERE c.deployment_id = $1 AND c.version = $2) THEN 1 ELSE 0 END FROM deployment d
+		WHERE d.id = $1`,
+		version)
 	return had > 0, err
 }
 

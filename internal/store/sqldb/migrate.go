@@ -44,7 +44,9 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	for _, m := range applied {
-		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
+		log.InfoContext(
+			ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)),
+		)
 	}
 	return nil
 }
@@ -87,8 +89,10 @@ func (e *NewerSchemaError) Unwrap() error { return model.ErrReplaced }
 
 // Error names both versions, and the two ways on.
 func (e *NewerSchemaError) Error() string {
-	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and would damage what it does not know. "+
-		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored, e.Known)
+	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and "+
+		"would damage what it does not know. "+
+		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored,
+		e.Known)
 }
 
 // refuseOlder returns an OlderSchemaError if the schema is older than the baseline. The baseline
@@ -109,9 +113,11 @@ type OlderSchemaError struct {
 
 // Error names what made the database, what is not transferred, and the two ways on.
 func (e *OlderSchemaError) Error() string {
-	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 made; this one reads schema %d and later. "+
+	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 "+
+		"made; this one reads schema %d and later. "+
 		"Nothing of it is transferred: no findings, decisions, policies, users or tokens. "+
-		"Start with an empty database and import the reports again, or build commit 381e0d74 and start it once, which brings the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
+		"Start with an empty database and import the reports again, or build commit 381e0d74 and start it once, which "+
+		"brings the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
 }
 
 // foreignMigrations lists the files that are for the other engine.

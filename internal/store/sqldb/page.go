@@ -13,7 +13,9 @@ var errEnough = errors.New("enough rows were read")
 // UpTo reads the rows of a query that keep lets pass, limit of them at most, and
 // tells whether there are more. What comes after these is not read, so neither
 // memory nor statements grow with what the query finds.
-func UpTo[T any](ctx context.Context, q querier, limit int, keep func(T) bool, scan func(Row) (T, error), query string, args ...any) (list []T, more bool, err error) {
+func UpTo[T any](
+	ctx context.Context, q querier, limit int, keep func(T) bool, scan func(Row) (T, error), query string, args ...any,
+) (list []T, more bool, err error) {
 	list = []T{}
 	err = Each(ctx, q, func(r Row) error {
 		v, err := scan(r)

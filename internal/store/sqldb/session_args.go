@@ -16,7 +16,8 @@ func matchArgs(query string, args int) error {
 		return fmt.Errorf("a statement names %d arguments and was given %d: %.80s", named, args, query)
 	}
 	if missing > 0 {
-		return fmt.Errorf("a statement is given %d arguments and does not name the one with number %d: %.80s", args, missing, query)
+		return fmt.Errorf("a statement is given %d arguments and does not name the one with number %d: %.80s",
+			args, missing, query)
 	}
 	return nil
 }

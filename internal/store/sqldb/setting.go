@@ -9,7 +9,8 @@ import (
 // no audit event records it.
 func (s *DB) PinSetting(ctx context.Context, name string, value []byte) (stored []byte, err error) {
 	err = s.engine.update(ctx, func(ctx context.Context, q *Session) error {
-		if err := q.Write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value); err != nil {
+		if err := q.Write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name,
+			value); err != nil {
 			return err
 		}
 		stored, err = One(ctx, q, Scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)
@@ -31,7 +32,8 @@ func (tx *Tx) PutSetting(ctx context.Context, name string, value []byte) error {
 }
 
 func (q *Session) putSetting(ctx context.Context, name string, value []byte) error {
-	return q.Write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
+	return q.Write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = `+
+		`excluded.value`, name, append([]byte{}, value...))
 }
 
 // StoredSetting reads a setting, or fails with model.ErrNotFound.

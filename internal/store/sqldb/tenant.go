@@ -15,10 +15,12 @@ type tenant struct {
 	notified    model.NotificationEvents
 }
 
-const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, notified, open_requests`
+const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, ` +
+	`notified, open_requests`
 
 func scanTenant(r Row) (t tenant, err error) {
-	return t, r.Scan(&t.ID, &t.Slug, &t.Name, Instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor, &t.Version, Instant(&t.committedAt), &t.notified, &t.OpenRequests)
+	return t, r.Scan(&t.ID, &t.Slug, &t.Name, Instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor,
+		&t.Version, Instant(&t.committedAt), &t.notified, &t.OpenRequests)
 }
 
 func ScanDeployment(r Row) (model.Deployment, error) {
@@ -45,9 +47,15 @@ func ListedFields(d *model.Deployment) []any {
 // TenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var TenantTables = []string{
-	"finding_comment_mention", "finding_comment", "exception_finding", "notification", "notification_rule", "saved_view_default", "saved_view",
+	"finding_comment_mention", "finding_comment", "exception_finding",
+	"notification", "notification_rule", "saved_view_default", "saved_view",
 	"index_checkpoint", "user_role", "user_invitation", "managed_run_log", "managed_run", "managed_plan", "runner",
-	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
-	"advisory_match", "exception_mark", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
-	"lineage_identity", "lineage", "exception_refusal", "exception_name", "exception_statement", "exception", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "ticket_finding", "ticket", "ticket_setting", "webhook_delivery", "change_reply", "change_comment", "change_request", "repository", "connection", "project", "token",
+	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account",
+	"rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
+	"advisory_match", "exception_mark", "triage_event", "change", "finding_event",
+	"finding_subject", "finding_snippet", "finding_body", "finding",
+	"lineage_identity", "lineage", "exception_refusal",
+	"exception_name", "exception_statement", "exception", "policy_rule",
+	"policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "ticket_finding", "ticket", "ticket_setting",
+	"webhook_delivery", "change_reply", "change_comment", "change_request", "repository", "connection", "project", "token",
 }

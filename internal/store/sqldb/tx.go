@@ -63,15 +63,16 @@ func (s *DB) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func
 	})
 }
 
-// Update runs fn in a transaction of a deployment, whole or, when fn fails,
-// not at all. It locks the deployment first, so the writers of one tenant come
-// one after the other, wherever they run, and the clock rises strictly from
-// commit to commit even where the server's stands still or steps back
-// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows (model.NextVersion).
+// Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. It locks the deployment
+// first, so the writers of one tenant come one after the other, wherever they run, and the clock rises strictly
+// from commit to commit even where the server's stands still or steps back (semantics §4). In one process short
+// ones go before those of Long. If any answer changed, the deployment's version grows (model.NextVersion).
 //
 // An unknown deployment is model.ErrNotFound; a database that is busy, gone
 // or closed is model.ErrUnavailable. fn must not call Update again.
-func (s *DB) Update(ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error) error {
+func (s *DB) Update(
+	ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error,
+) error {
 	if !s.engine.oneWriter {
 		waits, done := s.engine.stall.watch(ctx) // so that all who wait give a silent database up at once
 		end, err := s.engine.turns.take(waits, deploymentID)

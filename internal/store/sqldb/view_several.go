@@ -51,7 +51,9 @@ func (s *DB) Together(ctx context.Context, deploymentID int64, fn func(context.C
 }
 
 // open adds n transactions to those that are open.
-func (s *DB) open(ctx context.Context, deploymentID int64, n int, before []*Tx, fn func(context.Context, []*Tx) error) error {
+func (s *DB) open(
+	ctx context.Context, deploymentID int64, n int, before []*Tx, fn func(context.Context, []*Tx) error,
+) error {
 	if n == 0 {
 		return fn(ctx, before)
 	}
