@@ -17,8 +17,8 @@ type Blanker struct {
 	known    *redact.Known // nil until the next text
 }
 
-// Blanker knows the secrets that the files of the reading told.
-func (r *Reading) Blanker() *Blanker { return &Blanker{redactor: r.redactor(nil)} }
+// newBlanker returns a Blanker that knows the secrets of a redactor.
+func newBlanker(r *redactor) *Blanker { return &Blanker{redactor: r} }
 
 func (b *Blanker) secrets() *redactor {
 	if b.redactor == nil {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -15,4 +17,10 @@ func codeOf(told read.Text) (code, hash string) {
 		hash = codeHash(strings.Join(strings.Fields(string(told)), " "))
 	}
 	return code, hash
+}
+
+// codeHash is the scanner's code_hash.
+func codeHash(context string) string {
+	sum := sha256.Sum256([]byte(context))
+	return hex.EncodeToString(sum[:])
 }

@@ -45,9 +45,9 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 	}
 }
 
-// boms are the references of the BOMs of an upload to packages, by serial
+// packagesByRef are the packages of a BOM by reference. The BOMs of an upload share theirs by serial
 // number without its scheme: a document refers to those of other files.
-type boms map[string]map[string]*part
+type packagesByRef map[string]*part
 
 // standsAlone reports whether the BOM is a VEX document: it says something of
 // vulnerabilities, and lists no packages or only those that it speaks of. An SBOM is
@@ -102,7 +102,7 @@ func (c *cycloneDX) document() *model.Report {
 // offer lets other documents of the upload refer to the components of an SBOM.
 func (c *cycloneDX) offer() {
 	if serial := bomLink(c.vex.serial.Name()); serial != "" {
-		c.vex.options.secrets.boms[serial] = c.byRef
+		c.vex.options.secrets.boms[serial] = packagesByRef(c.byRef)
 	}
 }
 
@@ -248,7 +248,7 @@ func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pk
 			target = decoded
 		}
 		if ref = target; bomLink(c.vex.serial.Name()) != strings.ToLower(serial) {
-			byRef = c.vex.options.secrets.boms[strings.ToLower(serial)]
+			byRef, _ = c.vex.options.secrets.boms[strings.ToLower(serial)].(packagesByRef)
 		}
 	}
 	if byRef[ref] == nil {

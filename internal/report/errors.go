@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -100,4 +101,31 @@ func adviceOnSize(f Format) string {
 		return none + "hand it in as files of different names, each in an upload of its own"
 	}
 	return none + "scan with fewer rules or folders at a time, and hand in each report with a category of its own"
+}
+
+// cleanedError is an error whose text held a secret.
+type cleanedError struct {
+	text string
+	err  error
+}
+
+func (e *cleanedError) Error() string { return e.text }
+
+func (e *cleanedError) Unwrap() error { return e.err }
+
+// cleanError takes secrets out of what an error quotes of a file.
+func cleanError(r *redactor, err error) error {
+	of := (*FileError)(nil)
+	if !errors.As(err, &of) {
+		return err
+	}
+	known := redact.NewKnown(r.whole)
+	clean := func(s string) string {
+		return r.finder().Name(r.blankText(redact.Joined(known.Redact(s))))
+	}
+	of.Name, of.Where = clean(of.Name), clean(of.Where)
+	if text := of.Err.Error(); clean(text) != text {
+		of.Err = &cleanedError{clean(text), of.Err}
+	}
+	return err
 }

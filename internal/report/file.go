@@ -93,10 +93,3 @@ func mergeVEX(a, b []model.VEXDocument) []model.VEXDocument {
 	}
 	return a
 }
-
-func both(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	return read.Distinct(append(a, b...))
-}

@@ -65,17 +65,3 @@ func scopeToImage(rep *model.Report, image, reportFile string) {
 		}
 	}
 }
-
-// imageInPaths returns the path under which Trivy's SARIF has packages of the operating
-// system: the image without its registry, and library before a name of one segment.
-func (r *sarifRun) imageInPaths() string {
-	image := imageName(string(r.properties.Image))
-	registry, name, ok := strings.Cut(image, "/")
-	switch {
-	case !ok:
-		return "library/" + image
-	case registry == "localhost", strings.ContainsAny(registry, ".:"):
-		return name
-	}
-	return image
-}

@@ -158,3 +158,25 @@ func fileInRepository(o Options) string {
 	}
 	return read.Base(read.Text(o.Name).Name())
 }
+
+func both(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	return read.Distinct(append(a, b...))
+}
+
+// minus returns the list without those in another one.
+func minus(list, others []string) []string {
+	drop := make(map[string]bool, len(others))
+	for _, s := range others {
+		drop[s] = true
+	}
+	out := list[:0]
+	for _, s := range list {
+		if !drop[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}

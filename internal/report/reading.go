@@ -33,7 +33,7 @@ func (r *Reading) Add(src io.Reader, o Options) error {
 		err = fileError(o, -1, r.room.err)
 	}
 	if err != nil {
-		return r.secrets.cleanError(err)
+		return cleanError(r.secrets, err)
 	}
 	r.files = append(r.files, file{o.Name, reports})
 	return nil
@@ -52,7 +52,7 @@ func (r *Reading) Whole() {
 // known of it stays in force, and returns its path in the repository. It returns
 // false for what is no lockfile by its name, which says nothing.
 func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
-	if !lockfile.Is(o.Name) && !r.redactor(o.Key).included(o) {
+	if !lockfile.Is(o.Name) && !included(r.redactor(o.Key), o) {
 		return "", false
 	}
 	name = fileInRepository(o)
@@ -66,7 +66,7 @@ func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
 }
 
 // included reports whether a requirements file that was read refers to this one.
-func (r *redactor) included(o Options) bool {
+func included(r *redactor, o Options) bool {
 	return r != nil && r.locks.Includes(fileInRepository(o))
 }
 
@@ -167,4 +167,26 @@ func (c *Cleaned) Declared() []string {
 		}
 	}
 	return read.Distinct(names)
+}
+
+// Blanker knows the secrets that the files of the reading told.
+func (r *Reading) Blanker() *Blanker { return newBlanker(r.redactor(nil)) }
+
+// ReadCIResults reads what `semgrep ci` posts as its results: its own finding
+// objects, which hold identities and hashes and never code. The token that older
+// versions send along is passed over unread.
+//
+// A secret is not in the upload, and the scanner's ids and hashes of it are
+// unkeyed, so they could be guessed: kept is only its code_hash under the
+// server's key, which identifies it as long as its line stays. A report of
+// Semgrep's has the line, and so gives the same identity (semantics §16).
+func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
+	var one Reading
+	o.secrets = one.redactor(o.Key)
+	rep, err := readResultsOfCI(r, o)
+	if err != nil {
+		return nil, err
+	}
+	one.files = []file{{reports: []*model.Report{rep}}}
+	return &one, nil
 }

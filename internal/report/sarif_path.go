@@ -99,3 +99,17 @@ func (r *sarifRun) resolve(a sarifArtifact) (string, error) {
 	}
 	return r.checkout.path(file)
 }
+
+// imageInPaths returns the path under which Trivy's SARIF has packages of the operating
+// system: the image without its registry, and library before a name of one segment.
+func (r *sarifRun) imageInPaths() string {
+	image := imageName(string(r.properties.Image))
+	registry, name, ok := strings.Cut(image, "/")
+	switch {
+	case !ok:
+		return "library/" + image
+	case registry == "localhost", strings.ContainsAny(registry, ".:"):
+		return name
+	}
+	return image
+}

@@ -225,21 +225,3 @@ func owaspOf(tags []string) []string {
 	}
 	return out
 }
-
-// secretTypeOf makes a readable kind of credential of a rule's id, as
-// "stripe" of stripe-access-token: whatever comes before the words that all
-// such rules share.
-func secretTypeOf(rule string) string {
-	rule = strings.TrimPrefix(rule[strings.LastIndexAny(rule, "./")+1:], "detected-")
-	words := strings.FieldsFunc(rule, func(c rune) bool { return c == '-' || c == '_' })
-	for i, w := range words {
-		if i > 0 && slices.Contains(commonSecretWords, strings.ToLower(w)) {
-			return strings.Join(words[:i], " ")
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-var commonSecretWords = []string{
-	"access", "api", "app", "auth", "client", "key", "oauth", "pat", "personal", "personnal", "refresh", "secret", "service", "token", "webhook",
-}

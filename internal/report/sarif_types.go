@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"time"
 	"unsafe"
 
 	"github.com/redoubt/redoubt/internal/report/read"
@@ -209,20 +208,6 @@ type sarifNotification struct {
 	} `json:"descriptor"`
 	Message   sarifMessage    `json:"message"`
 	Locations []sarifLocation `json:"locations"`
-}
-
-type sarifTime read.Text
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *sarifTime) UnmarshalJSON(b []byte) error { return (*read.Text)(t).UnmarshalJSON(b) }
-
-// time returns the time in UTC, or zero when it is none that RFC 3339 can write there.
-func (t sarifTime) time() time.Time {
-	at, err := time.Parse(time.RFC3339, string(t))
-	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}
-	}
-	return at
 }
 
 type sarifRunProperties struct {

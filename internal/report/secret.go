@@ -45,16 +45,16 @@ type redactor struct {
 	computed map[string]bool      // ids of results that no scanner told
 	wider    map[string]string    // by their hashes, formulas that may hold what the code of their results does not
 	last     []func()             // what is left to do once all files are read
-	boms     boms
-	learned  map[string]bool // of addresses, among whole
-	words    map[string]bool // of learned: what may stand as a word elsewhere, and is known from addresses alone
-	locks    lockfile.Upload // the lockfiles of the upload
+	boms     map[string]any       // packages of the BOMs of an upload, by serial number: see package bom
+	learned  map[string]bool      // of addresses, among whole
+	words    map[string]bool      // of learned: what may stand as a word elsewhere, and is known from addresses alone
+	locks    lockfile.Upload      // the lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*model.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}, learned: map[string]bool{}, words: map[string]bool{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*model.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: map[string]any{}, learned: map[string]bool{}, words: map[string]bool{}}
 }
 
 // known is how many secrets and spellings of them are remembered.

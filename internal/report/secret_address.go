@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/redact"
@@ -72,31 +71,4 @@ func (r *redactor) watch() *addressWatch {
 			r.remember(secret)
 		}
 	}}
-}
-
-// cleanedError is an error whose text held a secret.
-type cleanedError struct {
-	text string
-	err  error
-}
-
-func (e *cleanedError) Error() string { return e.text }
-
-func (e *cleanedError) Unwrap() error { return e.err }
-
-// cleanError takes secrets out of what an error quotes of a file.
-func (r *redactor) cleanError(err error) error {
-	of := (*FileError)(nil)
-	if !errors.As(err, &of) {
-		return err
-	}
-	known := redact.NewKnown(r.whole)
-	clean := func(s string) string {
-		return r.finder().Name(r.blankText(redact.Joined(known.Redact(s))))
-	}
-	of.Name, of.Where = clean(of.Name), clean(of.Where)
-	if text := of.Err.Error(); clean(text) != text {
-		of.Err = &cleanedError{clean(text), of.Err}
-	}
-	return err
 }

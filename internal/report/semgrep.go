@@ -233,18 +233,3 @@ func (s *semgrep) subproject(item string) error {
 func (s *semgrep) refuse(item, format string, args ...any) {
 	s.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
-
-// minus returns the list without those in another one.
-func minus(list, others []string) []string {
-	drop := make(map[string]bool, len(others))
-	for _, s := range others {
-		drop[s] = true
-	}
-	out := list[:0]
-	for _, s := range list {
-		if !drop[s] {
-			out = append(out, s)
-		}
-	}
-	return out
-}

@@ -14,30 +14,20 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// ReadCIResults reads what `semgrep ci` posts as its results: its own finding
-// objects, which hold identities and hashes and never code. The token that older
-// versions send along is passed over unread.
-//
-// A secret is not in the upload, and the scanner's ids and hashes of it are
-// unkeyed, so they could be guessed: kept is only its code_hash under the
-// server's key, which identifies it as long as its line stays. A report of
-// Semgrep's has the line, and so gives the same identity (semantics §16).
-func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
-	var one Reading
-	o.secrets = one.redactor(o.Key)
+// readResultsOfCI reads the results that `semgrep ci` posts into a report.
+func readResultsOfCI(r io.Reader, o Options) (*model.Report, error) {
 	c, err := newCI(r, &o)
 	if err != nil {
-		return nil, o.secrets.cleanError(fileError(o, -1, err))
+		return nil, cleanError(o.secrets, fileError(o, -1, err))
 	}
 	c.rep.Searched, c.rep.RulesRun = []string{}, []string{}
 	if err := c.document(c.results); err != nil {
-		return nil, o.secrets.cleanError(fileError(o, -1, err))
+		return nil, cleanError(o.secrets, fileError(o, -1, err))
 	}
 	c.rep.Inventories = c.done.Inventories
 	c.rep.Skipped = c.stillThere(c.rep.Skipped)
 	c.finish()
-	one.files = []file{{reports: []*model.Report{c.rep}}}
-	return &one, nil
+	return c.rep, nil
 }
 
 // CICompletion is what `semgrep ci` posts when it is done.
@@ -65,11 +55,11 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 	o.secrets = secrets
 	c, err := newCI(r, &o)
 	if err != nil {
-		return nil, secrets.cleanError(fileError(o, -1, err))
+		return nil, cleanError(secrets, fileError(o, -1, err))
 	}
 	c.done = CICompletion{Inventories: []model.Inventory{}}
 	if err := c.document(c.completion); err != nil {
-		return nil, secrets.cleanError(fileError(o, -1, err))
+		return nil, cleanError(secrets, fileError(o, -1, err))
 	}
 	told := []*model.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread, Gaps: c.done.Unparsed}}
 	secrets.blank(told)

@@ -47,12 +47,6 @@ func patternHash(formula string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// codeHash is the scanner's code_hash.
-func codeHash(context string) string {
-	sum := sha256.Sum256([]byte(context))
-	return hex.EncodeToString(sum[:])
-}
-
 var (
 	newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	// pySpaces is \s as Python has it.

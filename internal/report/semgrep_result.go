@@ -25,12 +25,6 @@ type semgrepResult struct {
 	looked  bool   // its lines are from the checkout
 }
 
-type semgrepPlace struct {
-	Line   read.Number `json:"line"`
-	Col    read.Number `json:"col"`
-	Offset read.Number `json:"offset"` // from 0, in the file
-}
-
 type semgrepExtra struct {
 	Message     read.Text       `json:"message"`
 	Severity    read.Text       `json:"severity"`
@@ -142,25 +136,6 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result)
 	}
 	res.Message = rule.Name
 	hide(res, match)
-}
-
-// region cuts the match out of the lines that hold it. Columns count
-// characters from 1; the end is exclusive.
-func region(lines string, start, end semgrepPlace) string {
-	all := strings.Split(lines, "\n")
-	last := int(end.Line - start.Line)
-	if start.Col < 1 || end.Col < 1 || last < 0 || last >= len(all) {
-		return lines
-	}
-	all = all[:last+1]
-	tail := []rune(all[last])
-	all[last] = string(tail[:min(int(end.Col)-1, len(tail))])
-	first := []rune(all[0])
-	all[0] = string(first[min(int(start.Col)-1, len(first)):])
-	if cut := strings.Join(all, "\n"); strings.TrimSpace(cut) != "" {
-		return cut
-	}
-	return lines
 }
 
 // dedent takes the indentation off that all lines but blank ones share.

@@ -196,3 +196,41 @@ func (w *walker) strings(where string, add func(s string)) error {
 		return nil
 	})
 }
+
+// lines calls element for each of the objects that follow each other up to the
+// end of the file; element must consume it. Nothing else may stand there, for
+// of a number, as an example, a cut could not be seen.
+func (w *walker) lines(where string, element func(item string) error) error {
+	for i := 0; ; i++ {
+		item := where + "[" + strconv.Itoa(i) + "]"
+		w.in.meter.allow(w.in.limits.Item)
+		if !w.dec.More() {
+			if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
+				return w.fault(item, firstError(err, read.ErrTrailing))
+			}
+			return nil
+		}
+		if i >= w.in.limits.Items {
+			return w.fault(where, tooMany(where, w.in.limits.Items))
+		}
+		if full := w.in.room.err; full != nil {
+			return w.fault(item, full)
+		}
+		var next [1]byte
+		if _, err := w.dec.Buffered().Read(next[:]); err != nil || next[0] != '{' {
+			return w.fault(item, errors.New("an object was expected"))
+		}
+		if err := element(item); err != nil {
+			return err
+		}
+	}
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
