@@ -81,8 +81,3 @@ func BlankSnippet(lines []string, first int, of model.SnippetPlace, secrets []mo
 		}
 	}
 }
-
-// SpeaksOfSecrets tells of a rule's name, or of a message, that it is about
-// secrets written into code: such a finding is one of code, but the strings in
-// it are suspect.
-func SpeaksOfSecrets(s string) bool { return speaksOfSecrets(s) }

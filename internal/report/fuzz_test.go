@@ -14,14 +14,14 @@ import (
 var small = Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
 
 // seed adds the files of testdata that are of one format.
-func seed(f *testing.F, format Format) {
+func seed(f *testing.F, as Format) {
 	f.Helper()
 	for _, name := range inputs(f) {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
 		}
-		if found, err := Detect(name, data); err == nil && found == format && len(data) < 8<<10 {
+		if found, err := Detect(name, data); err == nil && found == as && len(data) < 8<<10 {
 			f.Add(data)
 		}
 	}
@@ -29,11 +29,11 @@ func seed(f *testing.F, format Format) {
 
 // fuzzFormat reads anything as one format: it never panics, and what it takes
 // keeps the promises of every report. A report cut short is never taken.
-func fuzzFormat(f *testing.F, format Format) {
+func fuzzFormat(f *testing.F, as Format) {
 	f.Helper()
-	seed(f, format)
+	seed(f, as)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := Options{Name: "report", Format: format, Key: testKey, Limits: small}
+		o := Options{Name: "report", Format: as, Key: testKey, Limits: small}
 		reports, err := Read(bytes.NewReader(data), o)
 		if err != nil {
 			return
@@ -79,9 +79,9 @@ func FuzzDetect(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, name string, head []byte) {
-		format, err := Detect(name, head)
-		if err == nil && readers[format] == nil {
-			t.Errorf("format %q has no reader", format)
+		as, err := Detect(name, head)
+		if err == nil && readers[as] == nil {
+			t.Errorf("as %q has no reader", format)
 		}
 	})
 }

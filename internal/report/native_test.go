@@ -122,9 +122,9 @@ func TestStreamsEnd(t *testing.T) {
 	if err != nil || len(reports) != 1 || !reports[0].Products.Has(model.Secrets) {
 		t.Errorf("an empty file gave %v, %v", reports, err)
 	}
-	for format, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
-		if _, err := Read(strings.NewReader(text), Options{Format: format}); err == nil {
-			t.Errorf("%s: %q gave %v", format, text, err)
+	for as, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
+		if _, err := Read(strings.NewReader(text), Options{Format: as}); err == nil {
+			t.Errorf("%s: %q gave %v", as, text, err)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestStreamsEnd(t *testing.T) {
 // TestNativeNoResults: a scan that found nothing tells for which product.
 func TestNativeNoResults(t *testing.T) {
 	for _, test := range []struct {
-		format Format
+		as Format
 		text   string
 		want   model.IssueType
 	}{
@@ -144,9 +144,9 @@ func TestNativeNoResults(t *testing.T) {
 		{GrypeJSON, `{"matches":null}`, model.SCA},
 		{GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, model.SCA},
 	} {
-		reports, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+		reports, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.as})
 		if err != nil || reports[0].Products != model.Products(0).With(test.want) || len(reports[0].Results) != 0 {
-			t.Errorf("%s %s: %v, %v", test.format, test.text, reports, err)
+			t.Errorf("%s %s: %v, %v", test.as, test.text, reports, err)
 		}
 	}
 }

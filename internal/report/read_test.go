@@ -104,14 +104,14 @@ func wholeFiles(t *testing.T) map[string][]byte {
 // lockfile in a line format cannot show that it was cut.
 func TestTruncated(t *testing.T) {
 	for name, data := range wholeFiles(t) {
-		format, err := Detect(name, data)
-		if err != nil || format == Lockfile && !strings.HasSuffix(name, ".json") {
+		as, err := Detect(name, data)
+		if err != nil || as == Lockfile && !strings.HasSuffix(name, ".json") {
 			continue
 		}
 		data = bytes.TrimRight(data, " \r\n")
 		for i := 1; i <= 40; i++ {
 			short := data[:len(data)*i/41]
-			_, err := Read(bytes.NewReader(short), Options{Name: name, Format: format})
+			_, err := Read(bytes.NewReader(short), Options{Name: name, Format: as})
 			var broken *FileError
 			if !errors.As(err, &broken) {
 				t.Fatalf("%s: the first %d of %d bytes gave %v", name, len(short), len(data), err)

@@ -18,7 +18,7 @@ func (r *redactor) blank(reports []*model.Report) {
 	for _, rep := range reports {
 		literal := map[*model.Rule]bool{} // rules about secrets in code
 		for _, rule := range rep.Rules {
-			literal[rule] = speaksOfSecrets(rule.Name + " " + rule.Message)
+			literal[rule] = SpeaksOfSecrets(rule.Name + " " + rule.Message)
 		}
 		for i := range rep.Results {
 			r.blankResult(&rep.Results[i], literal[rep.Results[i].Rule])
@@ -50,7 +50,7 @@ func (r *redactor) blankResult(res *model.Result, literal bool) {
 	if d := res.Dependency; d != nil {
 		d.Condition = r.blankText(d.Condition)
 	}
-	if res.Dependency == nil && (literal || speaksOfSecrets(message)) {
+	if res.Dependency == nil && (literal || SpeaksOfSecrets(message)) {
 		blankLiterals(res)
 	}
 	if res.Message != message || res.Code != code {
@@ -84,10 +84,10 @@ var (
 	ofSecrets = regexp.MustCompile(`(?i)passw|secret|credential|token|(?:api|access|private|signing|encryption|jwt)[-_ ]?key`)
 )
 
-// speaksOfSecrets tells of a rule's name, or of a message, that it is about
+// SpeaksOfSecrets tells of a rule's name, or of a message, that it is about
 // secrets written into code, as of hardcoded-password-default-argument. Such a
 // finding is one of code, but the strings in it are suspect.
-func speaksOfSecrets(s string) bool {
+func SpeaksOfSecrets(s string) bool {
 	return (strings.Contains(s, "ard") || strings.Contains(s, "ARD")) && hardcoded.MatchString(s) && ofSecrets.MatchString(s)
 }
 
