@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ci"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // Bounds of the code that is read and sent.
@@ -107,7 +108,7 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 }
 
 // blanker knows the secrets that other scanners' reports tell.
-func (b *build) blanker() *report.Blanker {
+func (b *build) blanker() *secrets.Blanker {
 	reading := &report.Reading{}
 	for _, name := range b.Report {
 		// One that cannot be read was said to be so when it was handed in.
@@ -143,7 +144,7 @@ func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) e
 // codeReader reads files of the checkout, and nothing beyond it.
 type codeReader struct {
 	root    *os.Root
-	blanker *report.Blanker
+	blanker *secrets.Blanker
 	secrets map[string][]model.SnippetPlace // by path
 	left    map[string]string               // files of which there is no code, and why
 	files   int
@@ -207,7 +208,7 @@ func (c *codeReader) snippets(places []model.SnippetPlace) (list []api.Snippet) 
 			c.left[p.Path] = fmt.Sprintf("it has no line %d", p.Line)
 			continue
 		}
-		report.BlankSnippet(lines, first, p, c.secrets[p.Path])
+		secrets.BlankSnippet(lines, first, p, c.secrets[p.Path])
 		list = append(list, api.Snippet{FindingID: p.FindingID, Path: p.Path, Line: p.Line, First: first, Lines: lines})
 	}
 	return list

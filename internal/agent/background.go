@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,7 +37,7 @@ func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 // queue keeps a completion with the job that applies it, or returns the answer
 // where there is one already. What was queued is applied whether or not the
 // scanner asks again. The first of two completions counts: only it is queued.
-func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *report.CICompletion) (uniqueID string, answer []byte, queued bool, err error) {
+func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *semgrep.CICompletion) (uniqueID string, answer []byte, queued bool, err error) {
 	kept, err := json.Marshal(done)
 	if err != nil {
 		return "", nil, false, err

@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := report.ReadCICompletion(r.Body, a.options("completion", r.Body))
+	done, err := semgrep.ReadCICompletion(r.Body, a.options("completion", r.Body))
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 type completion struct {
 	tx            *store.Tx
 	scan          model.Scan
-	done          report.CICompletion
+	done          semgrep.CICompletion
 	begun         begun
 	given         policy.EffectivePolicy
 	listed        map[string]bool // rules of its policies

@@ -27,7 +27,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -132,7 +132,7 @@ func (w *world) rules(mode model.PolicyMode) {
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		for _, r := range rules {
-			content, err := report.SemgrepRule(r.Text)
+			content, err := semgrep.SemgrepRule(r.Text)
 			if err != nil {
 				return err
 			}

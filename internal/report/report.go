@@ -6,11 +6,18 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
+
+	"github.com/redoubt/redoubt/internal/report/bom"
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/sarif"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/report/tools"
+	"github.com/redoubt/redoubt/internal/report/vex"
 )
 
 // Read reads one file that is all of its upload, and nothing is known of its
 // rules: see Reading, which is for all else.
-func Read(r io.Reader, o Options) ([]*model.Report, error) {
+func Read(r io.Reader, o format.Options) ([]*model.Report, error) {
 	var one Reading
 	if err := one.Add(r, o); err != nil {
 		return nil, err
@@ -20,40 +27,40 @@ func Read(r io.Reader, o Options) ([]*model.Report, error) {
 
 // readFile reads a file into a report for each run in it, with all the secrets
 // that it holds.
-func readFile(r io.Reader, o Options) ([]*model.Report, error) {
-	o.Limits = o.Limits.orDefault()
-	if o.room == nil {
-		o.room = &room{}
+func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
+	o.Limits = o.Limits.OrDefault()
+	if o.Budget == nil {
+		o.Budget = &format.Budget{}
 	}
-	in, err := open(r, o)
+	in, err := format.Open(r, o)
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, format.NewFileError(o, -1, err)
 	}
-	if o.Format == "" && !lockfile.Is(o.Name) && included(o.secrets, o) {
-		o.Format = Lockfile
+	if o.Format == "" && !lockfile.Is(o.Name) && included(o.Secrets, o) {
+		o.Format = format.Lockfile
 	}
 	if o.Format == "" {
-		head, err := in.head()
+		head, err := in.Head()
 		if err != nil {
-			return nil, fileError(o, 0, err)
+			return nil, format.NewFileError(o, 0, err)
 		}
 		if o.Format, err = Detect(o.Name, head); err != nil {
-			return nil, fileError(o, -1, err)
+			return nil, format.NewFileError(o, -1, err)
 		}
 	}
 	read, ok := readers[o.Format]
 	if !ok {
-		return nil, fileError(o, -1, errors.New("no such format; "+howToName()))
+		return nil, format.NewFileError(o, -1, errors.New("no such format; "+howToName()))
 	}
 	reports, err := read(in, o)
 	if err == nil {
-		err = in.room.err
+		err = in.Budget.Err
 	}
 	if err == nil {
 		err = allRefused(reports)
 	}
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, format.NewFileError(o, -1, err)
 	}
 	return reports, nil
 }
@@ -74,23 +81,23 @@ func allRefused(reports []*model.Report) error {
 }
 
 // reader reads one format to its end.
-type reader func(in *input, o Options) ([]*model.Report, error)
+type reader func(in *format.Input, o format.Options) ([]*model.Report, error)
 
-var readers = map[Format]reader{
-	SemgrepJSON:     readSemgrep,
-	SARIF:           readSARIF,
-	GitleaksJSON:    readGitleaks,
-	GitLabJSON:      readGitLab,
-	TrivyJSON:       readTrivy,
-	GrypeJSON:       readGrype,
-	GovulncheckJSON: readGovulncheck,
-	TruffleHogJSON:  readTruffleHog,
-	OSVScannerJSON:  readOSVScanner,
-	PipAuditJSON:    readPipAudit,
-	NPMAuditJSON:    readNPMAudit,
-	CycloneDXJSON:   readCycloneDXJSON,
-	CycloneDXXML:    readCycloneDXXML,
-	OpenVEXJSON:     readOpenVEX,
-	SPDXJSON:        readSPDX,
-	Lockfile:        readLockfile,
+var readers = map[format.Format]reader{
+	format.SemgrepJSON:     semgrep.ReadSemgrep,
+	format.SARIF:           sarif.ReadSARIF,
+	format.GitleaksJSON:    tools.ReadGitleaks,
+	format.GitLabJSON:      tools.ReadGitLab,
+	format.TrivyJSON:       tools.ReadTrivy,
+	format.GrypeJSON:       tools.ReadGrype,
+	format.GovulncheckJSON: tools.ReadGovulncheck,
+	format.TruffleHogJSON:  tools.ReadTruffleHog,
+	format.OSVScannerJSON:  tools.ReadOSVScanner,
+	format.PipAuditJSON:    tools.ReadPipAudit,
+	format.NPMAuditJSON:    tools.ReadNPMAudit,
+	format.CycloneDXJSON:   bom.ReadCycloneDXJSON,
+	format.CycloneDXXML:    bom.ReadCycloneDXXML,
+	format.OpenVEXJSON:     vex.ReadOpenVEX,
+	format.SPDXJSON:        bom.ReadSPDX,
+	format.Lockfile:        bom.ReadLockfile,
 }

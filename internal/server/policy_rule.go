@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -32,7 +32,7 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 	}
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
+		content, err := semgrep.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -175,7 +175,7 @@ func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files 
 	}
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
+		content, err := semgrep.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return 0, err
 		}
