@@ -73,7 +73,9 @@ func (b *build) code(ctx context.Context) error {
 
 // wantedCode asks for what the server wants of each scan of this build, and for
 // where secrets are, by path.
-func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets map[string][]model.SnippetPlace, err error) {
+func (b *build) wantedCode(ctx context.Context) (
+	wanted []wantedCode, secrets map[string][]model.SnippetPlace, err error,
+) {
 	secrets = map[string][]model.SnippetPlace{}
 	asked := map[string]bool{}
 	for _, s := range b.result.Sources {
@@ -91,7 +93,8 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 			return nil, nil, nil
 		}
 		if answer.More {
-			fmt.Fprintf(b.err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n", id, len(answer.Findings))
+			fmt.Fprintf(b.err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n",
+				id, len(answer.Findings))
 		}
 		w := wantedCode{scanID: id}
 		for _, p := range answer.Findings {
@@ -113,7 +116,11 @@ func (b *build) blanker() *secrets.Blanker {
 	for _, name := range b.Report {
 		// One that cannot be read was said to be so when it was handed in.
 		if data, err := os.ReadFile(name); err == nil {
-			_ = reading.Add(bytes.NewReader(data), report.Options{Name: filepath.ToSlash(name), Key: []byte("redoubt ci"), Root: b.top})
+			_ = reading.Add(bytes.NewReader(data), report.Options{
+				Name: filepath.ToSlash(name),
+				Key:  []byte("redoubt ci"),
+				Root: b.top,
+			})
 		}
 	}
 	reading.Reports(nil)
@@ -227,7 +234,9 @@ func (c *codeReader) readBytes(name string) ([]byte, error) {
 	switch {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
 		return nil, errors.New("it is not in the checkout")
-	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool {
+		return strings.EqualFold(part, ".git")
+	}):
 		return nil, errors.New("files of git itself are never sent")
 	}
 	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it

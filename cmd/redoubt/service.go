@@ -132,13 +132,17 @@ func (s *service) wire(a *app) error {
 	}
 	clients := oauth.New(oauth.Config{Store: s.store, Keys: edge.SigningKeys(signing).All, Clock: a.clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
-		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
+		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
+		Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}),
+		Pages:      pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
-		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(), TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
+		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
+		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	if s.config.Runner {
@@ -154,8 +158,9 @@ func (s *service) wire(a *app) error {
 // openIndex makes the index of findings, which follows what is committed.
 func (s *service) openIndex(a *app) {
 	s.index = index.New(s.store, index.Options{
-		BodyCache: cmp.Or(s.config.BodyCache, ownMemory()/4), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
-		Memory: cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
+		BodyCache:   cmp.Or(s.config.BodyCache, ownMemory()/4),
+		Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
+		Memory:      cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
 	})
 	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
 		return s.index.Deployment(ctx, deploymentID)
@@ -185,7 +190,12 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
 	var err error
-	in := &web.SignIn{Sessions: s.sessions, Factors: auth.NewSecondFactors(s.sessions, s.store, sealer), Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
+	in := &web.SignIn{
+		Sessions:       s.sessions,
+		Factors:        auth.NewSecondFactors(s.sessions, s.store, sealer),
+		Secure:         c.BrowsersUseTLS(),
+		TrustedProxies: proxies,
+	}
 	if c.PublicURL != "" {
 		if in.Passkeys, err = auth.NewPasskeys(c.PublicURL, in.Factors, s.store); err != nil {
 			s.log.Warn("there are no passkeys", "cause", err)
@@ -201,7 +211,8 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 		}
 	}
 	in.Provider = sso.New(sso.Config{
-		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
+		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
+		ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
 		GroupsClaim: c.OIDCGroupsClaim, Rules: rules, Domains: c.OIDCDomain, Clock: a.clock,
 	})
 	return in, nil
@@ -210,7 +221,8 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 // scanners makes what answers scanners.
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	return agent.New(agent.Config{
-		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
+		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret,
+		MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
 		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait,
 	})
 }
@@ -345,7 +357,8 @@ func (s *service) saveIndex(within time.Duration) {
 func (s *service) serve(ctx context.Context, a *app, h http.Handler) *http.Server {
 	return &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }

@@ -134,7 +134,12 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 
 // attemptOf is what every request tells.
 func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAttempt {
-	return model.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: edge.OriginOf(r).Address}
+	return model.FailedAttempt{
+		Name:    r.Header.Get("X-Semgrep-Scan-ID"),
+		Step:    step,
+		Agent:   userAgent(r),
+		Address: edge.OriginOf(r).Address,
+	}
 }
 
 // presented looks up the token of a request that was refused: whose it is, where
@@ -171,7 +176,8 @@ const maxBeginning = 64 << 10
 // beginning reads which repository and ref a refused scan was of, where the
 // request is the one that begins it.
 func (a *Agent) beginning(r *http.Request) (repository, ref string) {
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") || r.Header.Get("Content-Encoding") != "" {
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") ||
+		r.Header.Get("Content-Encoding") != "" {
 		return "", ""
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBeginning))

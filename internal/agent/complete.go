@@ -78,7 +78,8 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// Nobody will ask again, and to pass would be a guess.
-		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, model.ErrConflict)
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w",
+			id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
 }
@@ -134,7 +135,8 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	summary, err := ingest.Apply(ctx, c.tx, exceptions.ForImport{Store: c.tx}, ingest.Upload{
-		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
+		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref,
+		Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !c.listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
@@ -162,7 +164,9 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 
 // look shows the gate what stands before the scan is applied. Rules that nobody knew before
 // are known by now, and policies may block on them.
-func (c *completion) look(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
+func (c *completion) look(
+	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
+) (err error) {
 	if slices.ContainsFunc(seen, func(s ingest.Sighting) bool { return !c.listed[s.Finding.RuleName] }) {
 		if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
 			return err
@@ -215,7 +219,9 @@ func (c *completion) finish() {
 		}
 	}
 	// A scan that began before a path was excluded may still report it.
-	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
+	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool {
+		return c.given.Excluded(r.Rule.IssueType, r.Path)
+	})
 	written := asWritten(rules)
 	for i := range rep.Results {
 		res := &rep.Results[i]
@@ -237,7 +243,8 @@ func (c *completion) finish() {
 	} else {
 		rep.Inventories = nil
 	}
-	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun()) // the first are kept in any case: the gate asks for them
+	// the first are kept in any case: the gate asks for them
+	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun())
 	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1

@@ -32,7 +32,9 @@ func look(ctx context.Context, h scm.Host) (s seen, err error) {
 
 // present asks a host who a connection is that shows this credential, and what it sees.
 // What will not do is a model.InvalidError.
-func (k *Keeper) present(ctx context.Context, c model.Connection, credential model.HostCredential) (found seen, err error) {
+func (k *Keeper) present(
+	ctx context.Context, c model.Connection, credential model.HostCredential,
+) (found seen, err error) {
 	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // a public remote needs none
 		if err := model.CheckCredential(c.Kind, credential); err != nil {
 			return found, err
@@ -199,7 +201,9 @@ func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (Keep,
 }
 
 // kept writes what a host was asked, in a transaction of its own.
-func (k *Keeper) kept(ctx context.Context, deploymentID int64, by model.Actor, keep Keep) (c model.Connection, err error) {
+func (k *Keeper) kept(
+	ctx context.Context, deploymentID int64, by model.Actor, keep Keep,
+) (c model.Connection, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err

@@ -36,7 +36,8 @@ const hearRate, hearBurst = 10, 500
 func (k *Keeper) Routes() []edge.Mounted {
 	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
 	return []edge.Mounted{{
-		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, model.RoleNone, edge.Writes, edge.Unbound),
+		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, model.RoleNone,
+			edge.Writes, edge.Unbound),
 		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 			if g := limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
 				return edge.Busy(g, "This address asks too often.")
@@ -208,8 +209,9 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c model.Connection
 		n, err := k.replies(ctx, deploymentID, c, h, r, change)
 		return fmt.Sprintf("%d replies to change request %d", n, change.Number), err
 	}
-	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		_, err := k.hearOf(ctx, tx, r, change)
-		return err
-	})
+	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID,
+		following, func(ctx context.Context, tx *store.Tx) error {
+			_, err := k.hearOf(ctx, tx, r, change)
+			return err
+		})
 }

@@ -59,7 +59,10 @@ func NewHTTP(c HTTPConfig) *HTTP {
 // Routes returns the table. What a caller may see and do is checked again by the
 // operations of the Web API that the tools call.
 func (h *HTTP) Routes() []edge.Mounted {
-	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, model.RoleViewer, edge.Reads, edge.Filtered), Challenge: h.Challenge, Handle: h.handle}}
+	return []edge.Mounted{{
+		Route:     edge.Row(http.MethodPost, Path, edge.WebAPI, model.RoleViewer, edge.Reads, edge.Filtered),
+		Challenge: h.Challenge, Handle: h.handle,
+	}}
 }
 
 type callerKey struct{}
@@ -88,7 +91,8 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 // batchRefused is the answer to a list of calls: no version of the protocol since
 // 2025-06-18 has any, and a list would be one request to the token's rate whatever
 // it holds. It is an invalid request by JSON-RPC, to no id in particular.
-const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: send each message in a request of its own"}}` + "\n"
+const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: ` +
+	`send each message in a request of its own"}}` + "\n"
 
 // isBatch reports whether the body is a JSON list. What was read of it can be read
 // again.
@@ -112,7 +116,8 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the answer to pages of other sites.
-var errForeign = &edge.ForbiddenError{Text: "The Origin header names another site than this server. For assistants in browsers, set --public-url to the address that they use."}
+var errForeign = &edge.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
+	"in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page in a browser sent the request that is not of
 // this server. Programs send no Origin. Where no public address is set, the name
@@ -142,7 +147,8 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 		return nil
 	}
 	return New(Config{
-		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug, Caller: strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
+		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug,
+		Caller:   strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
 		MayWrite: from.caller.CanWrite() && from.caller.Has(model.RoleTriager), Changes: h.changes, Version: h.Version,
 	})
 }

@@ -77,7 +77,10 @@ func (s *Server) Routes() []edge.Mounted {
 		anyone(http.MethodPost, below+"/device_authorization", s.authorizeDevice),
 		anyone(http.MethodPost, below+"/token", s.token),
 		anyone(http.MethodPost, below+"/revoke", s.revoke),
-		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, model.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
+		{
+			Route:  edge.Row(http.MethodPost, below+"/introspect", edge.Upload, model.RoleViewer, edge.Reads, edge.Unbound),
+			Handle: s.introspect,
+		},
 	}
 }
 
@@ -90,12 +93,17 @@ func Challenge(r *http.Request) string {
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	base := edge.OriginOf(r).Base
 	return reply(w, http.StatusOK, map[string]any{
-		"issuer": base, "authorization_endpoint": base + AuthorizePath, "token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
+		"issuer": base, "authorization_endpoint": base + AuthorizePath,
+		"token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
 		"device_authorization_endpoint": base + below + "/device_authorization",
-		"revocation_endpoint":           base + below + "/revoke", "introspection_endpoint": base + below + "/introspect", "jwks_uri": base + below + "/jwks",
-		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
-		"grant_types_supported": []string{"authorization_code", "refresh_token", core.DeviceGrant}, "code_challenge_methods_supported": []string{"S256"},
-		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
+		"revocation_endpoint":           base + below + "/revoke",
+		"introspection_endpoint":        base + below + "/introspect", "jwks_uri": base + below + "/jwks",
+		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"},
+		"response_modes_supported":                       []string{"query"},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", core.DeviceGrant},
+		"code_challenge_methods_supported":               []string{"S256"},
+		"token_endpoint_auth_methods_supported":          []string{"none"},
+		"revocation_endpoint_auth_methods_supported":     []string{"none"},
 		"authorization_response_iss_parameter_supported": true,
 	})
 }
@@ -105,7 +113,8 @@ func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.R
 	return func(w http.ResponseWriter, r *http.Request) error {
 		base := edge.OriginOf(r).Base
 		return reply(w, http.StatusOK, map[string]any{
-			"resource": base + path, "authorization_servers": []string{base}, "scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
+			"resource": base + path, "authorization_servers": []string{base},
+			"scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
 			"resource_name": "Redoubt",
 		})
 	}
@@ -144,7 +153,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: err.Error()})
 	}
 	out := map[string]any{
-		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name, "token_endpoint_auth_method": "none", "scope": strings.Join(core.Scopes(), " "),
+		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name,
+		"token_endpoint_auth_method": "none", "scope": strings.Join(core.Scopes(), " "),
 	}
 	grants := []string{"refresh_token"}
 	if len(c.Redirects) > 0 {

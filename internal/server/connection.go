@@ -20,7 +20,9 @@ import (
 // keeper is what asks code hosts.
 func (c *call) keeper() (edge.CodeHosts, error) {
 	if c.server.Connections == nil {
-		return nil, newProblem(api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil)
+		return nil, newProblem(
+			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
+		)
 	}
 	return c.server.Connections, nil
 }
@@ -35,9 +37,12 @@ func (c *call) hooksAt() string {
 
 func (c *call) connectionOf(of model.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
-		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account, Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
-		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
-		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt}, CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
+		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
+		Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
+		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
+		WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
+		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
+		CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
 	}
 }
 
@@ -95,7 +100,9 @@ func (c *call) getConnection(ctx context.Context, _ *none) (*api.ConnectionRespo
 
 // askHost asks a code host something and keeps the answer: outside of any transaction, so
 // that no host holds up a deployment, and not at all where the request came before.
-func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeHosts) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
+func (c *call) askHost(
+	ctx context.Context, ask func(context.Context, edge.CodeHosts) (edge.KeepConnection, error),
+) (*api.ConnectionResponse, error) {
 	return runPrepared(ctx, c, func(ctx context.Context) (edge.KeepConnection, error) {
 		k, err := c.keeper()
 		if err != nil {
@@ -112,16 +119,21 @@ func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeH
 }
 
 // askHostOf does so with the connection that the path names.
-func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
+func (c *call) askHostOf(
+	ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error),
+) (*api.ConnectionResponse, error) {
 	id := c.pathID("connectionId")
 	err := c.view(ctx, func(ctx context.Context) error {
 		_, err := c.tx.Connection(ctx, id)
 		return err
 	})
-	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) { // with a key it may be what was deleted under it
+	// with a key it may be what was deleted under it
+	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) { return ask(ctx, k, id) })
+	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
+		return ask(ctx, k, id)
+	})
 }
 
 func credentialOf(in *api.ConnectionCredential) model.HostCredential {
@@ -129,7 +141,8 @@ func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 		return model.HostCredential{}
 	}
 	return model.HostCredential{
-		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret), KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
+		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret),
+		KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
 	}
 }
 
@@ -158,9 +171,16 @@ func keptInBody(keep edge.KeepConnection) edge.KeepConnection {
 	}
 }
 
-func (c *call) createConnection(ctx context.Context, in *request[api.CreateConnectionRequest]) (*api.ConnectionResponse, error) {
+func (c *call) createConnection(
+	ctx context.Context, in *request[api.CreateConnectionRequest],
+) (*api.ConnectionResponse, error) {
 	kind, _ := model.ParseHostKind(in.Body.Kind)
-	wanted := model.Connection{Kind: kind, Name: model.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
+	wanted := model.Connection{
+		Kind:    kind,
+		Name:    model.Line(in.Body.Name),
+		BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"),
+		Follow:  in.Body.Follow,
+	}
 	wanted.Replies, _ = model.ParseReplyPolicy(in.Body.Replies)
 	var err error
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
@@ -172,7 +192,9 @@ func (c *call) createConnection(ctx context.Context, in *request[api.CreateConne
 	})
 }
 
-func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConnectionRequest]) (*api.ConnectionResponse, error) {
+func (c *call) updateConnection(
+	ctx context.Context, in *request[api.UpdateConnectionRequest],
+) (*api.ConnectionResponse, error) {
 	change := model.ConnectionChange{Follow: in.Body.Follow}
 	if in.Body.Name != nil {
 		change.Name = new(model.Line(*in.Body.Name))
@@ -256,7 +278,11 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	if err != nil {
 		return nil, err
 	}
-	q := store.RepositoryQuery{ConnectionID: found.ID, Skip: int(in.after), Limit: cmp.Or(int(in.Limit), defaultRepositories)}
+	q := store.RepositoryQuery{
+		ConnectionID: found.ID,
+		Skip:         int(in.after),
+		Limit:        cmp.Or(int(in.Limit), defaultRepositories),
+	}
 	if in.Followed != "" {
 		q.Followed = new(in.Followed == "true")
 	}
@@ -280,7 +306,18 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 }
 
 func repositoryOf(r model.Repository, project string, now time.Time) api.HostRepository {
-	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", WebhookAddress: r.HookAddress, HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
+	out := api.HostRepository{
+		Name:           r.FullName,
+		HostID:         r.HostID,
+		DefaultBranch:  r.DefaultBranch,
+		State:          r.State(),
+		Private:        r.Private,
+		URL:            r.WebURL,
+		Webhook:        r.HookID != "",
+		WebhookAddress: r.HookAddress,
+		HeardAt:        timeOrNull(r.HeardAt),
+		WebhookProblem: r.HookProblem(now),
+	}
 	if project != "" {
 		out.Project = &project
 	}
@@ -297,7 +334,9 @@ func (c *call) projectNames(ctx context.Context, ids []int64) (map[int64]string,
 	return names, err
 }
 
-func (c *call) followRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.FollowRepositoriesResponse, error) {
+func (c *call) followRepositories(
+	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+) (*api.FollowRepositoriesResponse, error) {
 	found, err := c.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -310,7 +349,9 @@ func (c *call) followRepositories(ctx context.Context, in *request[api.ChooseRep
 	return out, err
 }
 
-func (c *call) unfollowRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.UnfollowRepositoriesResponse, error) {
+func (c *call) unfollowRepositories(
+	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+) (*api.UnfollowRepositoriesResponse, error) {
 	found, err := c.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -342,13 +383,23 @@ func (c *call) listDeliveries(ctx context.Context, in *deliveryPage) (*api.ListD
 	if err != nil {
 		return nil, err
 	}
-	list, more, err := c.tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: found.ID, Before: in.after, Limit: cmp.Or(int(in.Limit), defaultDeliveries)})
+	list, more, err := c.tx.Deliveries(ctx, store.DeliveryQuery{
+		ConnectionID: found.ID,
+		Before:       in.after,
+		Limit:        cmp.Or(int(in.Limit), defaultDeliveries),
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &api.ListDeliveriesResponse{Deliveries: make([]api.Delivery, len(list))}
 	for i, d := range list {
-		out.Deliveries[i] = api.Delivery{ID: d.ID, Event: d.Event, HostID: d.Repository, Outcome: d.Outcome, ReceivedAt: api.Time{Time: d.ReceivedAt}}
+		out.Deliveries[i] = api.Delivery{
+			ID:         d.ID,
+			Event:      d.Event,
+			HostID:     d.Repository,
+			Outcome:    d.Outcome,
+			ReceivedAt: api.Time{Time: d.ReceivedAt},
+		}
 	}
 	if more {
 		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)

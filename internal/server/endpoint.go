@@ -100,17 +100,25 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 	}
 	switch {
 	case !may && e.route.Scope == edge.Runner:
-		return newProblem(api.CodePermissionDenied, "This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
 	case !may && e.route.Scope == Upload:
-		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:
-		return newProblem(api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil)
+		return newProblem(
+			api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil,
+		)
 	case e.route.Writes && !e.route.Asks && !c.caller.Has(model.RoleTriager):
-		return newProblem(api.CodePermissionDenied, "Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
 	case e.route.Writes && c.caller.Token.Has(model.ScopeReadOnly):
-		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
 	case !c.caller.Has(e.route.Role):
-		return newProblem(api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil)
+		return newProblem(
+			api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil,
+		)
 	}
 	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == refused && len(c.caller.Globs()) > 0 {
 		return model.ErrNotFound
@@ -250,7 +258,8 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	writeProblem(w, r, newProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
+	writeProblem(w, r,
+		newProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
 }
 
 // unmatched answers every address that the table does not have.

@@ -36,7 +36,9 @@ func (g *importGate) look(ctx context.Context, project model.Project, scan model
 }
 
 // Judged implements edge.IdenticalGate.
-func (g *importGate) Judged(ctx context.Context, project model.Project, ref string) (rules []string, products []model.IssueType, err error) {
+func (g *importGate) Judged(
+	ctx context.Context, project model.Project, ref string,
+) (rules []string, products []model.IssueType, err error) {
 	given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +110,8 @@ func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.Impor
 			}
 			told[f.ID] = true
 			*list = append(*list, api.ImportItem{
-				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
+				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line,
+				Change:    string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
 				Condition: s.Condition, Mode: s.Mode.String(), Text: s.Explained(),
 			})
 		}

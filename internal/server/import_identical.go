@@ -125,7 +125,9 @@ func (f *importFiles) digest(decides bool) (d model.Digest, err error) {
 		return d, err
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.project.URL)), f.rules} {
+	for _, part := range [][]byte{
+		[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.project.URL)), f.rules,
+	} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}
@@ -188,11 +190,14 @@ func (c *call) hasUpload(ctx context.Context, upload ingest.Upload, files *impor
 	if files.project.ID == 0 {
 		return false, nil
 	}
-	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, model.FullRef(upload.Ref), upload.Digest)
+	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID,
+		model.FullRef(upload.Ref), upload.Digest)
 }
 
 // knownProject returns the project of an upload, or a zero project if it does not exist yet.
-func knownProject(ctx context.Context, tx *store.Tx, globs model.ProjectGlobs, in *api.ImportQuery) (model.Project, error) {
+func knownProject(
+	ctx context.Context, tx *store.Tx, globs model.ProjectGlobs, in *api.ImportQuery,
+) (model.Project, error) {
 	if model.CheckProjectName(in.Project) != nil {
 		return model.Project{}, nil //nolint:nilerr // the import reports the error
 	}

@@ -23,7 +23,12 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
 		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
-		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL, Listening: s.Listening, Names: s.Names}.Origin(r)
+		origin := edge.Trust{
+			Proxies:   s.TrustedProxies,
+			PublicURL: s.PublicURL,
+			Listening: s.Listening,
+			Names:     s.Names,
+		}.Origin(r)
 		c.base, c.secure = origin.Base, origin.Secure
 		header(w.Header(), c)
 		nameDialect(w.Header(), r)
@@ -79,7 +84,8 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 // method bounds what a client may write into logs and labels.
 func method(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
 		return m
 	}
 	return "other"

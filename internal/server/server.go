@@ -68,9 +68,11 @@ type Config struct {
 
 // Limits bound what clients may ask for; zero members take their default.
 type Limits struct {
-	Body   int64   // bytes of a JSON body, before and after inflating; 2 MiB
-	Upload int64   // bytes of an upload, before and after inflating; 256 MiB
-	Intake int64   // bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them; four times Upload
+	Body   int64 // bytes of a JSON body, before and after inflating; 2 MiB
+	Upload int64 // bytes of an upload, before and after inflating; 256 MiB
+	// bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them;
+	// four times Upload
+	Intake int64
 	Rate   float64 // requests a second of one token; 0 sets no limit
 	Burst  int     // requests at once of one token; ten seconds' worth
 }
@@ -108,8 +110,11 @@ type Server struct {
 // New makes a server. It opens no listener and starts nothing: serve Handler,
 // and run Background beside it.
 func New(c Config) (*Server, error) {
-	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil || len(c.SigningKeys.All()[0]) < 16 {
-		return nil, errors.New("make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed")
+	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil ||
+		len(c.SigningKeys.All()[0]) < 16 {
+		return nil, errors.New(
+			"make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed",
+		)
 	}
 	c.Limits = c.Limits.orDefault()
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")

@@ -33,7 +33,11 @@ func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
 
 // listSnippets says of which findings code is wanted.
 func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResponse, error) {
-	out := &api.ListSnippetsResponse{Kept: c.tx.Deployment().KeepsCode, Findings: []api.SnippetPlace{}, Secrets: []api.SnippetPlace{}}
+	out := &api.ListSnippetsResponse{
+		Kept:     c.tx.Deployment().KeepsCode,
+		Findings: []api.SnippetPlace{},
+		Secrets:  []api.SnippetPlace{},
+	}
 	scan, err := c.snippetScan(ctx)
 	if err != nil || !out.Kept {
 		return out, err
@@ -54,7 +58,9 @@ func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResp
 }
 
 // snippetPlaces are the places of the scan's findings, or of some of them.
-func (c *call) snippetPlaces(ctx context.Context, scan model.Scan, ids []int64) (list []model.SnippetPlace, more bool, err error) {
+func (c *call) snippetPlaces(
+	ctx context.Context, scan model.Scan, ids []int64,
+) (list []model.SnippetPlace, more bool, err error) {
 	places, more, err := c.tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
 	if err != nil {
 		return nil, false, err
@@ -90,7 +96,8 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 		return nil, err
 	}
 	if !c.tx.Deployment().KeepsCode {
-		return nil, newProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can change that: redoubt deployment set "+c.tx.Deployment().Slug+" --code=on.", nil)
+		return nil, newProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can "+
+			"change that: redoubt deployment set "+c.tx.Deployment().Slug+" --code=on.", nil)
 	}
 	if err := checkSnippets(in.Body.Snippets); err != nil {
 		return nil, err
@@ -118,7 +125,10 @@ func checkSnippets(list []api.Snippet) error {
 	seen := map[int64]bool{}
 	for i, s := range list {
 		fault := func(member, text string) {
-			bad.Fields = append(bad.Fields, model.FieldError{Location: fmt.Sprintf("body.snippets[%d].%s", i, member), Message: text})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: fmt.Sprintf("body.snippets[%d].%s", i, member),
+				Message:  text,
+			})
 		}
 		if seen[s.FindingID] {
 			fault("finding_id", "comes twice")
@@ -163,7 +173,8 @@ func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.Snipp
 		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
 		secrets.BlankSnippet(lines, s.First, p, hidden[p.Path])
 		keep = append(keep, model.Snippet{
-			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit, Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
+			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit,
+			Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
 		})
 	}
 	return keep

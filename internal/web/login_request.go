@@ -70,7 +70,10 @@ func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, e
 	})
 	if errors.Is(err, model.ErrNotFound) {
 		if g := req.codes.Allow(req.viewer.User); !g.OK {
-			return l, true, &model.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
+			return l, true, &model.BusyError{
+				Text: "You tried too many codes that nobody waits under. Wait a minute.",
+				Wait: g.Wait,
+			}
 		}
 		return l, true, req.showApproval(http.StatusNotFound, approveView{Typed: code})
 	}
@@ -116,7 +119,11 @@ func (req *request) decideToken(form url.Values) error {
 		}
 		return req.showApproval(http.StatusOK, approveView{Denied: true})
 	}
-	token := model.Token{Name: "semgrep login " + l.Code, Scopes: []model.Scope{model.ScopeCI}, Dialect: model.DialectContract}
+	token := model.Token{
+		Name:    "semgrep login " + l.Code,
+		Scopes:  []model.Scope{model.ScopeCI},
+		Dialect: model.DialectContract,
+	}
 	let := "scanner"
 	if l.ByProgram() {
 		token.Name = "OAuth: " + clientName(l.Program.Name)

@@ -61,7 +61,8 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(), startRoutes(), policyRoutes()), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(),
+		startRoutes(), policyRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},
