@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -35,7 +35,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Keys.Client(clientID, s.Clock()); err != nil {
 		return refuse(w, &core.Error{Code: "invalid_client", Text: err.Error()})
 	}
-	_, err := core.Resource(r.PostForm.Get("resource"), edge.OriginOf(r).Base)
+	_, err := core.Resource(r.PostForm.Get("resource"), httpx.OriginOf(r).Base)
 	var out *issued
 	switch grant := r.PostForm.Get("grant_type"); {
 	case err != nil:
@@ -68,7 +68,7 @@ func form(w http.ResponseWriter, r *http.Request) *core.Error {
 		return &core.Error{Code: "invalid_request", Text: "the body is not a form"}
 	}
 	for name, values := range r.PostForm {
-		if len(values) > 1 || !edge.IsText(values[0]) {
+		if len(values) > 1 || !httpx.IsText(values[0]) {
 			return &core.Error{Code: "invalid_request", Text: name + " stands there more than once, or is no text"}
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 // sameResource reports whether the resource that a client names, if any, is the approved one.
 func sameResource(r *http.Request, g model.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
-	resource, err := core.Resource(named, edge.OriginOf(r).Base)
+	resource, err := core.Resource(named, httpx.OriginOf(r).Base)
 	return named == "" || err == nil && resource == g.Resource
 }
 
@@ -117,7 +117,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) || !sameResource(r, g) {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
-		if _, err := core.Resource(g.Resource, edge.OriginOf(r).Base); err != nil { // approved for another address of the server
+		if _, err := core.Resource(g.Resource, httpx.OriginOf(r).Base); err != nil { // approved for another address of the server
 			return nil, err
 		}
 		before, err := tx.TokenByID(ctx, g.TokenID)
@@ -125,7 +125,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 			return nil, err
 		}
 		before.ExpiresAt = s.Clock().Add(model.OAuthAccessFor)
-		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
+		access, err := s.Keys.NewAccess(httpx.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.
 	case err != nil:
 		return err
 	}
-	out := map[string]any{"active": true, "token_type": "Bearer", "scope": core.ScopeOf(t), "sub": t.PublicID, "iat": t.CreatedAt.Unix(), "iss": edge.OriginOf(r).Base}
+	out := map[string]any{"active": true, "token_type": "Bearer", "scope": core.ScopeOf(t), "sub": t.PublicID, "iat": t.CreatedAt.Unix(), "iss": httpx.OriginOf(r).Base}
 	if !t.ExpiresAt.IsZero() {
 		out["exp"] = t.ExpiresAt.Unix()
 	}

@@ -46,6 +46,9 @@ func (tx *Tx) Connection(ctx context.Context, id int64) (model.Connection, error
 	return c, nil
 }
 
+// SaveConnection stores what a code host returned before the transaction, and returns the changed connection.
+type SaveConnection = func(ctx context.Context, tx *Tx) (model.Connection, error)
+
 // Sealed are the secrets of a connection as they are kept; nil ones stay as they are.
 type Sealed struct {
 	Credential    []byte

@@ -1,4 +1,4 @@
-package edge
+package httpx
 
 import (
 	"context"
@@ -170,16 +170,5 @@ func TestIntake(t *testing.T) {
 	two.Release()
 	if in.InUse() != 0 {
 		t.Errorf("%d bytes are not given back", in.InUse())
-	}
-}
-
-func TestMayTake(t *testing.T) {
-	for name, want := range map[string]error{"acme/a": nil, "acme/unheard-of": nil, "other/x": model.ErrNotFound, "ACME/a": model.ErrNotFound} {
-		if err := MayTake(model.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := MayTake(nil, name); err != nil {
-			t.Errorf("%s, with a token of all projects: %v", name, err)
-		}
 	}
 }

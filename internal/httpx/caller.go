@@ -1,4 +1,4 @@
-package edge
+package httpx
 
 import (
 	"context"
@@ -75,8 +75,8 @@ func NewCallers(tokens *auth.Authenticator, rate float64, burst int, clock func(
 	return &Callers{tokens, auth.NewLimiter(rate, burst, clock), auth.NewLimiter(failedPerSecond, failedAtOnce, clock)}
 }
 
-// Find returns the caller of WithCaller, if any. Else it finds the caller by a token, counts the request against the token's rate
-// and tells in the answer's header how much of that is left. It answers
+// Find returns the caller of WithCaller, if any. Else it finds the caller by a token, counts the
+// request against the token's rate and tells in the answer's header how much of that is left. It answers
 // auth.ErrUnauthenticated, a *BusyError, or an error of the store. A valid token
 // is found however many others came from its address: only those that fail are
 // counted there, and a request without any tried nothing.
@@ -90,7 +90,8 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) && token != "" {
 		if g := c.failed.Allow(model.Network(OriginOf(r).Address)); !g.OK {
-			err = errors.Join(Busy(g, "Too many requests from this address bring a token that is not valid. Check the token."), err)
+			const text = "Too many requests from this address bring a token that is not valid. Check the token."
+			err = errors.Join(Busy(g, text), err)
 		}
 	}
 	if err != nil || !c.rate.Limited() {

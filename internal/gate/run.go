@@ -1,4 +1,4 @@
-package edge
+package gate
 
 import (
 	"context"
@@ -23,9 +23,11 @@ func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	case err != nil:
 		return err
 	case run.Ref != "" && model.FullRef(ref) != run.Ref:
-		return model.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch", run.Ref)
+		return model.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch",
+			run.Ref)
 	case run.Commit != "" && commit != run.Commit:
-		return model.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
+		return model.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit",
+			run.Commit)
 	}
 	tx.WorkFor(run.ID)
 	return nil

@@ -1,4 +1,4 @@
-package edge_test
+package gate_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package edge
+package gate
 
 import (
 	"context"
@@ -70,7 +70,10 @@ func SeenPolicy(ctx context.Context, s Policies, globs model.ProjectGlobs, id in
 }
 
 // Judge shows the gate what stands before a report is applied.
-func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy, project model.Project, scan model.Scan, seen []ingest.Sighting) (*policy.Judge, error) {
+func Judge(
+	ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
+	project model.Project, scan model.Scan, seen []ingest.Sighting,
+) (*policy.Judge, error) {
 	return effective.Judge(ctx, tx, project, scan, reported(seen))
 }
 
@@ -90,7 +93,9 @@ func reported(seen []ingest.Sighting) []policy.Sighting {
 		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed}
 		if d := s.Result.Dependency; d != nil {
 			out[i].Unrated = d.Unrated
-			out[i].Supply = model.SupplyFacts{Package: d.Package, Version: d.Version, Vulnerability: d.Vulnerability, Fixes: d.Fixes, EPSS: d.EPSS}
+			out[i].Supply = model.SupplyFacts{
+				Package: d.Package, Version: d.Version, Vulnerability: d.Vulnerability, Fixes: d.Fixes, EPSS: d.EPSS,
+			}
 		}
 	}
 	return out

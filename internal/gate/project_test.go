@@ -1,4 +1,4 @@
-package edge
+package gate
 
 import (
 	"context"
@@ -125,5 +125,18 @@ func TestReported(t *testing.T) {
 	got := reported([]ingest.Sighting{{Result: &model.Result{MatchBasedID: "m"}, Finding: finding, Proposed: true}, {Result: &model.Result{}}})
 	if len(got) != 2 || got[0].MatchBasedID != "m" || got[0].Finding.ID != 7 || !got[0].Proposed || got[1].Proposed || len(reported(nil)) != 0 {
 		t.Errorf("shown are %+v", got)
+	}
+}
+
+func TestMayTake(t *testing.T) {
+	for name, want := range map[string]error{
+		"acme/a": nil, "acme/unheard-of": nil, "other/x": model.ErrNotFound, "ACME/a": model.ErrNotFound,
+	} {
+		if err := MayTake(model.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := MayTake(nil, name); err != nil {
+			t.Errorf("%s, with a token of all projects: %v", name, err)
+		}
 	}
 }

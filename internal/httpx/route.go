@@ -1,4 +1,4 @@
-package edge
+package httpx
 
 import (
 	"net/http"
@@ -65,6 +65,8 @@ func (r Route) Asking() Route {
 	return r
 }
 
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
 // Faults lists what a row does not say, or what contradicts itself.
 func (r Route) Faults() (faults []string) {
 	fault := func(is bool, text string) {
@@ -73,18 +75,21 @@ func (r Route) Faults() (faults []string) {
 		}
 	}
 	token := r.Scope == WebAPI || r.Scope == Upload || r.Scope == Runner
-	fault(!slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method), "no method")
+	fault(!slices.Contains(methods, r.Method), "no method")
 	fault(!strings.HasPrefix(r.Pattern, "/"), "no pattern")
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")
 	fault(r.Scope != Anyone && !slices.Contains(model.Roles(), r.Role), "does not say the least role")
 	fault(r.Scope == Anyone && r.Role != model.RoleNone, "asks for a role, and is for anyone")
 	fault(token && r.Writes && r.Role < model.RoleTriager && !r.Asks, "is a write, and open to those who may only look")
 	fault(r.Asks && !r.Writes, "asks, and writes nothing")
-	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes, "changes something by its method, and is said to read")
-	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound), "does not say how a bound token is held to its projects")
+	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes,
+		"changes something by its method, and is said to read")
+	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound),
+		"does not say how a bound token is held to its projects")
 	shown := r.Scope == Anyone && r.Bound == Filtered // to a token that is sent all the same
 	fault(!token && r.Bound != Unbound && !shown, "holds a token to its projects, and asks for none")
-	fault(token && strings.Contains(r.Pattern, "{projectName}") && r.Bound != ByName, "names a project, and does not hold a bound token to the name")
+	fault(token && strings.Contains(r.Pattern, "{projectName}") && r.Bound != ByName,
+		"names a project, and does not hold a bound token to the name")
 	return faults
 }
 

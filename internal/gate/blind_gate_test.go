@@ -1,4 +1,4 @@
-package edge_test
+package gate_test
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -77,7 +77,7 @@ func (g evalGate) Judged(_ context.Context, _ model.Project, ref string) (rules 
 }
 
 func (g evalGate) Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
-	*g.judge, err = edge.Judge(ctx, g.tx, g.given, project, scan, seen)
+	*g.judge, err = gate.Judge(ctx, g.tx, g.given, project, scan, seen)
 	return err
 }
 
@@ -92,18 +92,18 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 		upload := ingest.Upload{
 			Project: model.Project{Name: "acme/payments"}, Ref: s.ref, Commit: s.commit, Full: !s.diff, Report: s.report(t), Digest: model.Digest(bytes[:16]),
 			Before: func(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
-				judge, err = edge.Judge(ctx, tx, p.given(), project, scan, seen)
+				judge, err = gate.Judge(ctx, tx, p.given(), project, scan, seen)
 				return err
 			},
 		}
-		summary, known, err := edge.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
+		summary, known, err := gate.Identical(ctx, tx, evalGate{tx, p.given(), &judge}, upload)
 		if err == nil && !known {
 			summary, err = ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, upload)
 		}
 		if err != nil {
 			return err
 		}
-		verdict, err := edge.Verdict(ctx, judge, &summary)
+		verdict, err := gate.Verdict(ctx, judge, &summary)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package edge_test
+package gate_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -87,7 +87,7 @@ func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
-		err = edge.MayHandIn(ctx, tx, by, ref, commit)
+		err = gate.MayHandIn(ctx, tx, by, ref, commit)
 		return nil
 	})
 	return err
@@ -97,7 +97,7 @@ func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 func (r *runs) ofRun(by auth.Caller) (is bool, err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
-		is, err = edge.OfRun(ctx, tx, by)
+		is, err = gate.OfRun(ctx, tx, by)
 		return nil
 	})
 	return is, err
@@ -206,7 +206,7 @@ func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		err := s.View(gone, r.d.ID, func(ctx context.Context, tx *store.Tx) error {
 			cancel()
-			return edge.MayHandIn(ctx, tx, r.token(nil), "main", commit)
+			return gate.MayHandIn(ctx, tx, r.token(nil), "main", commit)
 		})
 		if err == nil {
 			t.Error("a store that does not answer lets pass")

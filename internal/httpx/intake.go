@@ -1,13 +1,11 @@
-package edge
+package httpx
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Intake bounds the reports that are worked on at a time: without a bound a few
@@ -39,7 +37,8 @@ func (r *Reservation) Add(bytes int) error {
 	all := r.of.used.Add(int64(bytes))
 	switch {
 	case r.held-r.built > r.of.Each:
-		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", model.ErrTooLarge, r.of.Each)
+		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)",
+			model.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
 		return r.full()
 	}
@@ -79,7 +78,8 @@ func (r *Reservation) Free(bytes int) {
 // than there is, so that waiting would not help.
 func (r *Reservation) full() error {
 	if r.held > r.of.All {
-		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", model.ErrTooLarge, r.of.All)
+		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have",
+			model.ErrTooLarge, r.of.All)
 	}
 	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", model.ErrUnavailable)
 }
@@ -88,14 +88,8 @@ func (r *Reservation) full() error {
 // to be stored.
 const longUpload = 8 << 20
 
-// Within is the context for storing what was read: a large upload lets small ones go
-// first.
-func (r *Reservation) Within(ctx context.Context) context.Context {
-	if r.held > longUpload {
-		return store.Long(ctx)
-	}
-	return ctx
-}
+// Long reports whether the upload takes so long to be stored that small ones go first.
+func (r *Reservation) Long() bool { return r.held > longUpload }
 
 // Release gives back all that was added.
 func (r *Reservation) Release() {

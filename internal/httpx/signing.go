@@ -1,4 +1,4 @@
-package edge
+package httpx
 
 // SigningKeys tells the key that signs what the server hands out and takes back, and
 // those that signed before it and are still believed. All servers of one database

@@ -1,4 +1,4 @@
-package edge
+package httpx
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
 	intake := &Intake{Each: 1 << 30, All: 1 << 30}
 	room := intake.Reserve()
 	defer room.Release()
-	if err := room.Add(1 << 20); err != nil || room.Within(t.Context()) != t.Context() {
+	if err := room.Add(1 << 20); err != nil || room.Long() {
 		t.Errorf("a small upload waits for others, %v", err)
 	}
-	if err := room.Build(8 << 20); err != nil || room.Within(t.Context()) == t.Context() {
+	if err := room.Build(8 << 20); err != nil || !room.Long() {
 		t.Errorf("a large upload is stored as a small one, %v", err)
 	}
 }
@@ -51,7 +51,7 @@ func TestIntakeAtItsEdges(t *testing.T) {
 		t.Errorf("as much alone as all may take, with others at work: %v", err)
 	}
 	large := (&Intake{Each: 1 << 30, All: 1 << 30}).Reserve()
-	if err := large.Add(longUpload); err != nil || large.Within(t.Context()) != t.Context() {
+	if err := large.Add(longUpload); err != nil || large.Long() {
 		t.Errorf("what is just no large upload waits for others, %v", err)
 	}
 }
