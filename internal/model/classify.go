@@ -87,7 +87,9 @@ const (
 	ReachabilityUnknown
 )
 
-var reachabilities = enumNames[Reachability]{"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown"}
+var reachabilities = enumNames[Reachability]{
+	"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown",
+}
 
 // String returns the wire name.
 func (r Reachability) String() string { return reachabilities.name(r) }
@@ -124,7 +126,9 @@ const (
 	ValidationError
 )
 
-var validationStates = enumNames[ValidationState]{"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error"}
+var validationStates = enumNames[ValidationState]{
+	"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error",
+}
 
 // String returns the wire name of the triage filter, as confirmed_valid.
 func (v ValidationState) String() string { return validationStates.name(v) }

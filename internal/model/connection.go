@@ -156,7 +156,8 @@ const (
 
 // CheckConnection says what is wrong with a connection that somebody asks for.
 func CheckConnection(c Connection) error {
-	if n := utf8.RuneCountInString(c.Name); strings.TrimSpace(c.Name) == "" || n > maxConnectionName || strings.ContainsFunc(c.Name, IsControl) {
+	if strings.TrimSpace(c.Name) == "" || utf8.RuneCountInString(c.Name) > maxConnectionName ||
+		strings.ContainsFunc(c.Name, IsControl) {
 		return Invalid("name", "give the connection a name of %d characters at most", maxConnectionName)
 	}
 	if hostKinds.name(c.Kind) == "" {
@@ -166,7 +167,8 @@ func CheckConnection(c Connection) error {
 		return Invalid("follow", "%d globs given; %d are allowed", len(c.Follow), maxConnectionGlobs)
 	}
 	for _, glob := range c.Follow {
-		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) || len(glob) > maxConnectionGlob || glob == "!" {
+		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) ||
+			len(glob) > maxConnectionGlob || glob == "!" {
 			return Invalid("follow", "%.40q will not do: a glob is as acme/*, ** fits all, and !acme/old leaves one out", glob)
 		}
 	}
@@ -199,7 +201,8 @@ func CheckHostURL(kind HostKind, address string) error {
 		return Invalid("base_url", "an address holds no user or password: give the credential by itself")
 	case u.RawQuery != "" || u.Fragment != "":
 		return Invalid("base_url", "an address ends before ? and #")
-	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
+	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") ||
+		u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
 		return Invalid("base_url", "%.80q names no host", hideUser(address))
 	}
 	return nil
@@ -244,12 +247,14 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 		return Invalid("credential.kind", "a connection of the kind %s takes one of %v", kind, allowed)
 	case c.Secret == "" || len(c.Secret)+len(c.KnownHosts) > maxCredential || !utf8.ValidString(c.Secret):
 		return Invalid("credential.secret", "give the credential's secret, of %d bytes at most", maxCredential)
-	case (c.Kind == CredentialToken || c.Kind == CredentialPassword) && strings.ContainsFunc(c.Secret+c.Username, IsControl):
+	case (c.Kind == CredentialToken || c.Kind == CredentialPassword) &&
+		strings.ContainsFunc(c.Secret+c.Username, IsControl):
 		return Invalid("credential.secret", "the secret holds a line end or another control character")
 	case c.Kind == CredentialPassword && c.Username == "":
 		return Invalid("credential.username", "say whose password it is")
 	case c.Kind == CredentialSSHKey && strings.TrimSpace(c.KnownHosts) == "":
-		return Invalid("credential.known_hosts", "give the host's keys, as ssh-keyscan prints them: without them nobody knows who answers")
+		return Invalid("credential.known_hosts",
+			"give the host's keys, as ssh-keyscan prints them: without them nobody knows who answers")
 	case c.Kind == CredentialApp && (c.AppID <= 0 || c.InstallationID <= 0):
 		return Invalid("credential.app_id", "give the ids of the app and of its installation")
 	}

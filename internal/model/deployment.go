@@ -51,7 +51,8 @@ func ValidSlug(s string) bool {
 // Actor is who changed something: a token, a person at the pages or at the
 // command line, a scan, or the server itself.
 type Actor struct {
-	Kind string `json:"kind"` // token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex
+	// Kind is token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex.
+	Kind string `json:"kind"`
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	Via  string `json:"via,omitempty"` // where they decided, of replies at a code host: octocat at acme/payments#3

@@ -116,8 +116,10 @@ func (e *Exception) Check(now time.Time) error {
 	fault := func(location, format string, args ...any) {
 		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
-	if e.ProjectID == 0 && (e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget || HasControls(e.Target) || strings.TrimSpace(e.Target) != e.Target) {
-		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d characters, with no space at either end", e.Target, maxTarget)
+	if e.ProjectID == 0 && (e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget ||
+		HasControls(e.Target) || strings.TrimSpace(e.Target) != e.Target) {
+		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, "+
+			"in at most %d characters, with no space at either end", e.Target, maxTarget)
 	}
 	var err error
 	if e.Reason, err = exceptionText("reason", e.Reason, true); err != nil {

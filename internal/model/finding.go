@@ -116,8 +116,10 @@ type Finding struct {
 	Line        int    // 1-based; 0 when unknown
 	CodeHash    Digest // of the matched code; zero when unknown
 	PatternHash Digest // of the pattern as it matched; zero when unknown
-	EdgeHash    Digest // of formula group, first and last line of a match of several lines; of a finding told of without its code, what those like it share; zero otherwise
-	Content     Digest // of all that the scanner said; equal content writes nothing
+	// EdgeHash is of formula group, first and last line of a match of several lines; of a finding told of
+	// without its code, what those like it share; zero otherwise.
+	EdgeHash Digest
+	Content  Digest // of all that the scanner said; equal content writes nothing
 
 	State           State
 	Severity        Severity

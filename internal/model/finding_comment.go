@@ -45,7 +45,8 @@ const (
 // that is empty, too long or no text is a *InvalidError.
 func CommentText(said string) (string, error) {
 	text := strings.TrimSpace(Note(said))
-	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(said) ||
+		strings.ContainsRune(said, 0) {
 		return text, Invalid("text", "write 1 to %d characters", MaxNote)
 	}
 	return text, nil
@@ -90,7 +91,8 @@ func MentionedNames(text string) (names []string) {
 // mentionedNames are what a match may mean, the longest first: it may end with what ends a
 // sentence. Of a long end its points are tried as one, and all of it.
 func mentionedNames(text string, at []int) (names []string) {
-	if before, _ := utf8.DecodeLastRuneInString(text[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
+	before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+	if unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
 		return nil
 	}
 	whole := strings.ToLower(text[at[0]+1 : at[1]])

@@ -39,7 +39,8 @@ func (to *Inventory) MakeDistinct() {
 		list[i].Transitivity = cmp.Or(list[i].Transitivity, TransitivityUnknown)
 	}
 	key := func(a, b Dependency) int {
-		return cmp.Or(strings.Compare(a.Ecosystem, b.Ecosystem), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+		return cmp.Or(strings.Compare(a.Ecosystem, b.Ecosystem), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Version, b.Version))
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := list[i], list[j]

@@ -28,7 +28,10 @@ const (
 	EventComment                                       // somebody commented on a finding
 )
 
-var notificationEvents = enumNames[NotificationEvent]{"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned", "exception_asked", "exception_decided", "overdue", "comment"}
+var notificationEvents = enumNames[NotificationEvent]{
+	"", "new_finding", "build_blocked", "advisory", "scan_failed", "scan_missing", "decision_ended", "assigned",
+	"exception_asked", "exception_decided", "overdue", "comment",
+}
 
 // String returns the wire name.
 func (e NotificationEvent) String() string { return notificationEvents.name(e) }
@@ -42,8 +45,8 @@ type NotificationEvents uint32
 // AllNotificationEvents lists the events.
 func AllNotificationEvents() []NotificationEvent {
 	return []NotificationEvent{
-		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded, EventAssigned,
-		EventExceptionAsked, EventExceptionDecided, EventOverdue, EventComment,
+		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded,
+		EventAssigned, EventExceptionAsked, EventExceptionDecided, EventOverdue, EventComment,
 	}
 }
 
@@ -77,7 +80,9 @@ const (
 	ChannelEmail
 )
 
-var notificationChannels = enumNames[NotificationChannel]{"", "webhook", "slack", "teams", "mattermost", "discord", "email"}
+var notificationChannels = enumNames[NotificationChannel]{
+	"", "webhook", "slack", "teams", "mattermost", "discord", "email",
+}
 
 // String returns the wire name.
 func (c NotificationChannel) String() string { return notificationChannels.name(c) }
@@ -89,7 +94,9 @@ func ParseNotificationChannel(s string) (NotificationChannel, bool) {
 
 // NotificationChannels lists the channels.
 func NotificationChannels() []NotificationChannel {
-	return []NotificationChannel{ChannelWebhook, ChannelSlack, ChannelTeams, ChannelMattermost, ChannelDiscord, ChannelEmail}
+	return []NotificationChannel{
+		ChannelWebhook, ChannelSlack, ChannelTeams, ChannelMattermost, ChannelDiscord, ChannelEmail,
+	}
 }
 
 // NotificationDigest is how often mail is sent.

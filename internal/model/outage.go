@@ -13,7 +13,7 @@ type OutageError string
 const (
 	ErrBusy        OutageError = "busy"         // others hold the lock
 	ErrUnreachable OutageError = "unreachable"  // no answer from PostgreSQL, or the connection broke
-	ErrCancelled   OutageError = "cancelled"    // PostgreSQL ended the statement: by a limit of its own, or as somebody there asked
+	ErrCancelled   OutageError = "cancelled"    // PostgreSQL ended the statement: by a limit of its own, or on request
 	ErrDiskFull    OutageError = "disk_full"    // no room left; what is there can be read
 	ErrDiskFailed  OutageError = "disk_failed"  // the system could not read or write
 	ErrReadOnly    OutageError = "read_only"    // a disk, file or server that takes no writes
@@ -34,19 +34,24 @@ func (OutageError) Is(target error) bool { return target == ErrUnavailable }
 func (o OutageError) Text() string {
 	switch o {
 	case ErrUnreachable:
-		return "The database does not answer, or the connection to it broke. What was being written may have been stored or not; try again shortly."
+		return "The database does not answer, or the connection to it broke. " +
+			"What was being written may have been stored or not; try again shortly."
 	case ErrCancelled:
-		return "The database ended this before it was done, as it took more time or room than the database allows. Try again, or ask for less; whoever runs the server finds the database's own words in its log."
+		return "The database ended this before it was done, as it took more time or room than the database allows. " +
+			"Try again, or ask for less; whoever runs the server finds the database's own words in its log."
 	case ErrDiskFull:
-		return "The disk of the database is full. Nothing was written; what is stored can be read. Whoever runs the server must make room."
+		return "The disk of the database is full. Nothing was written; what is stored can be read. " +
+			"Whoever runs the server must make room."
 	case ErrDiskFailed:
 		return "The disk of the database fails. Whoever runs the server finds the system's own words in its log."
 	case ErrReadOnly:
-		return "The database takes no writes: its disk, its file or its server only reads. Whoever runs the server must change that."
+		return "The database takes no writes: its disk, its file or its server only reads. " +
+			"Whoever runs the server must change that."
 	case ErrDamaged:
 		return "The database is damaged. Whoever runs the server should stop it, run redoubt check, and restore a backup."
 	case ErrOutOfFiles:
-		return "The server cannot open the files of its database: it may have too many open, or the folder is gone. Try again; if it stays so, whoever runs the server must raise the limit."
+		return "The server cannot open the files of its database: it may have too many open, or the folder is gone. " +
+			"Try again; if it stays so, whoever runs the server must raise the limit."
 	case ErrOutOfMemory:
 		return "There is not enough memory for this right now. Try again shortly, or send less at once."
 	case ErrReplaced:

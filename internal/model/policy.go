@@ -71,9 +71,10 @@ func (s PolicyScope) Covers(p Project) bool {
 	for i, glob := range s.Projects {
 		globs[i] = strings.ToLower(glob)
 	}
-	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool {
+	tagged := func(tag string) bool {
 		return slices.ContainsFunc(p.Tags, func(own string) bool { return strings.EqualFold(tag, own) })
-	}))
+	}
+	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, tagged))
 }
 
 // Of is the scope as who sees only these projects may read it, without globs and
@@ -85,8 +86,12 @@ func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
 	covered := slices.DeleteFunc(slices.Clone(projects), func(p Project) bool { return !s.Covers(p) })
 	fitsNone := func(part PolicyScope) bool { return !slices.ContainsFunc(covered, part.Covers) }
 	return PolicyScope{
-		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool { return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}}) }),
-		Tags:     slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return fitsNone(PolicyScope{Tags: []string{tag}}) }),
+		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool {
+			return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}})
+		}),
+		Tags: slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool {
+			return fitsNone(PolicyScope{Tags: []string{tag}})
+		}),
 	}, len(covered) > 0
 }
 
@@ -131,7 +136,8 @@ func (p *Policy) Check() error {
 		fault("name", "holds characters that control a terminal")
 	}
 	if !ValidSlug(p.Slug) || slices.Contains(reservedSlugs, p.Slug) {
-		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
+		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, "+
+			"starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
 			p.Slug, strings.Join(reservedSlugs, ", "))
 	}
 	if p.Product.String() == "" {
@@ -169,7 +175,9 @@ func (p *Policy) Check() error {
 // SlugOf makes the slug of a name: its letters and digits in lower case,
 // anything else a hyphen. It is empty where nothing is left.
 func SlugOf(name string) string {
-	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 	slug := strings.Join(fields, "-")
 	return strings.TrimRight(slug[:min(len(slug), 63)], "-")
 }

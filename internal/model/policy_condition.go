@@ -72,7 +72,8 @@ func (c *PolicyCondition) Check(product IssueType) error {
 		return where
 	}
 	if member := c.supplyMember(); member != "" && product != SCA {
-		return Invalid(member, "applies to supply-chain policies only: remove it from a condition of a policy for %s", product)
+		return Invalid(member,
+			"applies to supply-chain policies only: remove it from a condition of a policy for %s", product)
 	}
 	switch {
 	case c.Mode.String() == "":
@@ -86,7 +87,8 @@ func (c *PolicyCondition) Check(product IssueType) error {
 	case c.Confidence != 0 && c.Confidence.String() == "":
 		return Invalid("confidence", "the confidence is one of low, medium, high")
 	case c.Severity == 0 && c.Confidence == 0 && c.GraceDays == 0 && c.supplyMember() == "":
-		return Invalid("severity", "the condition is empty: set a severity (low matches every rated finding) or another member")
+		return Invalid("severity",
+			"the condition is empty: set a severity (low matches every rated finding) or another member")
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func ParseHostPeople(lines []string) (HostPeople, error) {
 		}
 		login, user, is := strings.Cut(line, "=")
 		if !is {
-			return nil, Invalid("people", "%.80q will not do: a line is as octocat = ada, the name at the host and the user here", line)
+			return nil, Invalid("people",
+				"%.80q will not do: a line is as octocat = ada, the name at the host and the user here", line)
 		}
 		if err := out.Add(login, user); err != nil {
 			return nil, err
@@ -131,8 +132,9 @@ func ParseHostPeople(lines []string) (HostPeople, error) {
 func (p HostPeople) Add(login, user string) error {
 	valid := utf8.ValidString(login)
 	login, user = hostLogin(login), NormalUserName(user)
+	forbidden := func(r rune) bool { return IsControl(r) || r == ' ' || r == '=' }
 	switch _, had := p[login]; {
-	case login == "" || len(login) > maxHostLogin || !valid || strings.ContainsFunc(login, func(r rune) bool { return IsControl(r) || r == ' ' || r == '=' }):
+	case login == "" || len(login) > maxHostLogin || !valid || strings.ContainsFunc(login, forbidden):
 		return Invalid("people", "%.80q is no name of somebody at the host", login)
 	case CheckUserName(user) != nil:
 		return Invalid("people", "%.80q is no name of a user: Settings → Users lists them", user)

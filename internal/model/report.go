@@ -77,7 +77,8 @@ func (r *Report) AllRefused() string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("none of its %d items could be read; the first, %s: %s", r.CountRefused(), r.Refused[0].Item, r.Refused[0].Reason)
+	return fmt.Sprintf("none of its %d items could be read; the first, %s: %s",
+		r.CountRefused(), r.Refused[0].Item, r.Refused[0].Reason)
 }
 
 // ToolLockfile stands for the tool of reports that are lockfiles.

@@ -71,13 +71,15 @@ func (r Rule) Categories() []string {
 // content under its name: formats differ in how much they tell of a rule.
 func (r Rule) Completed(other Rule) Rule {
 	for mine, its := range map[*string]string{
-		&r.Message: other.Message, &r.Category: other.Category, &r.URL: other.URL, &r.Origin: other.Origin, &r.SecretType: other.SecretType,
+		&r.Message: other.Message, &r.Category: other.Category, &r.URL: other.URL, &r.Origin: other.Origin,
+		&r.SecretType: other.SecretType,
 	} {
 		*mine = cmp.Or(*mine, its)
 	}
 	for mine, its := range map[*[]string][]string{
-		&r.Subcategories: other.Subcategories, &r.VulnerabilityClasses: other.VulnerabilityClasses, &r.CWE: other.CWE, &r.OWASP: other.OWASP,
-		&r.Technologies: other.Technologies, &r.Languages: other.Languages, &r.References: other.References, &r.Rulesets: other.Rulesets,
+		&r.Subcategories: other.Subcategories, &r.VulnerabilityClasses: other.VulnerabilityClasses, &r.CWE: other.CWE,
+		&r.OWASP: other.OWASP, &r.Technologies: other.Technologies, &r.Languages: other.Languages,
+		&r.References: other.References, &r.Rulesets: other.Rulesets,
 	} {
 		if len(*mine) == 0 {
 			*mine = its
@@ -86,6 +88,7 @@ func (r Rule) Completed(other Rule) Rule {
 	if r.Severity == 0 {
 		r.Unrated = other.Unrated
 	}
-	r.Severity, r.Confidence, r.Mode = cmp.Or(r.Severity, other.Severity), cmp.Or(r.Confidence, other.Confidence), cmp.Or(r.Mode, other.Mode)
+	r.Severity, r.Confidence = cmp.Or(r.Severity, other.Severity), cmp.Or(r.Confidence, other.Confidence)
+	r.Mode = cmp.Or(r.Mode, other.Mode)
 	return r
 }

@@ -36,7 +36,9 @@ const (
 	RunTimedOut
 )
 
-var runStates = enumNames[RunState]{"", "queued", "leased", "fetching", "scanning", "uploading", "done", "failed", "cancelled", "superseded", "timed_out"}
+var runStates = enumNames[RunState]{
+	"", "queued", "leased", "fetching", "scanning", "uploading", "done", "failed", "cancelled", "superseded", "timed_out",
+}
 
 // String returns the wire name.
 func (s RunState) String() string { return runStates.name(s) }
@@ -173,7 +175,8 @@ func checkGitName(name string) error {
 		switch {
 		case c <= ' ' || c == 0x7f, c == '~', c == '^', c == ':', c == '?', c == '*', c == '[', c == '\\':
 			return fmt.Errorf("holds %q, which no ref does", c)
-		case previous == '/' && (c == '-' || c == '+' || c == '.' || c == '/'), previous == '.' && c == '.', previous == '@' && c == '{':
+		case previous == '/' && (c == '-' || c == '+' || c == '.' || c == '/'),
+			previous == '.' && c == '.', previous == '@' && c == '{':
 			return fmt.Errorf("is no name of a ref")
 		}
 		previous = c
@@ -281,7 +284,8 @@ func (r Run) Overdue(now time.Time) (o RunOutcome, ok bool) {
 	case !r.State.Begun():
 		return o, false
 	case !now.Before(r.BegunAt.Add(RunTimeLimit)):
-		return RunOutcome{State: RunTimedOut, Reason: fmt.Sprintf("it took longer than %s, as long as a scan may", RunTimeLimit)}, true
+		reason := fmt.Sprintf("it took longer than %s, as long as a scan may", RunTimeLimit)
+		return RunOutcome{State: RunTimedOut, Reason: reason}, true
 	case !now.Before(r.LeaseUntil):
 		return RunLost, true
 	}

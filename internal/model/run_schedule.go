@@ -101,7 +101,9 @@ type RunFacts struct {
 func (f RunFacts) warning(now time.Time) string {
 	for _, r := range f.Runners {
 		if r.Present(now) && r.Unsandboxed() {
-			return fmt.Sprintf("the runner %s scans without a sandbox (%s): code that takes the scanner over reads what the runner's user may read", r.Name, strings.TrimPrefix(r.Isolation, NoSandbox))
+			return fmt.Sprintf("the runner %s scans without a sandbox (%s): "+
+				"code that takes the scanner over reads what the runner's user may read",
+				r.Name, strings.TrimPrefix(r.Isolation, NoSandbox))
 		}
 	}
 	return ""
@@ -148,11 +150,13 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 	case f.Lost != "":
 		s.Standing, s.Reason = RunsWithoutConnection, f.Lost
 	case !f.Connected:
-		s.Standing, s.Reason = RunsWithoutConnection, "no connection to a code host has this repository: add one under Settings, Connections"
+		s.Standing = RunsWithoutConnection
+		s.Reason = "no connection to a code host has this repository: add one under Settings, Connections"
 	case f.Trouble != "":
 		s.Standing, s.Reason = RunsFailing, "the connection does not work: "+f.Trouble
 	case !present:
-		s.Standing, s.Reason = RunsWithoutRunner, "no runner has asked for work of late: start one with redoubt runner, or the server with --runner"
+		s.Standing = RunsWithoutRunner
+		s.Reason = "no runner has asked for work of late: start one with redoubt runner, or the server with --runner"
 	case f.Last != nil && (f.Last.State == RunFailed || f.Last.State == RunTimedOut):
 		s.Standing, s.Reason = RunsFailing, f.Last.Reason
 	default:

@@ -75,7 +75,8 @@ func without(s, keep string) string {
 // Escaped is a text as a terminal may show it: each IsControl that is not to be kept
 // is written as JSON would, as \u001b, and a byte that is no UTF-8 as \x9b.
 func Escaped(s, keep string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }) {
+	escapes := func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, escapes) {
 		return s
 	}
 	var b strings.Builder

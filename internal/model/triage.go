@@ -77,7 +77,8 @@ func (t Triage) HandledByPerson() bool { return t.DecidedByPerson() && t.State !
 
 // Line holds all members of a triage, for hashes that must differ where one of them does.
 func (t Triage) Line() string {
-	return fmt.Sprintf("%d %d %q %d %q %t %d %q", t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+	return fmt.Sprintf("%d %d %q %d %q %t %d %q",
+		t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
 }
 
 // AssigneeNobody and AssigneeMe stand for names where people are filtered by:
@@ -114,7 +115,9 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 		return TriageEvent{}, false
 	}
 	by := Actor{Kind: "system", Name: "end of a decision"}
-	after := Triage{State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee}
+	after := Triage{
+		State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee,
+	}
 	note := before.State.String() + " until " + LastDay(before.Until) + " (UTC) is over"
 	return TriageEvent{LineageID: l.ID, At: now, By: by, Before: before, After: after, Note: note}, true
 }
@@ -150,7 +153,7 @@ type Annotations struct {
 	ClickToFixPRs      []ClickToFixPR    `json:"click_to_fix_prs,omitempty"`
 	ClickToFixFailures []ClickToFixError `json:"click_to_fix_failures,omitempty"`
 	EPSS               *EPSS             `json:"epss_score,omitempty"`
-	Exploited          bool              `json:"known_exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Exploited          bool              `json:"known_exploited,omitempty"` // in the KEV catalogue
 	Reachability       Reachability      `json:"reachability,omitempty"`    // shown where the scanner knows none
 }
 

@@ -97,7 +97,8 @@ func NormalUserName(s string) string { return strings.ToLower(strings.TrimSpace(
 // ASCII, so that no two names look the same.
 func CheckUserName(s string) error {
 	if !userNamePattern.MatchString(s) {
-		return Invalid("name", "%.100q will not do: a name has lower-case letters, digits and . _ @ + -, starts with a letter or digit, and has at most 100 characters", s)
+		return Invalid("name", "%.100q will not do: a name has lower-case letters, digits and . _ @ + -, "+
+			"starts with a letter or digit, and has at most 100 characters", s)
 	}
 	return nil
 }

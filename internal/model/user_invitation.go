@@ -42,7 +42,9 @@ func CheckNewUserName(typed, slug string) error {
 	}
 	made := NewUserName(typed, slug)
 	if over := len(made) - maxUserName; over > 0 {
-		return Invalid("name", "it has %d characters, and at most %d are left for it: with @%s behind it, it would be too long", len(typed), len(typed)-over, slug)
+		return Invalid("name",
+			"it has %d characters, and at most %d are left for it: with @%s behind it, it would be too long",
+			len(typed), len(typed)-over, slug)
 	}
 	return CheckUserName(made)
 }

@@ -80,7 +80,9 @@ const (
 	VEXUnclaimed // nothing but what Own says
 )
 
-var vexStatuses = enumNames[VEXStatus]{"", "false_positive", "not_affected", "fixed", "under_investigation", "affected", "unclaimed"}
+var vexStatuses = enumNames[VEXStatus]{
+	"", "false_positive", "not_affected", "fixed", "under_investigation", "affected", "unclaimed",
+}
 
 // String returns the word of OpenVEX, or of CycloneDX where that has none.
 func (s VEXStatus) String() string { return vexStatuses.name(s) }
@@ -168,7 +170,9 @@ func (s *VEXStatement) Triage() VEXTriage {
 // justification or a status, alone or before a colon, makes it that statement's;
 // documents that Redoubt reads give the same triage again, whatever it is.
 func VEXOf(t Triage) (VEXStatement, bool) {
-	s := VEXStatement{Own: &VEXTriage{State: t.State, Reason: t.Reason, Comment: t.Comment}, Detail: t.Comment, Status: VEXUnclaimed}
+	s := VEXStatement{
+		Own: &VEXTriage{State: t.State, Reason: t.Reason, Comment: t.Comment}, Detail: t.Comment, Status: VEXUnclaimed,
+	}
 	word, detail, _ := strings.Cut(t.Comment, ":")
 	word, detail = strings.TrimSpace(word), strings.TrimSpace(detail)
 	said, _ := ParseVEXStatus(word)
@@ -215,7 +219,8 @@ func (p Project) IsCalled(product string) bool {
 		if kind == "golang" {
 			return err == nil && p.URL != "" && name == bare(p.URL)
 		}
-		return err == nil && name == bare(p.Name) && slices.Contains([]string{"github", "gitlab", "bitbucket", "generic"}, kind)
+		return err == nil && name == bare(p.Name) &&
+			slices.Contains([]string{"github", "gitlab", "bitbucket", "generic"}, kind)
 	}
 	return product == bare(p.Name) || p.URL != "" && product == bare(p.URL)
 }
