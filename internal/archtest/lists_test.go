@@ -57,7 +57,6 @@ var confined = []struct {
 var exceptions = map[string]map[string]int{
 	// These packages are going to be split by subject.
 	"files per package": {
-		"internal/model":  1,
 		"cmd/redoubt":     1,
 		"internal/index":  1,
 		"internal/report": 1,
