@@ -78,7 +78,7 @@ var exceptions = map[string]map[string]int{
 	// Lines are broken when their file is edited.
 	"line width": {
 		"api":                        190,
-		"cmd/redoubt":                220,
+		"cmd/redoubt":                218,
 		"internal/advisory":          30,
 		"internal/agent":             43,
 		"internal/align":             6,
