@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -119,7 +119,7 @@ func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.
 	t.Dialect = model.DialectContract
 	secret, _, err := mint(ctx, tx, t)
 	p.clients[name] = api.New("http://demo", secret)
-	p.clients[name].HTTP = &http.Client{Transport: edge.InProcess{Handler: p.service.server.Handler()}}
+	p.clients[name].HTTP = &http.Client{Transport: httpx.InProcess{Handler: p.service.server.Handler()}}
 	return err
 }
 

@@ -128,6 +128,13 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
 		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
 	}
+	check, err := a.setting(st, keyCheck)
+	if err != nil {
+		return err
+	}
+	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+		return err
+	}
 	ring := keyring.New(a.clock())
 	// In this order: where no file can be made, the one that is lost still fits.
 	if err := ring.Create(c.KeyPath()); err != nil {
@@ -136,7 +143,7 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
 		return errors.Join(err, os.Remove(c.KeyPath()))
 	}
-	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and start it anew\n",
+	_, err = fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and start it anew\n",
 		c.KeyPath())
 	return err
 }

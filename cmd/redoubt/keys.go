@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +48,9 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
 		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", model.ErrDamaged, len(check))
 	}
+	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+		return keyring.Ring{}, err
+	}
 	ring, err := keyring.Read(c.KeyPath())
 	made := false
 	switch {
@@ -77,14 +79,23 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), errKeyFile)
 }
 
+// refuseDevelopmentKeys returns an error if the database holds keys of a development version. One
+// that identifies its key file does not need them.
+func (a *app) refuseDevelopmentKeys(st *store.Store, check []byte) error {
+	if check != nil {
+		return nil
+	}
+	held, err := a.setting(st, developmentKey)
+	if err != nil || held == nil {
+		return err
+	}
+	return errors.New("this database holds keys of a development version from before the key file, " +
+		"which are not transferred: build commit 381e0d74 and start it once with --key-file FILE, " +
+		"which writes them to a file, and name that file here")
+}
+
 // makeKeys writes the first key file.
 func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, made bool, err error) {
-	if held, err := a.setting(st, developmentKey); err != nil || held != nil {
-		return ring, false, cmp.Or(err,
-			errors.New("this database holds keys of a development version from before the key file, which are not transferred: "+
-				"build commit 381e0d74 and start it once with --key-file FILE, which writes them to a file, and name "+
-				"that file here"))
-	}
 	ring = keyring.New(a.clock())
 	err = ring.Create(c.KeyPath())
 	if errors.Is(err, fs.ErrExist) { // another process created it

@@ -23,8 +23,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
@@ -130,7 +130,7 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	clients := oauth.New(oauth.Config{Store: s.store, Keys: edge.SigningKeys(signing).All, Clock: a.clock})
+	clients := oauth.New(oauth.Config{Store: s.store, Keys: httpx.SigningKeys(signing).All, Clock: a.clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
 		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -118,7 +118,7 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 	if status == http.StatusForbidden {
 		step = model.FailedScope
 	}
-	if !a.attempts.allow(step, 0, edge.OriginOf(r).Address) {
+	if !a.attempts.allow(step, 0, httpx.OriginOf(r).Address) {
 		return
 	}
 	attempt := a.attemptOf(r, step)
@@ -138,7 +138,7 @@ func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAt
 		Name:    r.Header.Get("X-Semgrep-Scan-ID"),
 		Step:    step,
 		Agent:   userAgent(r),
-		Address: edge.OriginOf(r).Address,
+		Address: httpx.OriginOf(r).Address,
 	}
 }
 
@@ -146,7 +146,7 @@ func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAt
 // that is known, and what is wrong with it. One that only looks like a token of
 // a deployment says nothing, for anybody can make it up.
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
-	secret := edge.Credential(r)
+	secret := httpx.Credential(r)
 	if secret == "" {
 		return 0, "", "no token was sent; set SEMGREP_APP_TOKEN"
 	}

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
@@ -222,10 +222,10 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}
 	b.Globs = caller.Globs()
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		if err := edge.MayTake(b.Globs, b.Project.Name); err != nil {
+		if err := gate.MayTake(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
-		if err := edge.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
 			return err
 		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
@@ -274,10 +274,10 @@ func projectOfRun(
 			return project, b, err
 		}
 		project, err = tx.Project(ctx, scan.ProjectID)
-		project, err = edge.Seen(caller.Globs(), project, err)
+		project, err = gate.Seen(caller.Globs(), project, err)
 		return project, b, err
 	}
-	if err := edge.MayTake(caller.Globs(), b.Project.Name); err != nil {
+	if err := gate.MayTake(caller.Globs(), b.Project.Name); err != nil {
 		return project, b, err
 	}
 	project, err = tx.FindProjectForScan(ctx, caller.Globs(), b.Project)

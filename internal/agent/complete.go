@@ -11,8 +11,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -70,7 +71,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
 		if out.Reason != "" {
-			out.Reason += whatToDo + api.BlockingPage(edge.OriginOf(r).Base, caller.Deployment.Slug, id)
+			out.Reason += whatToDo + api.BlockingPage(httpx.OriginOf(r).Base, caller.Deployment.Slug, id)
 		}
 		if text, err = json.Marshal(out); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := edge.Verdict(ctx, c.judge, &summary)
+	verdict, err := gate.Verdict(ctx, c.judge, &summary)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (c *completion) look(
 			return err
 		}
 	}
-	c.judge, err = edge.Judge(ctx, c.tx, &c.given, project, scan, seen)
+	c.judge, err = gate.Judge(ctx, c.tx, &c.given, project, scan, seen)
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -125,7 +125,7 @@ func (a *Agent) rules(
 ) error {
 	var text json.RawMessage
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		policies, err := edge.SeenPolicies(ctx, tx, caller.Globs())
+		policies, err := gate.SeenPolicies(ctx, tx, caller.Globs())
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
@@ -111,7 +111,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if isUniqueID(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
-	cause := strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark)
+	cause := strings.ReplaceAll(request.Error, orNever(httpx.Credential(r)), redact.Mark)
 	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(cause)
 	known := caller.CanUpload() && caller.CanWrite()
 	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -43,8 +43,8 @@ type loginResponse struct {
 // until it is fetched there is none. Nobody knows the caller, so how many may
 // wait, how long and how often they ask is bounded.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-	if g := a.logins.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-		return edge.Busy(g, "This address asks for tokens too often.")
+	if g := a.logins.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+		return httpx.Busy(g, "This address asks for tokens too often.")
 	}
 	var request loginRequest
 	if err := decode(r, &request); err != nil {
@@ -61,10 +61,10 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	case errors.Is(err, model.ErrNotFound):
 		kept, err := a.Store.AddLogin(r.Context(), model.LoginRequest{
 			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key),
-			Address: edge.OriginOf(r).Address, Agent: userAgent(r),
+			Address: httpx.OriginOf(r).Address, Agent: userAgent(r),
 		})
 		if err == nil && !kept {
-			return &edge.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in " +
+			return &httpx.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in " +
 				"some minutes, or ask for a token that is made by hand."}
 		}
 		return errors.Join(err, model.ErrNotFound)

@@ -22,7 +22,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	a := w.agent
 	c := server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
-		Logger: logger, SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
+		Logger: logger, SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
 	}
 	for _, f := range change {
 		f(&c)

@@ -11,7 +11,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
@@ -28,16 +29,16 @@ const (
 const tokenGrace = 5 * time.Minute
 
 // runnerRoutes are the rows of those who make managed runs.
-func (a *Agent) runnerRoutes() []edge.Mounted {
-	const base, scope, role = "/api/runner/v1/", edge.Runner, model.RoleTriager
-	return []edge.Mounted{
-		{Route: edge.Row(http.MethodPost, base+"lease", scope, role, edge.Writes, edge.Filtered), Handle: a.leaseRun},
+func (a *Agent) runnerRoutes() []httpx.Mounted {
+	const base, scope, role = "/api/runner/v1/", httpx.Runner, model.RoleTriager
+	return []httpx.Mounted{
+		{Route: httpx.Row(http.MethodPost, base+"lease", scope, role, httpx.Writes, httpx.Filtered), Handle: a.leaseRun},
 		{
-			Route:  edge.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, edge.Writes, edge.ByProject),
+			Route:  httpx.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, httpx.Writes, httpx.ByProject),
 			Handle: a.progressRun,
 		},
 		{
-			Route:  edge.Row(http.MethodPost, base+"runs/{runId}/finish", scope, role, edge.Writes, edge.ByProject),
+			Route:  httpx.Row(http.MethodPost, base+"runs/{runId}/finish", scope, role, httpx.Writes, httpx.ByProject),
 			Handle: a.finishRun,
 		},
 	}
@@ -235,7 +236,7 @@ func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err
 			return err
 		}
 		project, err := tx.Project(ctx, run.ProjectID)
-		if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
+		if _, err = gate.Seen(caller.Globs(), project, err); err != nil {
 			return err
 		}
 		runners, err := tx.Runners(ctx)

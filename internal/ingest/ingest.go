@@ -57,7 +57,7 @@ type Upload struct {
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
-	// Digest tells the bytes of the request and what they are read by (see edge.Identical); zero
+	// Digest tells the bytes of the request and what they are read by (see gate.Identical); zero
 	// where nobody asks for them again.
 	Digest model.Digest
 

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -58,9 +58,9 @@ func NewHTTP(c HTTPConfig) *HTTP {
 
 // Routes returns the table. What a caller may see and do is checked again by the
 // operations of the Web API that the tools call.
-func (h *HTTP) Routes() []edge.Mounted {
-	return []edge.Mounted{{
-		Route:     edge.Row(http.MethodPost, Path, edge.WebAPI, model.RoleViewer, edge.Reads, edge.Filtered),
+func (h *HTTP) Routes() []httpx.Mounted {
+	return []httpx.Mounted{{
+		Route:     httpx.Row(http.MethodPost, Path, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
 		Challenge: h.Challenge, Handle: h.handle,
 	}}
 }
@@ -116,7 +116,7 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the answer to pages of other sites.
-var errForeign = &edge.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
+var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
 	"in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page in a browser sent the request that is not of
@@ -128,7 +128,7 @@ func (h *HTTP) foreign(r *http.Request) bool {
 	if sent == "" {
 		return false
 	}
-	origin, here := edge.OriginOf(r), ""
+	origin, here := httpx.OriginOf(r), ""
 	u, err := url.Parse(origin.Base)
 	if err == nil {
 		here = u.Scheme + "://" + u.Host
@@ -156,8 +156,9 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 // client calls the Web API as the caller does.
 func (a asked) client(handler http.Handler) *api.Client {
 	return &api.Client{
-		BaseURL: edge.OriginOf(a.request).Base, Token: edge.Bearer(a.request), Retries: -1, UserAgent: a.request.UserAgent(),
-		HTTP: &http.Client{Transport: edge.InProcess{Handler: handler, Prepare: a.as}},
+		BaseURL: httpx.OriginOf(a.request).Base, Token: httpx.Bearer(a.request),
+		Retries: -1, UserAgent: a.request.UserAgent(),
+		HTTP: &http.Client{Transport: httpx.InProcess{Handler: handler, Prepare: a.as}},
 	}
 }
 
@@ -166,7 +167,7 @@ var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prot
 
 // as returns a request of the same process as if it came from where the assistant's did.
 func (a asked) as(r *http.Request) *http.Request {
-	r = r.WithContext(edge.WithAddressed(r.Context(), Path))
+	r = r.WithContext(httpx.WithAddressed(r.Context(), Path))
 	r.Host, r.RemoteAddr, r.TLS = a.request.Host, a.request.RemoteAddr, a.request.TLS
 	for _, name := range passedOn {
 		if v := a.request.Header.Values(name); len(v) > 0 {

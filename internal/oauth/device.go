@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -34,7 +34,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)
 	}
-	origin := edge.OriginOf(r)
+	origin := httpx.OriginOf(r)
 	wish, err := s.Keys.DeviceRequest(r.PostForm, origin.Base, s.Clock())
 	if refused, is := errors.AsType[*core.Error](err); is {
 		return refuse(w, refused)
@@ -55,7 +55,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !kept {
-		return &edge.BusyError{
+		return &httpx.BusyError{
 			Wait: time.Minute,
 			Text: "Too many programs wait to be let in. Try again in some minutes, or use a token that is made by hand.",
 		}
@@ -142,7 +142,7 @@ func (s *Server) first(
 	g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = tx.Deployment().ID, auth.NewPublicID(), s.Clock().Add(
 		model.OAuthAccessFor,
 	)
-	access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
+	access, err := s.Keys.NewAccess(httpx.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
 	if err != nil {
 		return nil, err
 	}

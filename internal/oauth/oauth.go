@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -55,19 +55,19 @@ func New(c Config) *Server {
 
 // Routes returns the table. Whoever asks for a token shows a code or a refresh
 // token, and no token yet.
-func (s *Server) Routes() []edge.Mounted {
-	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) edge.Mounted {
-		return edge.Mounted{
-			Route: edge.Row(method, pattern, edge.Anyone, model.RoleNone, edge.Reads, edge.Unbound),
+func (s *Server) Routes() []httpx.Mounted {
+	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) httpx.Mounted {
+		return httpx.Mounted{
+			Route: httpx.Row(method, pattern, httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
 			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-				if g := s.limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-					return edge.Busy(g, "This address asks too often.")
+				if g := s.limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+					return httpx.Busy(g, "This address asks too often.")
 				}
 				return handle(w, r)
 			},
 		}
 	}
-	return []edge.Mounted{
+	return []httpx.Mounted{
 		anyone(http.MethodGet, metadata, s.describe),
 		anyone(http.MethodGet, below+metadata, s.describe),
 		anyone(http.MethodGet, resourcePath, s.describeResource("")),
@@ -78,7 +78,7 @@ func (s *Server) Routes() []edge.Mounted {
 		anyone(http.MethodPost, below+"/token", s.token),
 		anyone(http.MethodPost, below+"/revoke", s.revoke),
 		{
-			Route:  edge.Row(http.MethodPost, below+"/introspect", edge.Upload, model.RoleViewer, edge.Reads, edge.Unbound),
+			Route:  httpx.Row(http.MethodPost, below+"/introspect", httpx.Upload, model.RoleViewer, httpx.Reads, httpx.Unbound),
 			Handle: s.introspect,
 		},
 	}
@@ -86,12 +86,12 @@ func (s *Server) Routes() []edge.Mounted {
 
 // Challenge is what a request without a valid token is told: where to get one.
 func Challenge(r *http.Request) string {
-	return `Bearer realm="redoubt", resource_metadata="` + edge.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
+	return `Bearer realm="redoubt", resource_metadata="` + httpx.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
 }
 
 // describe is the document of the authorization server (RFC 8414).
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
-	base := edge.OriginOf(r).Base
+	base := httpx.OriginOf(r).Base
 	return reply(w, http.StatusOK, map[string]any{
 		"issuer": base, "authorization_endpoint": base + AuthorizePath,
 		"token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
@@ -111,7 +111,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 // describeResource returns the document of a resource (RFC 9728): the server, or its path.
 func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		base := edge.OriginOf(r).Base
+		base := httpx.OriginOf(r).Base
 		return reply(w, http.StatusOK, map[string]any{
 			"resource": base + path, "authorization_servers": []string{base},
 			"scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -38,7 +38,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Keys.Client(clientID, s.Clock()); err != nil {
 		return refuse(w, &core.Error{Code: "invalid_client", Text: err.Error()})
 	}
-	_, err := core.Resource(r.PostForm.Get("resource"), edge.OriginOf(r).Base)
+	_, err := core.Resource(r.PostForm.Get("resource"), httpx.OriginOf(r).Base)
 	var out *issued
 	switch grant := r.PostForm.Get("grant_type"); {
 	case err != nil:
@@ -74,7 +74,7 @@ func form(w http.ResponseWriter, r *http.Request) *core.Error {
 		return &core.Error{Code: "invalid_request", Text: "the body is not a form"}
 	}
 	for name, values := range r.PostForm {
-		if len(values) > 1 || !edge.IsText(values[0]) {
+		if len(values) > 1 || !httpx.IsText(values[0]) {
 			return &core.Error{Code: "invalid_request", Text: name + " stands there more than once, or is no text"}
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 // sameResource reports whether the resource that a client names, if any, is the approved one.
 func sameResource(r *http.Request, g model.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
-	resource, err := core.Resource(named, edge.OriginOf(r).Base)
+	resource, err := core.Resource(named, httpx.OriginOf(r).Base)
 	return named == "" || err == nil && resource == g.Resource
 }
 
@@ -126,7 +126,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
 		// approved for another address of the server
-		if _, err := core.Resource(g.Resource, edge.OriginOf(r).Base); err != nil {
+		if _, err := core.Resource(g.Resource, httpx.OriginOf(r).Base); err != nil {
 			return nil, err
 		}
 		before, err := tx.TokenByID(ctx, g.TokenID)
@@ -134,7 +134,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 			return nil, err
 		}
 		before.ExpiresAt = s.Clock().Add(model.OAuthAccessFor)
-		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
+		access, err := s.Keys.NewAccess(httpx.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +258,7 @@ func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.
 		"scope":      core.ScopeOf(t),
 		"sub":        t.PublicID,
 		"iat":        t.CreatedAt.Unix(),
-		"iss":        edge.OriginOf(r).Base,
+		"iss":        httpx.OriginOf(r).Base,
 	}
 	if !t.ExpiresAt.IsZero() {
 		out["exp"] = t.ExpiresAt.Unix()

@@ -12,13 +12,34 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}
+
 // keeper is what asks code hosts.
-func (c *call) keeper() (edge.CodeHosts, error) {
+func (c *call) keeper() (CodeHosts, error) {
 	if c.server.Connections == nil {
 		return nil, newProblem(
 			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
@@ -101,15 +122,15 @@ func (c *call) getConnection(ctx context.Context, _ *none) (*api.ConnectionRespo
 // askHost asks a code host something and keeps the answer: outside of any transaction, so
 // that no host holds up a deployment, and not at all where the request came before.
 func (c *call) askHost(
-	ctx context.Context, ask func(context.Context, edge.CodeHosts) (edge.KeepConnection, error),
+	ctx context.Context, ask func(context.Context, CodeHosts) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
-	return runPrepared(ctx, c, func(ctx context.Context) (edge.KeepConnection, error) {
+	return runPrepared(ctx, c, func(ctx context.Context) (store.SaveConnection, error) {
 		k, err := c.keeper()
 		if err != nil {
 			return nil, err
 		}
 		return ask(ctx, k)
-	}, func(ctx context.Context, keep edge.KeepConnection) (*api.ConnectionResponse, error) {
+	}, func(ctx context.Context, keep store.SaveConnection) (*api.ConnectionResponse, error) {
 		found, err := keep(ctx, c.tx)
 		if err != nil {
 			return nil, err
@@ -120,7 +141,7 @@ func (c *call) askHost(
 
 // askHostOf does so with the connection that the path names.
 func (c *call) askHostOf(
-	ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error),
+	ctx context.Context, ask func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	id := c.pathID("connectionId")
 	err := c.view(ctx, func(ctx context.Context) error {
@@ -131,7 +152,7 @@ func (c *call) askHostOf(
 	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
+	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
 		return ask(ctx, k, id)
 	})
 }
@@ -164,7 +185,7 @@ func inPart(part string, err error) error {
 }
 
 // keptInBody is inBody of what keeping finds.
-func keptInBody(keep edge.KeepConnection) edge.KeepConnection {
+func keptInBody(keep store.SaveConnection) store.SaveConnection {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		kept, err := keep(ctx, tx)
 		return kept, inBody(err)
@@ -186,7 +207,7 @@ func (c *call) createConnection(
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
+	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
 		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
 		return keptInBody(keep), inBody(err)
 	})
@@ -213,14 +234,14 @@ func (c *call) updateConnection(
 		}
 		change.People = &people
 	}
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, err := k.AskToChange(ctx, c.caller.Deployment.ID, id, change)
 		return keptInBody(keep), inBody(err)
 	})
 }
 
 func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, asked, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
 		if asked != nil {
 			c.idempotent.mayPass()
@@ -254,7 +275,7 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 }
 
 func (c *call) deleteConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		return k.AskToRemove(ctx, c.caller.Deployment.ID, id)
 	})
 }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -67,7 +68,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	c.w, c.r = w, r
 	w.Header().Set("Cache-Control", "no-store")
-	if err := e.admit(c, edge.Bearer(r)); err != nil {
+	if err := e.admit(c, httpx.Bearer(r)); err != nil {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
@@ -85,7 +86,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admit answers who calls and whether they may: 401, 429, 403, 404, in this
 // order, so that nobody learns what is there before being known.
 func (e *endpoint) admit(c *call, token string) (err error) {
-	if !edge.IsText(c.r.URL.Path) {
+	if !httpx.IsText(c.r.URL.Path) {
 		return model.ErrNotFound
 	}
 	if e.route.Scope == Anyone {
@@ -95,11 +96,11 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 		return err
 	}
 	may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload()
-	if e.route.Scope == edge.Runner {
+	if e.route.Scope == httpx.Runner {
 		may = c.caller.CanRun()
 	}
 	switch {
-	case !may && e.route.Scope == edge.Runner:
+	case !may && e.route.Scope == httpx.Runner:
 		return newProblem(api.CodePermissionDenied,
 			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
 	case !may && e.route.Scope == Upload:
@@ -215,7 +216,7 @@ func (c *call) pathID(name string) int64 {
 
 // seen answers as if a project that the token's globs leave out did not exist.
 func (c *call) seen(p model.Project, err error) (model.Project, error) {
-	return edge.Seen(c.caller.Globs(), p, err)
+	return gate.Seen(c.caller.Globs(), p, err)
 }
 
 // project finds the project that the path names.

@@ -164,7 +164,7 @@ func (c *call) importDocuments(
 			return nil, model.Invalid("body", "%s", why)
 		}
 	}
-	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
+	return runIdempotent(storing(ctx, room), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
 		out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
 		for _, r := range reports {
 			for _, item := range r.Refused {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -35,7 +35,7 @@ func (g *importGate) look(ctx context.Context, project model.Project, scan model
 	return g.Judge(ctx, project, scan, seen)
 }
 
-// Judged implements edge.IdenticalGate.
+// Judged implements gate.IdenticalGate.
 func (g *importGate) Judged(
 	ctx context.Context, project model.Project, ref string,
 ) (rules []string, products []model.IssueType, err error) {
@@ -48,9 +48,9 @@ func (g *importGate) Judged(
 	return rules, products, nil
 }
 
-// Judge implements edge.IdenticalGate.
+// Judge implements gate.IdenticalGate.
 func (g *importGate) Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
-	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
+	judge, err := gate.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err
 }
@@ -74,7 +74,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {
 		var err error
-		if verdicts[i], err = edge.Verdict(ctx, judge, &summaries[i]); err != nil {
+		if verdicts[i], err = gate.Verdict(ctx, judge, &summaries[i]); err != nil {
 			return api.ImportGate{}, err
 		}
 		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, verdicts[i].Record()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -161,12 +161,12 @@ var errNotIdentical = errors.New("the upload did not come before")
 // the upload is not identical.
 func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
 		upload.Globs = c.caller.Globs()
-		gate := &importGate{tx: c.tx}
-		summary, identical, err := edge.Identical(ctx, c.tx, gate, upload)
+		judge := &importGate{tx: c.tx}
+		summary, identical, err := gate.Identical(ctx, c.tx, judge, upload)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.
 		summaries := []ingest.Summary{summary}
 		out := ImportAnswer(summaries)
 		out.Files, out.Given = 1, 1
-		out.Gate, err = gate.answer(ctx, summaries)
+		out.Gate, err = judge.answer(ctx, summaries)
 		return out, err
 	})
 	if errors.Is(err, errNotIdentical) {

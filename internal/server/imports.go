@@ -10,11 +10,13 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -37,7 +39,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
-	if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.Project); err != nil {
 		return nil, err
 	}
 	if signedIn := c.caller.SignedIn; signedIn != nil {
@@ -50,7 +52,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return out, err
 	}
 	cleaned := files.reading.Clean(files.secret) // what takes long, before others wait for it
-	if out, err = c.takeImport(room.Within(ctx), upload, files, cleaned); err == nil {
+	if out, err = c.takeImport(storing(ctx, room), upload, files, cleaned); err == nil {
 		c.settle(ctx, out)
 	}
 	return out, err
@@ -87,11 +89,11 @@ func (c *call) takeImport(
 	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
-		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
-		gate := importGate{tx: c.tx}
-		upload.Before = gate.look
+		judge := importGate{tx: c.tx}
+		upload.Before = judge.look
 		reports, err := conceal.Resolve(ctx, c.tx, cleaned)
 		if err != nil {
 			return nil, err
@@ -103,7 +105,7 @@ func (c *call) takeImport(
 		out := ImportAnswer(summaries)
 		out.Files, out.Unread = files.read, append(out.Unread, files.unread...)
 		out.Given = out.Files + len(out.Unread)
-		out.Gate, err = gate.answer(ctx, summaries)
+		out.Gate, err = judge.answer(ctx, summaries)
 		return out, err
 	})
 }
@@ -320,4 +322,12 @@ func importBody() *huma.RequestBody {
 			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A report as JSON."}},
 		},
 	}
+}
+
+// storing returns the context for storing an upload: a large upload lets small ones go first.
+func storing(ctx context.Context, room *httpx.Reservation) context.Context {
+	if room.Long() {
+		return store.Long(ctx)
+	}
+	return ctx
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -23,7 +23,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
 		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
-		origin := edge.Trust{
+		origin := httpx.Trust{
 			Proxies:   s.TrustedProxies,
 			PublicURL: s.PublicURL,
 			Listening: s.Listening,
@@ -39,7 +39,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}()
 		c.w = out
 		defer func() { drain(out, r, out.status) }()
-		next.ServeHTTP(out, r.WithContext(context.WithValue(edge.WithOrigin(r.Context(), origin), callKey{}, c)))
+		next.ServeHTTP(out, r.WithContext(context.WithValue(httpx.WithOrigin(r.Context(), origin), callKey{}, c)))
 	})
 }
 
@@ -60,8 +60,8 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if status == http.StatusServiceUnavailable && edge.HungUp(r, c.cause) {
-		status = edge.StatusHungUp
+	if status == http.StatusServiceUnavailable && httpx.HungUp(r, c.cause) {
+		status = httpx.StatusHungUp
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", c.requestID), slog.String("method", method(r.Method)), slog.String("route", c.route),

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -111,13 +111,13 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.draining.Load():
 		answer.Status, status = "stopping", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), time.Second)
+		httpx.RetryAfter(w.Header(), time.Second)
 	case reads != nil:
 		answer.Status, status = "unavailable", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), model.OutageOf(reads).RetryAfter())
+		httpx.RetryAfter(w.Header(), model.OutageOf(reads).RetryAfter())
 	case s.Index.Starting() && s.Clock().Sub(s.began) < startMost:
 		answer.Status, status = "starting", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), time.Second)
+		httpx.RetryAfter(w.Header(), time.Second)
 	case writes != nil:
 		answer.Status = "read-only"
 	}

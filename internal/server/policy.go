@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -15,7 +15,7 @@ import (
 const defaultRules = 500
 
 func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResponse, error) {
-	policies, err := edge.SeenPolicies(ctx, c.tx, c.caller.Globs())
+	policies, err := gate.SeenPolicies(ctx, c.tx, c.caller.Globs())
 	out := &api.ListPoliciesResponse{Policies: []api.Policy{}}
 	for _, p := range policies {
 		out.Policies = append(out.Policies, policyOf(p))
@@ -53,7 +53,7 @@ func (in *policyInput) Resolve(ctx huma.Context) []error {
 
 func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListPolicyRulesResponse, error) {
 	id := c.pathID("policyId")
-	policy, err := edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
+	policy, err := gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 	if err != nil {
 		return nil, err
 	}

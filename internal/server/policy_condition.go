@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
@@ -28,7 +28,7 @@ func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCon
 // conditional finds the policy that the path names.
 func (c *call) conditional(ctx context.Context) (model.Policy, error) {
 	id := c.pathID("policyId")
-	return edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
+	return gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
 
 func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPolicyConditionsResponse, error) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -72,8 +72,8 @@ func problemOf(err error) *problem {
 	var (
 		ready     *problem
 		invalid   *model.InvalidError
-		busy      *edge.BusyError
-		forbidden *edge.ForbiddenError
+		busy      *httpx.BusyError
+		forbidden *httpx.ForbiddenError
 		oversize  *http.MaxBytesError
 		badReport *report.FileError
 	)
@@ -220,13 +220,13 @@ func (c *call) complete(p *problem) {
 	}
 	if p.Code == api.CodeUnauthenticated {
 		challenge := cmp.Or(c.challenge, `Bearer realm="redoubt"`)
-		if edge.Bearer(c.r) != "" {
+		if httpx.Bearer(c.r) != "" {
 			challenge += `, error="invalid_token"`
 		}
 		c.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if p.wait > 0 {
-		edge.RetryAfter(c.w.Header(), p.wait)
+		httpx.RetryAfter(c.w.Header(), p.wait)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -132,7 +132,7 @@ func branchOf(text string, bad *faults) string {
 }
 
 func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
-	if err := edge.MayTake(c.caller.Globs(), in.project.Name); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
 	p, err := c.tx.CreateProjectWithin(ctx, c.caller.Globs(), in.project)

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 )
@@ -15,7 +15,7 @@ func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectR
 	if err != nil {
 		return nil, err
 	}
-	if err := edge.MayTake(c.caller.Globs(), in.Body.Name); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.Body.Name); err != nil {
 		return nil, err
 	}
 	if p, err = c.tx.RenameProject(ctx, p.ID, in.Body.Name); err != nil {

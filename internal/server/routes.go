@@ -5,23 +5,23 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scopes of routes.
 const (
-	Anyone = edge.Anyone
-	WebAPI = edge.WebAPI
-	Upload = edge.Upload
+	Anyone = httpx.Anyone
+	WebAPI = httpx.WebAPI
+	Upload = httpx.Upload
 )
 
 // Route is one operation: a row of the table.
 type Route struct {
-	edge.Route // Pattern is also the path template of openapi.json
-	ID         string
-	Tag        string
-	handler    handler
+	httpx.Route // Pattern is also the path template of openapi.json
+	ID          string
+	Tag         string
+	handler     handler
 }
 
 // The words of the table.
@@ -37,14 +37,14 @@ const (
 	triager = model.RoleTriager
 	admin   = model.RoleAdmin // for what changes what others see, or loses what scans brought
 
-	reads  = edge.Reads
-	writes = edge.Writes
+	reads  = httpx.Reads
+	writes = httpx.Writes
 
-	byName    = edge.ByName
-	byProject = edge.ByProject
-	filtered  = edge.Filtered
-	refused   = edge.Refused
-	unbound   = edge.Unbound
+	byName    = httpx.ByName
+	byProject = httpx.ByProject
+	filtered  = httpx.Filtered
+	refused   = httpx.Refused
+	unbound   = httpx.Unbound
 
 	byID   = "/api/v1/deployments/{deploymentId}"
 	bySlug = "/api/v1/deployments/{deploymentSlug}"
@@ -63,22 +63,24 @@ func Routes() []Route {
 // deploymentRoutes are the rows about the deployment, the token and the server.
 func deploymentRoutes() []Route {
 	return []Route{
-		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
+		{httpx.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
 		{
-			edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound),
+			httpx.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound),
 			"listDeployments", "deployments", plain((*call).listDeployments),
 		},
 		{
-			edge.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound),
+			httpx.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound),
 			"listDeploymentsV2", "deployments", plain((*call).listDeployments),
 		},
-		{edge.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment)},
-		{edge.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
 		{
-			edge.Row(get, "/api/health-check", Anyone, nobody, reads, unbound),
+			httpx.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment),
+		},
+		{httpx.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
+		{
+			httpx.Row(get, "/api/health-check", Anyone, nobody, reads, unbound),
 			"checkHealth", "deployments", plain((*call).checkHealth),
 		},
-		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
+		{httpx.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
 	}
 }
 
@@ -86,55 +88,57 @@ func deploymentRoutes() []Route {
 func findingRoutes() []Route {
 	return []Route{
 		{
-			edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered),
 			"listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered),
 			"exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings)),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered),
 			"countFindings", "findings", beyond(plain((*call).countFindings)),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges",
+			httpx.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges",
 			"findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges))),
 		},
 		{
-			edge.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered), "search", "findings", beyond(view((*call).search)),
+			httpx.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered),
+			"search", "findings", beyond(view((*call).search)),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject),
+			httpx.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject),
 			"getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding))),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject),
+			httpx.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject),
 			"getEvidence", "findings", beyond(view((*call).getEvidence)),
 		},
 		{
-			edge.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject),
+			httpx.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject),
 			"getFindingHistory", "findings", beyond(view((*call).getFindingHistory)),
 		},
 		{
-			edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding",
+			httpx.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding",
 			"findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))),
 		},
 		{
-			edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered),
+			httpx.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered),
 			"triageFindings", "findings", update((*call).triageFindings),
 		},
 		{
-			edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered),
 			"listSecrets", "findings", listed((*call).listSecrets),
 		},
 
 		{
-			edge.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered),
+			httpx.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered),
 			"searchIssues", "findings", view((*call).searchIssues),
 		},
 		{
-			edge.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered), "listVulns", "findings", view((*call).listVulns),
+			httpx.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered),
+			"listVulns", "findings", view((*call).listVulns),
 		},
 	}
 }
@@ -143,47 +147,47 @@ func findingRoutes() []Route {
 func projectRoutes() []Route {
 	return []Route{
 		{
-			edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered),
 			"listProjects", "projects", listed((*call).listProjects),
 		},
 		{
-			edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName),
+			httpx.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName),
 			"createProject", "projects", beyond(tagged(update((*call).createProject))),
 		},
 		{
-			edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName),
+			httpx.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName),
 			"getProject", "projects", tagged(view((*call).getProject)),
 		},
 		{
-			edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
+			httpx.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
 			"updateProject", "projects", tagged(update((*call).updateProject)),
 		},
 		{
-			edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
+			httpx.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
 			"deleteProject", "projects", update((*call).deleteProject),
 		},
 		{
-			edge.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName),
+			httpx.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName),
 			"renameProject", "projects", beyond(tagged(update((*call).renameProject))),
 		},
 		{
-			edge.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName),
+			httpx.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName),
 			"mergeProject", "projects", beyond(update((*call).mergeProject)),
 		},
 		{
-			edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName),
+			httpx.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName),
 			"toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan)),
 		},
 		{
-			edge.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
+			httpx.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
 			"addProjectTags", "projects", tagged(update((*call).addProjectTags)),
 		},
 		{
-			edge.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
+			httpx.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
 			"removeProjectTags", "projects", tagged(update((*call).removeProjectTags)),
 		},
 		{
-			edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName),
+			httpx.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName),
 			"deleteRef", "projects", beyond(update((*call).deleteRef)),
 		},
 	}
@@ -193,36 +197,36 @@ func projectRoutes() []Route {
 func dependencyRoutes() []Route {
 	return []Route{
 		{
-			edge.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered),
+			httpx.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered),
 			"listDependencies", "dependencies", view((*call).listDependencies),
 		},
 		{
-			edge.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered),
+			httpx.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered),
 			"listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories),
 		},
 		{
-			edge.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject),
+			httpx.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject),
 			"listLockfiles", "dependencies", view((*call).listLockfiles),
 		},
 		{
-			edge.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered),
+			httpx.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered),
 			"createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport)),
 		},
 		{
-			edge.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered),
 			"getSBOMExport", "dependencies", view((*call).getSBOMExport),
 		},
 		{
-			edge.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound),
+			httpx.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound),
 			"downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM),
 		},
 
 		{
-			edge.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound),
+			httpx.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound),
 			"getAdvisory", "dependencies", beyond(view((*call).getAdvisory)),
 		},
 		{
-			edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered),
 			"getAdvisoryImpact", "dependencies", beyond(view((*call).getAdvisoryImpact)),
 		},
 	}
@@ -232,20 +236,20 @@ func dependencyRoutes() []Route {
 func scanRoutes() []Route {
 	return []Route{
 		{
-			edge.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered),
+			httpx.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered),
 			"searchScans", "scans", view((*call).searchScans),
 		},
-		{edge.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
+		{httpx.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
 		{
-			edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject),
+			httpx.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject),
 			"listSnippets", "scans", beyond(view((*call).listSnippets)),
 		},
 		{
-			edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject),
+			httpx.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject),
 			"putSnippets", "scans", beyond(update((*call).putSnippets)),
 		},
 		{
-			edge.Row(post, byID+"/imports", Upload, triager, writes, byName),
+			httpx.Row(post, byID+"/imports", Upload, triager, writes, byName),
 			"importReports", "scans", beyond(keyed(plain((*call).importReports))),
 		},
 	}
@@ -256,29 +260,31 @@ func policyRoutes() []Route {
 	const one = byID + "/policies/{policyId}"
 	return []Route{
 		{
-			edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered),
 			"listPolicies", "policies", listed((*call).listPolicies),
 		},
 		{
-			edge.Row(post, byID+"/policies", WebAPI, admin, writes, refused),
+			httpx.Row(post, byID+"/policies", WebAPI, admin, writes, refused),
 			"createPolicy", "policies", beyond(tagged(update((*call).createPolicy))),
 		},
-		{edge.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
-		{edge.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
 		{
-			edge.Row(del, one, WebAPI, admin, writes, refused),
+			httpx.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules),
+		},
+		{httpx.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
+		{
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
 			"deletePolicy", "policies", beyond(tagged(update((*call).deletePolicy))),
 		},
 		{
-			edge.Row(get, one+"/settings", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, one+"/settings", WebAPI, viewer, reads, filtered),
 			"getPolicySettings", "policies", beyond(tagged(view((*call).getPolicySettings))),
 		},
 		{
-			edge.Row(put, one+"/settings", WebAPI, admin, writes, refused),
+			httpx.Row(put, one+"/settings", WebAPI, admin, writes, refused),
 			"setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings))),
 		},
 		{
-			edge.Row(post, one+"/preview", WebAPI, admin, reads, refused),
+			httpx.Row(post, one+"/preview", WebAPI, admin, reads, refused),
 			"previewPolicy", "policies", beyond(view((*call).previewPolicy)),
 		},
 	}
@@ -289,39 +295,39 @@ func policyRuleRoutes() []Route {
 	const one = byID + "/policies/{policyId}"
 	return []Route{
 		{
-			edge.Row(post, one+"/rules", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/rules", WebAPI, admin, writes, refused),
 			"addPolicyRules", "policies", beyond(update((*call).addPolicyRules)),
 		},
 		{
-			edge.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused),
+			httpx.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused),
 			"listServedRules", "policies", beyond(view((*call).listServedRules)),
 		},
 		{
-			edge.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused),
+			httpx.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused),
 			"getPolicyRule", "policies", beyond(view((*call).getPolicyRule)),
 		},
 		{
-			edge.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused),
+			httpx.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused),
 			"removePolicyRule", "policies", beyond(update((*call).removePolicyRule)),
 		},
 		{
-			edge.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered),
 			"getDueDays", "policies", beyond(view((*call).getDueDays)),
 		},
 		{
-			edge.Row(put, one+"/due-days", WebAPI, admin, writes, refused),
+			httpx.Row(put, one+"/due-days", WebAPI, admin, writes, refused),
 			"setDueDays", "policies", beyond(update((*call).setDueDays)),
 		},
 		{
-			edge.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered),
 			"listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions)),
 		},
 		{
-			edge.Row(post, one+"/conditions", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/conditions", WebAPI, admin, writes, refused),
 			"createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition)),
 		},
 		{
-			edge.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused),
+			httpx.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused),
 			"deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition)),
 		},
 	}
@@ -332,23 +338,23 @@ func savedViewRoutes() []Route {
 	const views, one = bySlug + "/saved-views", bySlug + "/saved-views/{savedViewId}"
 	return []Route{
 		{
-			edge.Row(get, views, WebAPI, viewer, reads, refused),
+			httpx.Row(get, views, WebAPI, viewer, reads, refused),
 			"listSavedViews", "findings", beyond(view((*call).listSavedViews)),
 		},
 		{
-			edge.Row(post, views, WebAPI, triager, writes, refused),
+			httpx.Row(post, views, WebAPI, triager, writes, refused),
 			"createSavedView", "findings", beyond(tagged(update((*call).createSavedView))),
 		},
 		{
-			edge.Row(get, one, WebAPI, viewer, reads, refused),
+			httpx.Row(get, one, WebAPI, viewer, reads, refused),
 			"getSavedView", "findings", beyond(tagged(view((*call).getSavedView))),
 		},
 		{
-			edge.Row(patch, one, WebAPI, triager, writes, refused),
+			httpx.Row(patch, one, WebAPI, triager, writes, refused),
 			"updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView))),
 		},
 		{
-			edge.Row(del, one, WebAPI, triager, writes, refused),
+			httpx.Row(del, one, WebAPI, triager, writes, refused),
 			"deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView))),
 		},
 	}
@@ -359,15 +365,15 @@ func commentRoutes() []Route {
 	const comments = bySlug + "/findings/{findingId}/comments"
 	return []Route{
 		{
-			edge.Row(get, comments, WebAPI, viewer, reads, byProject),
+			httpx.Row(get, comments, WebAPI, viewer, reads, byProject),
 			"listFindingComments", "findings", beyond(view((*call).listFindingComments)),
 		},
 		{
-			edge.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(),
+			httpx.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(),
 			"addFindingComment", "findings", beyond(update((*call).addFindingComment)),
 		},
 		{
-			edge.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(),
+			httpx.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(),
 			"withdrawFindingComment", "findings", beyond(update((*call).withdrawFindingComment)),
 		},
 	}
@@ -378,38 +384,39 @@ func exceptionRoutes() []Route {
 	const one = bySlug + "/exceptions/{exceptionId}"
 	return []Route{
 		{
-			edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered),
 			"listExceptions", "policies", beyond(view((*call).listExceptions)),
 		},
 		{
-			edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject),
+			httpx.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject),
 			"createException", "policies", beyond(keyed(plain((*call).createException))),
 		},
 		{
-			edge.Row(get, one, WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException)),
+			httpx.Row(get, one, WebAPI, viewer, reads, byProject),
+			"getException", "policies", beyond(view((*call).getException)),
 		},
 		{
-			edge.Row(del, one, WebAPI, triager, writes, byProject),
+			httpx.Row(del, one, WebAPI, triager, writes, byProject),
 			"deleteException", "policies", beyond(update((*call).deleteException)),
 		},
 		{
-			edge.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(),
+			httpx.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(),
 			"requestException", "policies", beyond(update((*call).requestException)),
 		},
 		{
-			edge.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused),
+			httpx.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused),
 			"importDocuments", "policies", beyond(keyed(plain((*call).importDocuments))),
 		},
 		{
-			edge.Row(post, one+"/approve", WebAPI, triager, writes, byProject),
+			httpx.Row(post, one+"/approve", WebAPI, triager, writes, byProject),
 			"approveException", "policies", beyond(update((*call).approveException)),
 		},
 		{
-			edge.Row(post, one+"/refuse", WebAPI, triager, writes, byProject),
+			httpx.Row(post, one+"/refuse", WebAPI, triager, writes, byProject),
 			"refuseException", "policies", beyond(update((*call).refuseException)),
 		},
 		{
-			edge.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(),
+			httpx.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(),
 			"withdrawException", "policies", beyond(update((*call).withdrawException)),
 		},
 	}
@@ -419,35 +426,35 @@ func exceptionRoutes() []Route {
 func ticketRoutes() []Route {
 	return []Route{
 		{
-			edge.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered),
+			httpx.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered),
 			"createTickets", "findings", keyed(plain((*call).createTickets)),
 		},
 		{
-			edge.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject),
+			httpx.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject),
 			"linkTicket", "findings", update((*call).linkTicket),
 		},
 		{
-			edge.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject),
+			httpx.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject),
 			"unlinkTicket", "findings", update((*call).unlinkTicket),
 		},
 		{
-			edge.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject),
+			httpx.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject),
 			"deleteTicket", "findings", update((*call).deleteTicket),
 		},
 		{
-			edge.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered),
+			httpx.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered),
 			"listTickets", "findings", beyond(view((*call).listTickets)),
 		},
 		{
-			edge.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject),
+			httpx.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject),
 			"getTicket", "findings", beyond(view((*call).getTicket)),
 		},
 		{
-			edge.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused),
+			httpx.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused),
 			"getTicketSettings", "findings", beyond(view((*call).getTicketSettings)),
 		},
 		{
-			edge.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused),
+			httpx.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused),
 			"setTicketSettings", "findings", beyond(update((*call).setTicketSettings)),
 		},
 	}
@@ -458,44 +465,44 @@ func connectionRoutes() []Route {
 	const connections, one = bySlug + "/connections", bySlug + "/connections/{connectionId}"
 	return []Route{
 		{
-			edge.Row(get, connections, WebAPI, admin, reads, refused),
+			httpx.Row(get, connections, WebAPI, admin, reads, refused),
 			"listConnections", "managed", beyond(view((*call).listConnections)),
 		},
 		{
-			edge.Row(post, connections, WebAPI, admin, writes, refused),
+			httpx.Row(post, connections, WebAPI, admin, writes, refused),
 			"createConnection", "managed", beyond(keyed(plain((*call).createConnection))),
 		},
-		{edge.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
+		{httpx.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
 		{
-			edge.Row(patch, one, WebAPI, admin, writes, refused),
+			httpx.Row(patch, one, WebAPI, admin, writes, refused),
 			"updateConnection", "managed", beyond(keyed(plain((*call).updateConnection))),
 		},
 		{
-			edge.Row(del, one, WebAPI, admin, writes, refused),
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
 			"deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection))),
 		},
 		{
-			edge.Row(post, one+"/test", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
 			"testConnection", "managed", beyond(keyed(plain((*call).testConnection))),
 		},
 		{
-			edge.Row(post, one+"/webhooks", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/webhooks", WebAPI, admin, writes, refused),
 			"makeWebhooks", "managed", beyond(keyed(plain((*call).makeWebhooks))),
 		},
 		{
-			edge.Row(get, one+"/repositories", WebAPI, admin, reads, refused),
+			httpx.Row(get, one+"/repositories", WebAPI, admin, reads, refused),
 			"listRepositories", "managed", beyond(view((*call).listRepositories)),
 		},
 		{
-			edge.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused),
 			"followRepositories", "managed", beyond(update((*call).followRepositories)),
 		},
 		{
-			edge.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused),
 			"unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories)),
 		},
 		{
-			edge.Row(get, one+"/deliveries", WebAPI, admin, reads, refused),
+			httpx.Row(get, one+"/deliveries", WebAPI, admin, reads, refused),
 			"listDeliveries", "managed", beyond(view((*call).listDeliveries)),
 		},
 	}
@@ -505,27 +512,28 @@ func connectionRoutes() []Route {
 func runRoutes() []Route {
 	const runs, run = bySlug + "/runs", bySlug + "/runs/{runId}"
 	return []Route{
-		{edge.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
-		{edge.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
-		{edge.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
+		{httpx.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
+		{httpx.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
+		{httpx.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
 		{
-			edge.Row(get, run+"/log", Upload, viewer, reads, byProject), "getRunLog", "managed", beyond(view((*call).getRunLog)),
+			httpx.Row(get, run+"/log", Upload, viewer, reads, byProject),
+			"getRunLog", "managed", beyond(view((*call).getRunLog)),
 		},
 		{
-			edge.Row(post, run+"/cancel", WebAPI, triager, writes, byProject),
+			httpx.Row(post, run+"/cancel", WebAPI, triager, writes, byProject),
 			"cancelRun", "managed", beyond(update((*call).cancelRun)),
 		},
 		{
-			edge.Row(post, run+"/retry", WebAPI, triager, writes, byProject),
+			httpx.Row(post, run+"/retry", WebAPI, triager, writes, byProject),
 			"retryRun", "managed", beyond(update((*call).retryRun)),
 		},
 
 		{
-			edge.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused),
+			httpx.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused),
 			"listRunners", "managed", beyond(view((*call).listRunners)),
 		},
 		{
-			edge.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused),
+			httpx.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused),
 			"revokeRunner", "managed", beyond(update((*call).revokeRunner)),
 		},
 	}
@@ -536,39 +544,39 @@ func notificationRoutes() []Route {
 	const rules, one = bySlug + "/notification-rules", bySlug + "/notification-rules/{notificationRuleId}"
 	return []Route{
 		{
-			edge.Row(get, rules, WebAPI, admin, reads, refused),
+			httpx.Row(get, rules, WebAPI, admin, reads, refused),
 			"listNotificationRules", "notifications", beyond(view((*call).listNotificationRules)),
 		},
 		{
-			edge.Row(post, rules, WebAPI, admin, writes, refused),
+			httpx.Row(post, rules, WebAPI, admin, writes, refused),
 			"createNotificationRule", "notifications", beyond(keyed(plain((*call).createNotificationRule))),
 		},
 		{
-			edge.Row(get, one, WebAPI, admin, reads, refused),
+			httpx.Row(get, one, WebAPI, admin, reads, refused),
 			"getNotificationRule", "notifications", beyond(view((*call).getNotificationRule)),
 		},
 		{
-			edge.Row(patch, one, WebAPI, admin, writes, refused),
+			httpx.Row(patch, one, WebAPI, admin, writes, refused),
 			"updateNotificationRule", "notifications", beyond(keyed(plain((*call).updateNotificationRule))),
 		},
 		{
-			edge.Row(del, one, WebAPI, admin, writes, refused),
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
 			"deleteNotificationRule", "notifications", beyond(update((*call).deleteNotificationRule)),
 		},
 		{
-			edge.Row(post, one+"/test", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
 			"testNotificationRule", "notifications", beyond(keyed(plain((*call).testNotificationRule))),
 		},
 		{
-			edge.Row(post, one+"/rotate", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/rotate", WebAPI, admin, writes, refused),
 			"rotateNotificationSecret", "notifications", beyond(keyed(plain((*call).rotateNotificationSecret))),
 		},
 		{
-			edge.Row(get, one+"/notifications", WebAPI, admin, reads, refused),
+			httpx.Row(get, one+"/notifications", WebAPI, admin, reads, refused),
 			"listNotifications", "notifications", beyond(view((*call).listNotifications)),
 		},
 		{
-			edge.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused),
+			httpx.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused),
 			"resendNotification", "notifications", beyond(update((*call).resendNotification)),
 		},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -117,7 +117,7 @@ func (c *call) projectNamed(ctx context.Context, name string) (model.Project, er
 // noRun refuses the tokens of managed runs: what scans there may have been taken over by
 // what it scans, and neither starts runs nor reads what others tell.
 func (c *call) noRun(ctx context.Context) error {
-	is, err := edge.OfRun(ctx, c.tx, c.caller)
+	is, err := gate.OfRun(ctx, c.tx, c.caller)
 	if err == nil && is {
 		err = newProblem(api.CodePermissionDenied,
 			"This token is of a managed run: it uploads what the run finds, and neither starts nor reads runs.", nil)

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
@@ -28,7 +28,7 @@ func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
 	if _, err = c.seen(c.tx.Project(ctx, scan.ProjectID)); err != nil {
 		return scan, err
 	}
-	return scan, edge.MayHandIn(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
+	return scan, gate.MayHandIn(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
 }
 
 // listSnippets says of which findings code is wanted.

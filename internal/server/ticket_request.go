@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -142,7 +142,10 @@ func (c *call) selectForTickets(
 func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
 	ids := model.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
-	tickets, err := edge.AwaitTickets(ctx, c.server.Store, c.caller.Deployment.ID, ids, ticketWait,
+	view := func(ctx context.Context, read func(context.Context, ticket.Reader) error) error {
+		return c.view(ctx, func(ctx context.Context) error { return read(ctx, c.tx) })
+	}
+	tickets, err := ticket.Await(ctx, view, ids, ticketWait,
 		func() bool { return c.server.CreatesTickets && !c.server.draining.Load() })
 	if err != nil {
 		return err

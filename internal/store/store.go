@@ -164,6 +164,9 @@ func from(tx *sqldb.Tx) *Tx {
 	}
 }
 
+// SaveConnection stores what a code host returned before the transaction, and returns the changed connection.
+type SaveConnection = func(ctx context.Context, tx *Tx) (model.Connection, error)
+
 // View runs fn on one state of a deployment. An unknown deployment is model.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.base.View(ctx, deploymentID, func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) })

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -82,8 +81,29 @@ func (req *request) showConnections(status int, v connectionsView) error {
 	return req.show(status, pageView{Template: "connections", Title: "Connections", Section: "connections", Data: v})
 }
 
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}
+
 // hosts is what asks code hosts.
-func (req *request) hosts() (edge.CodeHosts, error) {
+func (req *request) hosts() (CodeHosts, error) {
 	if req.CodeHosts == nil {
 		return nil, model.ErrUnavailable
 	}
@@ -99,7 +119,7 @@ func (req *request) hooksAt() string {
 }
 
 // keepConnection writes what a host answered.
-func (req *request) keepConnection(keep edge.KeepConnection) (c model.Connection, err error) {
+func (req *request) keepConnection(keep store.SaveConnection) (c model.Connection, err error) {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err
@@ -281,7 +301,7 @@ func (req *request) settled(did string, do func(id int64) error) error {
 }
 
 // asking does so by asking the host.
-func (req *request) asking(did string, ask func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error)) error {
+func (req *request) asking(did string, ask func(hosts CodeHosts, id int64) (store.SaveConnection, error)) error {
 	return req.settled(did, func(id int64) error {
 		hosts, err := req.hosts()
 		if err != nil {
@@ -297,7 +317,7 @@ func (req *request) asking(did string, ask func(hosts edge.CodeHosts, id int64) 
 
 // testConnection asks the host now; the page says what it said.
 func (req *request) testConnection() error {
-	return req.asking("tested", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return req.asking("tested", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, _, err := hosts.AskAgain(req.r.Context(), req.viewer.Deployment.ID, id)
 		return keep, err
 	})
@@ -320,7 +340,7 @@ func (req *request) changeConnection(form url.Values) error {
 		}
 		change.Replies, change.People = &policy, &people
 	}
-	return req.asking("connection-saved", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return req.asking("connection-saved", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		var kind model.HostKind
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
 			c, err := tx.Connection(ctx, id)

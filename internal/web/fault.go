@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -126,8 +126,8 @@ func asFilledIn(fields []model.FieldError) []model.FieldError {
 
 // fail answers with a page about an error.
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err error) {
-	if edge.HungUp(r, err) {
-		w.WriteHeader(edge.StatusHungUp)
+	if httpx.HungUp(r, err) {
+		w.WriteHeader(httpx.StatusHungUp)
 		return
 	}
 	f := faultOf(err)
@@ -136,10 +136,10 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 		p.Logger.ErrorContext(r.Context(), "page failed", "request_id", f.RequestID, "page", r.Pattern, "cause", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
-		edge.RetryAfter(w.Header(), model.OutageOf(err).RetryAfter())
+		httpx.RetryAfter(w.Header(), model.OutageOf(err).RetryAfter())
 	}
 	if busy, ok := errors.AsType[*model.BusyError](err); ok {
-		edge.RetryAfter(w.Header(), busy.Wait)
+		httpx.RetryAfter(w.Header(), busy.Wait)
 	}
 	req := &request{Pages: p, w: w, r: r, viewer: viewer}
 	if viewer.Deployment.ID == 0 {

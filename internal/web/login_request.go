@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -98,7 +98,7 @@ func (req *request) askForToken() error {
 
 func (req *request) showApproval(status int, v approveView) error {
 	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.base(), "https://"), "http://")
-	v.Near = model.Network(v.Request.Address) == model.Network(edge.OriginOf(req.r).Address)
+	v.Near = model.Network(v.Request.Address) == model.Network(httpx.OriginOf(req.r).Address)
 	v.Choose = choosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
 	title := "A scanner asks for a token"
 	if v.Request.Code == "" || v.Request.ByProgram() {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 // onceFor is how long a browser has to load the page that shows a secret.
@@ -139,5 +139,5 @@ func (req *request) secure() bool {
 	if req.SignIn != nil {
 		return req.SignIn.secure(req.r)
 	}
-	return edge.Trust{}.Origin(req.r).Secure
+	return httpx.Trust{}.Origin(req.r).Secure
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -77,8 +77,8 @@ func (s *SignIn) session(r *http.Request) (auth.SessionInfo, error) {
 }
 
 // from is where a request comes from.
-func (s *SignIn) from(r *http.Request) edge.Origin {
-	return edge.Trust{Proxies: s.TrustedProxies}.Origin(r)
+func (s *SignIn) from(r *http.Request) httpx.Origin {
+	return httpx.Trust{Proxies: s.TrustedProxies}.Origin(r)
 }
 
 // secure reports whether the browser came by https.

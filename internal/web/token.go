@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -139,10 +139,10 @@ func tokenState(t model.Token, now time.Time) string {
 
 // base is the address of the server, as browsers know it.
 func (req *request) base() string {
-	if found := edge.OriginOf(req.r); found.Base != "" {
+	if found := httpx.OriginOf(req.r); found.Base != "" {
 		return found.Base
 	}
-	trust := edge.Trust{PublicURL: req.PublicURL}
+	trust := httpx.Trust{PublicURL: req.PublicURL}
 	if req.SignIn != nil {
 		trust.Proxies = req.SignIn.TrustedProxies
 	}
