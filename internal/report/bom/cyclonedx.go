@@ -94,6 +94,7 @@ func each[T any](w *format.Walker, b *bom, take func(item string, v *T)) func(it
 	}
 }
 
+// ReadCycloneDXXML reads a CycloneDX document in XML.
 func ReadCycloneDXXML(in *format.Input, o format.Options) ([]*model.Report, error) {
 	data, err := in.All()
 	if err != nil {
@@ -172,7 +173,7 @@ func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 }
 
 func (c *cycloneDX) metadata(m *cdx.Metadata) {
-	c.rep.StartedAt = format.SarifTime(m.Timestamp).Time()
+	c.rep.StartedAt = format.Time(m.Timestamp).Time()
 	c.vex.metadata(m)
 	if m.Component != nil {
 		c.root = m.Component.BOMRef

@@ -52,8 +52,8 @@ func ReadSPDX(in *format.Input, o format.Options) ([]*model.Report, error) {
 			return err
 		case "creationInfo":
 			var info struct {
-				Creators read.Texts       `json:"creators"`
-				Created  format.SarifTime `json:"created"`
+				Creators read.Texts  `json:"creators"`
+				Created  format.Time `json:"created"`
 			}
 			_, err := w.Decode(name, &info)
 			s.rep.StartedAt = info.Created.Time()

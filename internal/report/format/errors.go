@@ -55,6 +55,7 @@ func (e *FileError) Reason() string {
 // Unwrap returns the cause: model.ErrTooLarge for a file over a limit.
 func (e *FileError) Unwrap() error { return e.Err }
 
+// ErrUTF16 is the error for text in UTF-16.
 var ErrUTF16 = errors.New("the file is UTF-16, not UTF-8")
 
 // NewFileError completes an error with what is known of the file.

@@ -57,6 +57,7 @@ type Limits struct {
 	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
 }
 
+// OrDefault replaces zero members by their defaults.
 func (l Limits) OrDefault() Limits {
 	return Limits{
 		Input:    positive(l.Input, 1<<30),

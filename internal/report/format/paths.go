@@ -159,6 +159,7 @@ func FileInRepository(o Options) string {
 	return read.Base(read.Text(o.Name).Name())
 }
 
+// Both joins two lists without duplicates. It is nil if one of them is.
 func Both(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil

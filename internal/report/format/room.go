@@ -42,6 +42,7 @@ func (r *Budget) Build(bytes int, built func(bytes int) error) {
 // Limit is how many bytes may be built of what was read so far.
 func (r *Budget) Limit() int64 { return (perByte*r.Read + free) / peak }
 
+// TooLarge returns the error of a budget that is spent, or nil.
 func (r *Budget) TooLarge() error {
 	return fmt.Errorf("the upload is %w: its many small items need more than 64 MiB and %d times its %d bytes of "+
 		"memory; send it in parts",

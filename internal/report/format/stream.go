@@ -13,6 +13,7 @@ import (
 
 // Walker goes through a JSON document item by item, so that only one item is
 // in memory at a time.
+// Walker returns a reader of the tokens of the document.
 type Walker struct {
 	dec *json.Decoder
 	In  *Input
@@ -112,6 +113,7 @@ func (w *Walker) Decode(where string, v any) (misfit string, err error) {
 	return w.Parse(where, v)
 }
 
+// Parse decodes a value. A value of another type is a misfit, which is no error.
 func (w *Walker) Parse(where string, v any) (misfit string, err error) {
 	w.In.meter.allow(w.In.Limits.Item)
 	begun := w.dec.InputOffset()

@@ -36,6 +36,7 @@ type sarifFile struct {
 	hasRuns bool
 }
 
+// ReadSARIF reads SARIF 2.1.0: a report per run.
 func ReadSARIF(in *format.Input, o format.Options) ([]*model.Report, error) {
 	f := &sarifFile{Walker: in.Walker(), o: o}
 	err := f.Object("", func(name string) error {

@@ -274,10 +274,10 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *model.Result) {
 	snippet := string(semgrep.UnlessGated(g.Snippet.Text))
 	match := snippet
 	if r.traits.tool == "semgrep" {
-		match = secrets.Region(snippet, secrets.SemgrepPlace{
+		match = secrets.Region(snippet, secrets.Place{
 			Line: g.StartLine,
 			Col:  g.StartColumn,
-		}, secrets.SemgrepPlace{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
+		}, secrets.Place{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
 		r.secrets.Remember(strings.TrimSpace(snippet))
 	}
 	secret := &model.SecretMatch{Validation: model.NoValidator}

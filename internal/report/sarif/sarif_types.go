@@ -197,8 +197,8 @@ type sarifRule struct {
 
 type sarifInvocation struct {
 	Successful    *read.Boolean       `json:"executionSuccessful"`
-	Start         format.SarifTime    `json:"startTimeUtc"`
-	End           format.SarifTime    `json:"endTimeUtc"`
+	Start         format.Time         `json:"startTimeUtc"`
+	End           format.Time         `json:"endTimeUtc"`
 	Folder        sarifArtifact       `json:"workingDirectory"`
 	Execution     []sarifNotification `json:"toolExecutionNotifications"`
 	Configuration []sarifNotification `json:"toolConfigurationNotifications"`

@@ -129,6 +129,7 @@ func (c Cleaner) result(res *model.Result) {
 	}
 }
 
+// Rule removes secrets from the texts of a rule.
 func (c Cleaner) Rule(rule *model.Rule) {
 	if c.Rules[rule] {
 		return

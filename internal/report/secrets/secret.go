@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
+// Redacted stands in place of a secret.
 const Redacted = redact.Mark
 
 // Below these lengths, in bytes, a text is too common to be taken out of
@@ -54,6 +55,7 @@ type Redactor struct {
 	keepLines bool // whether texts keep their number of lines
 }
 
+// NewRedactor returns a Redactor for one upload. Without a key no secret is hashed.
 func NewRedactor(key []byte) *Redactor {
 	return &Redactor{
 		key:      key,

@@ -122,8 +122,8 @@ func (r *Redactor) conceal(tool string, res *model.Result) {
 	case tool == SemgrepTool && (res.Code == "" || strings.Contains(res.Code, Redacted)):
 		match.Hash = r.KeyedCode(lines)
 	case tool == SemgrepTool:
-		from := SemgrepPlace{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
-		to := SemgrepPlace{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
+		from := Place{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
+		to := Place{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
 		r.TakeOf(tool, match, Region(res.Code, from, to), lines)
 	default:
 		r.TakeOf(tool, match, res.Code, lines)

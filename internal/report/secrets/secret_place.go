@@ -21,7 +21,8 @@ func SecretTypeOf(rule string) string {
 	return strings.Join(words, " ")
 }
 
-type SemgrepPlace struct {
+// Place is a place in a file as Semgrep writes it: line and column from 1.
+type Place struct {
 	Line   read.Number `json:"line"`
 	Col    read.Number `json:"col"`
 	Offset read.Number `json:"offset"` // from 0, in the file
@@ -29,7 +30,7 @@ type SemgrepPlace struct {
 
 // Region cuts the match out of the lines that hold it. Columns count
 // characters from 1; the end is exclusive.
-func Region(lines string, start, end SemgrepPlace) string {
+func Region(lines string, start, end Place) string {
 	all := strings.Split(lines, "\n")
 	last := int(end.Line - start.Line)
 	if start.Col < 1 || end.Col < 1 || last < 0 || last >= len(all) {

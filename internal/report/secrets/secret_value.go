@@ -170,6 +170,7 @@ func (r *Redactor) Finder() redact.Finder {
 	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines, Key: r.key}
 }
 
+// BlankText removes what has the shape of a secret from a text.
 func (r *Redactor) BlankText(s string) string { return r.Finder().Text(s) }
 
 // addPart notes a secret that a text was seen to hold, to be taken out of all texts.

@@ -40,6 +40,7 @@ type semgrep struct {
 	matches  []semgrepMatch
 }
 
+// ReadSemgrep reads the JSON of semgrep and opengrep.
 func ReadSemgrep(in *format.Input, o format.Options) ([]*model.Report, error) {
 	s := &semgrep{
 		Walker:  in.Walker(),

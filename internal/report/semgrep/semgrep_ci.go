@@ -190,8 +190,8 @@ func (f *ciFinding) result(muted bool) *semgrepResult {
 		severity = ciSeverities[f.Severity]
 	}
 	return &semgrepResult{
-		CheckID: f.CheckID, Path: f.Path, Start: secrets.SemgrepPlace{Line: f.Line, Col: f.Column},
-		End: secrets.SemgrepPlace{Line: f.EndLine, Col: f.EndColumn},
+		CheckID: f.CheckID, Path: f.Path, Start: secrets.Place{Line: f.Line, Col: f.Column},
+		End: secrets.Place{Line: f.EndLine, Col: f.EndColumn},
 		Extra: &semgrepExtra{
 			Message: f.Message, Severity: severity, Metadata: f.Metadata,
 			Fingerprint: f.MatchBasedID, Ignored: read.Boolean(muted),

@@ -26,8 +26,8 @@ type semgrepVar struct {
 }
 
 type semgrepLocation struct {
-	Path  read.Text            `json:"path"`
-	Start secrets.SemgrepPlace `json:"start"`
+	Path  read.Text     `json:"path"`
+	Start secrets.Place `json:"start"`
 }
 
 // steps returns the places from source to sink, those in the repository.

@@ -11,9 +11,9 @@ const spanSize = 16 // bytes
 
 // semgrepSpan is one of the spans of an error, with lines from 1.
 type semgrepSpan struct {
-	File  read.Text            `json:"file"`
-	Start secrets.SemgrepPlace `json:"start"`
-	End   secrets.SemgrepPlace `json:"end"`
+	File  read.Text     `json:"file"`
+	Start secrets.Place `json:"start"`
+	End   secrets.Place `json:"end"`
 }
 
 // partial returns the lines of the file that could not be parsed, or nil for

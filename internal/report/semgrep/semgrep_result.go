@@ -18,11 +18,11 @@ const RequiresLogin = "requires login"
 
 // semgrepResult is one of results.
 type semgrepResult struct {
-	CheckID read.Text            `json:"check_id"`
-	Path    read.Text            `json:"path"`
-	Start   secrets.SemgrepPlace `json:"start"`
-	End     secrets.SemgrepPlace `json:"end"`
-	Extra   *semgrepExtra        `json:"extra"`
+	CheckID read.Text     `json:"check_id"`
+	Path    read.Text     `json:"path"`
+	Start   secrets.Place `json:"start"`
+	End     secrets.Place `json:"end"`
+	Extra   *semgrepExtra `json:"extra"`
 
 	context string // of its lines, once it is known
 	looked  bool   // its lines are from the checkout
@@ -110,6 +110,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
 // as $1, tell nothing of the code around.
 var metavariable = regexp.MustCompile(`"\$(?:\.\.\.)?[A-Z_][A-Z_0-9]*"\s*:`)
 
+// UnlessGated returns the text, or none where semgrep wrote that it requires a login.
 func UnlessGated(t read.Text) read.Text {
 	if t == RequiresLogin {
 		return ""

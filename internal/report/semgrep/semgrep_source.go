@@ -138,7 +138,7 @@ func (f *source) Line(n int) (from, stop int) {
 
 // Lines returns the first line and the last from one place to another, from 0. There are
 // none where the file does not have both where the scanner saw them, so it is another by now.
-func (f *source) Lines(from, to secrets.SemgrepPlace) (first, last int, ok bool) {
+func (f *source) Lines(from, to secrets.Place) (first, last int, ok bool) {
 	begin, end := f.Place(from), f.Place(to)
 	if begin < 0 || end < begin {
 		return 0, 0, false
@@ -149,7 +149,7 @@ func (f *source) Lines(from, to secrets.SemgrepPlace) (first, last int, ok bool)
 
 // Place is where a place is in the text, in bytes; -1 where its line and column are
 // not at its offset. Scanners count characters, or bytes.
-func (f *source) Place(p secrets.SemgrepPlace) int {
+func (f *source) Place(p secrets.Place) int {
 	line, skip := int(p.Line)-1, int(p.Col)-1
 	if line < 0 || line >= len(f.starts) || skip < 0 || skip > len(f.text) {
 		return -1
@@ -168,7 +168,7 @@ func (f *source) Place(p secrets.SemgrepPlace) int {
 
 // piece is the lines from one place to another; nil where there are none, or no more
 // are cut out.
-func (s *sources) piece(path string, from, to secrets.SemgrepPlace) *piece {
+func (s *sources) piece(path string, from, to secrets.Place) *piece {
 	f := s.File(path)
 	first, last, ok := f.Lines(from, to)
 	if !ok {

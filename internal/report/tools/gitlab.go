@@ -87,6 +87,7 @@ type gitLabVulnerability struct {
 	} `json:"details"`
 }
 
+// ReadGitLab reads a security report of GitLab.
 func ReadGitLab(in *format.Input, o format.Options) ([]*model.Report, error) {
 	g := &gitLab{native: newNative(in, o, "gitlab"), managers: map[string]read.Text{}}
 	if err := g.Object("", g.member); err != nil {
@@ -132,7 +133,7 @@ func (g *gitLab) describe() {
 	}
 	g.rep.ToolVersion = g.scan.Scanner.Version.Name()
 	g.rep.Failed = g.scan.Status == "failure"
-	g.rep.StartedAt = format.SarifTime(g.scan.Start + "Z").Time() // GitLab's times are in UTC and do not say so
+	g.rep.StartedAt = format.Time(g.scan.Start + "Z").Time() // GitLab's times are in UTC and do not say so
 	for _, rule := range g.scan.Primary {
 		g.rep.RulesRun = append(g.rep.RulesRun, rule.Rule())
 	}

@@ -45,8 +45,8 @@ type grypeMatch struct {
 func ReadGrype(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "grype")
 	var descriptor struct {
-		Version   read.Text        `json:"version"`
-		Timestamp format.SarifTime `json:"timestamp"`
+		Version   read.Text   `json:"version"`
+		Timestamp format.Time `json:"timestamp"`
 	}
 	image := ""
 	err := n.Object("", func(name string) error {

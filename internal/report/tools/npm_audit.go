@@ -25,6 +25,7 @@ type npmAudit struct {
 	ended bool
 }
 
+// ReadNPMAudit reads the JSON of npm audit, pnpm audit and yarn audit.
 func ReadNPMAudit(in *format.Input, o format.Options) ([]*model.Report, error) {
 	a := &npmAudit{native: newNative(in, o, "npm-audit")}
 	if err := a.Walker.Lines("report", a.document); err != nil {

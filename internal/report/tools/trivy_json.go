@@ -45,7 +45,7 @@ func ReadTrivy(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, err
 	}
 	n.rep.ToolVersion = version.Version.Name()
-	n.rep.StartedAt = format.SarifTime(created).Time()
+	n.rep.StartedAt = format.Time(created).Time()
 	if kind == "container_image" {
 		format.ScopeToImage(n.rep, format.ImageName(string(artifact)), n.file)
 	}

@@ -58,6 +58,7 @@ var holders = []string{
 	packageurl.TypeOCI, packageurl.TypeDocker, packageurl.TypeGeneric,
 }
 
+// VexPackageOf returns the package of a VEX statement by ecosystem, name and version.
 func VexPackageOf(ecosystem, name, version string) model.VEXPackage {
 	key := purl.VEXKey(ecosystem, read.Text(name).Name())
 	return model.VEXPackage{Key: key, Version: purl.Version(key, read.Text(version).Name())}
@@ -154,7 +155,7 @@ func ownTriage(s *model.VEXStatement, state, reason, comment string) {
 // VexTime reads the first of some times that is one.
 func VexTime(list ...string) time.Time {
 	for _, t := range list {
-		if at := format.SarifTime(t).Time(); !at.IsZero() {
+		if at := format.Time(t).Time(); !at.IsZero() {
 			return at.Truncate(time.Microsecond)
 		}
 	}

@@ -13,9 +13,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
+// TokenColumns are the columns that ScanToken reads, of table token.
 const TokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, ` +
 	`last_used_at, revoked_at, COALESCE(user_id, 0)`
 
+// ScanToken reads a token from a row of TokenColumns.
 func ScanToken(r sqldb.Row) (t model.Token, err error) {
 	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, sqldb.Decoded(&t.Scopes),
 		sqldb.Decoded(&t.ProjectGlobs), &t.Dialect,

@@ -21,6 +21,8 @@ type Vulnerability struct {
 	name  string // in upper case; empty with a group
 }
 
+// VulnerabilityOf returns the key of a vulnerability: its group of advisories, or its name where there is
+// none.
 func VulnerabilityOf(name string, group int64) Vulnerability {
 	if group != 0 {
 		return Vulnerability{group: group}

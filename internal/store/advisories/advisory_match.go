@@ -298,6 +298,7 @@ func (tx *Tx) AuditFollowed(at model.ProjectRef, version int64, findings int) {
 const MatchJob = "match"
 
 // QueueMatching adds a MatchJob.
+// QueueMatching adds the MatchJob of the server unless it has one.
 func (s *DB) QueueMatching(ctx context.Context) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error { return QueueMatching(ctx, q, s.Now()) })
 }

@@ -40,7 +40,7 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (model.ChangeSet, er
 		return set, err
 	}
 	return set, tx.changeRuns(ctx, version, func(run sqldb.ChangeRun) {
-		of := model.IDRun{run.Id, run.More}
+		of := model.IDRun{run.ID, run.More}
 		switch run.Kind {
 		case sqldb.ChangeFinding:
 			set.Findings = append(set.Findings, of)

@@ -164,7 +164,7 @@ func (tx *Tx) changesSince(ctx context.Context, since int64) (map[sqldb.ChangeKi
 		if changed[run.Kind] == nil {
 			changed[run.Kind] = map[int64]bool{}
 		}
-		for id := run.Id; id <= run.Last(); id++ {
+		for id := run.ID; id <= run.Last(); id++ {
 			changed[run.Kind][id] = run.Deleted
 		}
 	})
@@ -174,7 +174,7 @@ func (tx *Tx) changesSince(ctx context.Context, since int64) (map[sqldb.ChangeKi
 func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(sqldb.ChangeRun)) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var run sqldb.ChangeRun
-		err := r.Scan(&run.Kind, &run.Id, &run.More, &run.Deleted)
+		err := r.Scan(&run.Kind, &run.ID, &run.More, &run.Deleted)
 		if err == nil {
 			take(run)
 		}

@@ -96,6 +96,7 @@ func findingFields(f *model.Finding) []any {
 	}
 }
 
+// ScanFinding reads a finding from a row of FindingColumns.
 func ScanFinding(r sqldb.Row) (f model.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
 
 // streamColumns are those of findingColumns that differ between the findings of one

@@ -70,6 +70,7 @@ func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineag
 	return found, nil
 }
 
+// LineagesThat reads lineages by id, in their order; unknown ids are skipped.
 func (tx *Tx) LineagesThat(ctx context.Context, ids []int64) ([]model.Lineage, error) {
 	in, arg := tx.In("id", 2, ids)
 	return sqldb.Many(

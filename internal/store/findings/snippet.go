@@ -188,6 +188,7 @@ func (tx *Tx) outdateSnippets(
 
 func isPresent(s model.State) bool { return s == model.Unresolved || s == model.Muted }
 
+// DropSnippets deletes the code around findings.
 func (tx *Tx) DropSnippets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {
 		return nil

@@ -88,7 +88,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err := tx.Reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one
 		return err
 	}
-	tx.Audit("project.delete", sqldb.Subject("project", id), projects.ImageOfProject(p), nil)
+	tx.Audit("project.delete", sqldb.Subject("project", id), projects.AuditedProject(p), nil)
 	return tx.dropProject(ctx, id)
 }
 

@@ -39,7 +39,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Projec
 		}
 	}
 	tx.Change(sqldb.ChangeProject, into) // its exceptions cover what came over
-	tx.Audit("project.merge", sqldb.Subject("project", from), projects.ImageOfProject(source),
+	tx.Audit("project.merge", sqldb.Subject("project", from), projects.AuditedProject(source),
 		map[string]any{"merged_into": sqldb.Subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {
 		return target, err

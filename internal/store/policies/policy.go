@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
+// PolicyColumns are the columns that ScanPolicy reads, of table policy.
 const PolicyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, ` +
 	`last_condition, due_json`
 
@@ -22,6 +23,7 @@ type policyReach struct {
 
 func reachOf(p model.Policy) policyReach { return policyReach{p.Scope, p.Branches} }
 
+// ScanPolicy reads a policy from a row of PolicyColumns.
 func ScanPolicy(r sqldb.Row) (p model.Policy, err error) {
 	var reach policyReach
 	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, sqldb.Decoded(&reach), sqldb.Decoded(&p.Excludes),
@@ -98,6 +100,7 @@ func (tx *Tx) addPolicies(ctx context.Context, policies []model.Policy) error {
 	return tx.Insert(ctx, "policy (deployment_id, "+PolicyColumns+")", rows, "")
 }
 
+// AddDefaultPolicies adds one default policy per product (semantics §10).
 func (tx *Tx) AddDefaultPolicies(ctx context.Context) error {
 	ids, err := tx.NewIDs(ctx, seqPolicy, len(defaultPolicies))
 	if err != nil {

@@ -20,6 +20,7 @@ const PolicyRuleSelect = `
 // notRemoved leaves out the rules that were removed from their policy.
 const notRemoved = ` AND pr.removed = 0`
 
+// ScanPolicyRule reads a rule of a policy from a row of PolicyRuleSelect.
 func ScanPolicyRule(r sqldb.Row) (p model.PolicyRule, err error) {
 	var ruleID int64
 	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, &p.Removed, sqldb.Instant(&p.LastChangeAt), &p.LastChangeBy,

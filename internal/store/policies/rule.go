@@ -31,6 +31,7 @@ func contentOf(r *model.Rule) ruleContent {
 	return ruleContent{ruleKey{content.Name, model.Digest(sum[:len(model.Digest{})])}, r.IssueType, text}
 }
 
+// ScanRule reads a rule from its id and content.
 func ScanRule(r sqldb.Row) (rule model.Rule, err error) {
 	var id int64
 	err = r.Scan(&id, sqldb.Decoded(&rule))

@@ -216,7 +216,7 @@ func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.
 		return p, err
 	}
 	tx.Change(sqldb.ChangeProject, p.ID)
-	tx.Audit("project.create", sqldb.Subject("project", p.ID), nil, ImageOfProject(p))
+	tx.Audit("project.create", sqldb.Subject("project", p.ID), nil, AuditedProject(p))
 	return p, tx.scheduleProject(ctx, p)
 }
 
@@ -282,7 +282,7 @@ func (tx *Tx) SaveProject(
 	if after.Tags, err = model.NormalTags(after.Tags); err != nil {
 		return before, model.Invalid("tags", "%v", err)
 	}
-	if ImageOfProject(before).equal(ImageOfProject(after)) {
+	if AuditedProject(before).equal(AuditedProject(after)) {
 		return before, nil
 	}
 	if after.Name != before.Name {
@@ -304,13 +304,14 @@ func (tx *Tx) SaveProject(
 		}
 	}
 	tx.Change(sqldb.ChangeProject, after.ID)
-	tx.Audit("project.update", sqldb.Subject("project", after.ID), ImageOfProject(before), ImageOfProject(after))
+	tx.Audit("project.update", sqldb.Subject("project", after.ID), AuditedProject(before), AuditedProject(after))
 	if before.ManagedScan.Full {
 		return after, nil
 	}
 	return after, tx.scheduleProject(ctx, after)
 }
 
+// PutTags replaces the tags of a project.
 func (tx *Tx) PutTags(ctx context.Context, projectID int64, tags []string) error {
 	if err := tx.Write(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`,
 		projectID); err != nil {
@@ -354,8 +355,8 @@ func (tx *Tx) swapName(ctx context.Context, globs model.ProjectGlobs, id int64, 
 	return tx.Insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}}, "")
 }
 
-// projectImage is what the audit trail tells of a project.
-type projectImage struct {
+// ProjectImage is what the audit trail says of a project.
+type ProjectImage struct {
 	Name          string   `json:"name"`
 	URL           string   `json:"url"`
 	Tags          []string `json:"tags"`
@@ -368,13 +369,14 @@ type projectImage struct {
 	BoundRepoID   string   `json:"bound_repo_id,omitempty"`
 }
 
-func ImageOfProject(p model.Project) projectImage {
-	return projectImage{
+// AuditedProject returns what the audit trail says of a project.
+func AuditedProject(p model.Project) ProjectImage {
+	return ProjectImage{
 		p.Name, p.URL, sqldb.OrEmpty(p.Tags), p.DefaultBranch, p.PrimaryBranch,
 		p.Visibility.String(), p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,
 	}
 }
 
-func (i projectImage) equal(other projectImage) bool { return sqldb.Encoded(i) == sqldb.Encoded(other) }
+func (i ProjectImage) equal(other ProjectImage) bool { return sqldb.Encoded(i) == sqldb.Encoded(other) }
 
 const seqProject sqldb.Sequence = "project"

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
+// ScanPlan reads the plan of a project's managed scans from a row.
 func ScanPlan(r sqldb.Row) (p model.RunPlan, err error) {
 	return p, r.Scan(&p.ProjectID, &p.Every, sqldb.Instant(&p.QueuedAt))
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
+// ScanColumns are the columns that ScanScan reads, of table scan.
 const ScanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products,
 	status, outcome,
 	code, secrets, supply_chain, total_micros, digest, error, unread_json, muted, run_id`
 
+// ScanScan reads a scan from a row of ScanColumns.
 func ScanScan(r sqldb.Row) (s model.Scan, err error) {
 	var exit, total sql.NullInt64
 	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, sqldb.Instant(&s.StartedAt),

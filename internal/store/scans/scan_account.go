@@ -166,6 +166,7 @@ func packRuns(ids []int64) []byte {
 // errDamagedRuns are runs that no packRuns wrote.
 var errDamagedRuns = sqldb.Undecoded(errors.New("runs of findings"))
 
+// UnpackRuns reads the ascending ids that PutScanAccount stores as runs.
 func UnpackRuns(text []byte) (ids []int64, err error) {
 	end := uint64(0)
 	for len(text) > 0 {

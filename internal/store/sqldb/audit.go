@@ -50,6 +50,7 @@ func object(members map[string]json.RawMessage) string {
 	return Encoded(members)
 }
 
+// WriteEvents writes the audit events of the transaction.
 func (tx *Tx) WriteEvents(ctx context.Context) error {
 	rows := make([][]any, len(tx.events))
 	for i, e := range tx.events {

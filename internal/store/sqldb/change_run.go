@@ -13,11 +13,12 @@ type ChangeRun struct {
 	Deleted bool
 }
 
-func (r *ChangeRun) Last() int64 { return r.Id + r.More }
+// Last returns the last id of the run.
+func (r *ChangeRun) Last() int64 { return r.ID + r.More }
 
 // AppendTo adds the ids to a list.
 func (r *ChangeRun) AppendTo(ids []int64) []int64 {
-	for id := r.Id; id <= r.Last(); id++ {
+	for id := r.ID; id <= r.Last(); id++ {
 		ids = append(ids, id)
 	}
 	return ids
@@ -35,9 +36,9 @@ func (c *changes) Add(key changeKey, deleted bool) {
 	if n := len(*c) - 1; n >= 0 {
 		run := &(*c)[n]
 		switch same := run.Kind == key.Kind && run.Deleted == deleted; {
-		case same && run.Id <= key.Id && key.Id <= run.Last():
+		case same && run.ID <= key.ID && key.ID <= run.Last():
 			return
-		case same && IsRun(key.Kind) && run.Last()+1 == key.Id:
+		case same && IsRun(key.Kind) && run.Last()+1 == key.ID:
 			run.More++
 			return
 		}
@@ -48,16 +49,16 @@ func (c *changes) Add(key changeKey, deleted bool) {
 // runs are the changes by kind and id, each row once: the last word about it counts.
 func (c changes) runs() []ChangeRun {
 	byKey := func(a, b ChangeRun) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Id, b.Id))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	}
 	sorted := slices.SortedFunc(slices.Values(c), byKey)
 	var joined changes
 	for _, run := range sorted {
 		if n := len(joined) - 1; n >= 0 && joined[n].Kind == run.Kind {
-			if run.Id <= joined[n].Last() {
+			if run.ID <= joined[n].Last() {
 				return c.single().runs()
 			}
-			if IsRun(run.Kind) && joined[n].Deleted == run.Deleted && joined[n].Last()+1 == run.Id {
+			if IsRun(run.Kind) && joined[n].Deleted == run.Deleted && joined[n].Last()+1 == run.ID {
 				joined[n].More += run.More + 1
 				continue
 			}
@@ -71,7 +72,7 @@ func (c changes) runs() []ChangeRun {
 func (c changes) single() (each changes) {
 	deleted := map[changeKey]bool{}
 	for _, run := range c {
-		for id := run.Id; id <= run.Last(); id++ {
+		for id := run.ID; id <= run.Last(); id++ {
 			deleted[changeKey{run.Kind, id}] = run.Deleted
 		}
 	}

@@ -15,6 +15,7 @@ type tenant struct {
 	notified    model.NotificationEvents
 }
 
+// DeploymentColumns are the columns that ScanDeployment reads, of table deployment.
 const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, ` +
 	`notified, open_requests`
 
@@ -23,6 +24,7 @@ func scanTenant(r Row) (t tenant, err error) {
 		&t.Version, Instant(&t.committedAt), &t.notified, &t.OpenRequests)
 }
 
+// ScanDeployment reads a deployment from a row of DeploymentColumns.
 func ScanDeployment(r Row) (model.Deployment, error) {
 	t, err := scanTenant(r)
 	return t.Deployment, err
@@ -40,6 +42,7 @@ func ReadTenant(ctx context.Context, q *Session, id int64, lock string) (tenant,
 // ListedColumns are what the list of tenants tells of one, under the name d.
 const ListedColumns = `d.deployment_id, d.slug, d.name, d.created_at, d.second_factor`
 
+// ListedFields returns the members of a deployment that a row of ListedColumns fills.
 func ListedFields(d *model.Deployment) []any {
 	return []any{&d.ID, &d.Slug, &d.Name, Instant(&d.CreatedAt), &d.SecondFactor}
 }

@@ -33,6 +33,8 @@ type Tx struct {
 	parts    []any // see Local
 }
 
+// NewTx begins work on a deployment within a transaction. Without the clock of the store it adds nothing
+// to the feed.
 func NewTx(q *Session, d model.Deployment, now time.Time, by model.Actor) *Tx {
 	return &Tx{Session: q, deployment: d, now: now, actor: by}
 }
@@ -115,6 +117,7 @@ func (s *DB) Writer(q *Session, d tenant, by model.Actor) *Tx {
 	return s.Begin(q, d.Deployment, Later(s.Now(), d.committedAt.Add(time.Microsecond)), by)
 }
 
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -154,10 +157,12 @@ func VersionAfter(version int64) int64 {
 	return model.NextVersion(version, binary.NativeEndian.Uint32(chance[:]))
 }
 
+// Exec writes, and returns the number of rows. The id of the deployment is $1.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return tx.Session.Exec(ctx, query, tx.withTenant(args)...)
 }
 
+// Write writes. The id of the deployment is $1. Within Together it may fail later.
 func (tx *Tx) Write(ctx context.Context, query string, args ...any) error {
 	return tx.Session.Write(ctx, query, tx.withTenant(args)...)
 }
@@ -176,14 +181,18 @@ func (tx *Tx) withTenant(args []any) []any { return append([]any{tx.deployment.I
 
 func (tx *Tx) explain(ctx context.Context, err error) error { return tx.Session.explain(ctx, err) }
 
+// In returns the condition that a column is one of a list, and the list as the argument $n. See
+// Session.In.
 func (tx *Tx) In(column string, n int, values any) (condition string, arg any) {
 	return tx.Session.In(column, n, values)
 }
 
+// NewIDs reserves n rising ids of a sequence.
 func (tx *Tx) NewIDs(ctx context.Context, s Sequence, n int) ([]int64, error) {
 	return tx.Session.NewIDs(ctx, s, n)
 }
 
+// NewID reserves one id of a sequence.
 func (tx *Tx) NewID(ctx context.Context, s Sequence) (int64, error) { return tx.Session.NewID(ctx, s) }
 
 // Insert writes rows whose first column is the deployment's id, which is added
@@ -210,7 +219,7 @@ const (
 
 type changeKey struct {
 	Kind ChangeKind
-	Id   int64
+	ID   int64
 }
 
 // Change tells the readers of the feed that rows now hold something else. The
@@ -252,6 +261,7 @@ func (tx *Tx) Finish(ctx context.Context) error {
 // time: a value there takes as much as all of a short finding.
 const Batch = 1000
 
+// InBatches calls write with at most 1,000 elements of a list at a time.
 func InBatches[T any](list []T, write func([]T) error) error {
 	for part := range slices.Chunk(list, Batch) {
 		if err := write(part); err != nil {
@@ -266,7 +276,7 @@ func (tx *Tx) writeChanges(ctx context.Context, version int64, at time.Time) err
 	return InBatches(tx.Changes.runs(), func(runs []ChangeRun) error {
 		rows := make([][]any, len(runs))
 		for i, run := range runs {
-			rows[i] = []any{version, run.Kind, run.Id, run.More, run.Deleted, at}
+			rows[i] = []any{version, run.Kind, run.ID, run.More, run.Deleted, at}
 		}
 		return tx.Insert(ctx, "change (deployment_id, version, kind, id, more, deleted, at)", rows, "")
 	})

@@ -57,6 +57,7 @@ func plain(arg any) any {
 	return arg
 }
 
+// CleanText removes what PostgreSQL cannot store in text: invalid UTF-8 and NUL.
 func CleanText(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -152,6 +153,7 @@ func Encoded(v any) string {
 	return string(text)
 }
 
+// NoNil returns an empty slice in place of nil, which would be NULL.
 func NoNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

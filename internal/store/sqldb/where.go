@@ -52,6 +52,7 @@ func Qualified(table, columns string) string {
 	return table + "." + strings.Join(ColumnNames(columns), ", "+table+".")
 }
 
+// ColumnNames splits a list of columns.
 func ColumnNames(columns string) []string {
 	return strings.Fields(strings.ReplaceAll(columns, ",", " "))
 }
