@@ -60,7 +60,7 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	case check != nil:
 		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
 	default:
-		if ring, made, err = a.makeKeys(c, st); err != nil {
+		if ring, made, err = a.makeKeys(c); err != nil {
 			return ring, err
 		}
 	}
@@ -95,7 +95,7 @@ func (a *app) refuseDevelopmentKeys(st *store.Store, check []byte) error {
 }
 
 // makeKeys writes the first key file.
-func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, made bool, err error) {
+func (a *app) makeKeys(c config.Storage) (ring keyring.Ring, made bool, err error) {
 	ring = keyring.New(a.clock())
 	err = ring.Create(c.KeyPath())
 	if errors.Is(err, fs.ErrExist) { // another process created it

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -114,11 +113,7 @@ func (s *service) wire(a *app) error {
 	if err := s.notifications(a, ring); err != nil {
 		return err
 	}
-	sealer, err := ring.Sealer("second factors")
-	if err != nil {
-		return err
-	}
-	signIn, err := s.signIn(a, proxies, sealer)
+	signIn, err := s.signIn(a, proxies, ring)
 	if err != nil {
 		return err
 	}
@@ -185,11 +180,14 @@ func (s *service) rotated(err error) {
 
 // signIn makes what lets people in; sealer encrypts the secrets of their second
 // factors.
-func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*web.SignIn, error) {
+func (s *service) signIn(a *app, proxies []netip.Prefix, ring keyring.Ring) (*web.SignIn, error) {
+	sealer, err := ring.Sealer("second factors")
+	if err != nil {
+		return nil, err
+	}
 	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
-	var err error
 	in := &web.SignIn{
 		Sessions:       s.sessions,
 		Factors:        auth.NewSecondFactors(s.sessions, s.store, sealer),

@@ -2,13 +2,17 @@ package report
 
 import "github.com/redoubt/redoubt/internal/report/format"
 
-// What a caller says of a file, and is told of one that cannot be read. See package format.
-type (
-	Options   = format.Options
-	Limits    = format.Limits
-	Format    = format.Format
-	FileError = format.FileError
-)
+// Options say what is known of a file. See format.Options.
+type Options = format.Options
+
+// Limits bound what one file may hold. See format.Limits.
+type Limits = format.Limits
+
+// Format is a kind of file. See format.Format.
+type Format = format.Format
+
+// FileError says why a file as a whole cannot be read. See format.FileError.
+type FileError = format.FileError
 
 // Formats of files.
 const (

@@ -19,6 +19,7 @@ type Walker struct {
 	In  *Input
 }
 
+// Walker returns a reader of the tokens of the document.
 func (in *Input) Walker() *Walker {
 	return &Walker{dec: json.NewDecoder(in), In: in}
 }

@@ -12,15 +12,15 @@ import (
 // are paths, ids and addresses too, and texts, which are longer.
 type Cleaner struct {
 	redactor *Redactor
-	// Id is for what tells things apart: words that are secrets elsewhere may stand there.
-	Id, Name, Text func(limit int, s *string)
+	// ID is for what tells things apart: words that are secrets elsewhere may stand there.
+	ID, Name, Text func(limit int, s *string)
 	holds          func(code string) bool     // whether it was changed for a secret that is surely one; nil: always
 	label          func(limit int, s *string) // for what rules are called, as policies serve them; nil: name
 	Rules          map[*model.Rule]bool       // cleaned already
 }
 
 func (c Cleaner) ids(fields ...*string) {
-	c.each(uncut, c.Id, fields)
+	c.each(uncut, c.ID, fields)
 }
 
 func (c Cleaner) names(limit int, fields ...*string) {

@@ -30,8 +30,8 @@ const (
 	MinSecretLine = 16 // of a secret of several lines, as a private key
 )
 
-// A long secret is looked for in pieces of half of maxPiece bytes, the last one
-// of up to maxPiece: at each byte of a text the search may go as deep as the
+// MaxPiece bounds the pieces, in bytes. A long secret is searched for in pieces of half of it, the last one
+// of up to all of it: at each byte of a text the search may go as deep as the
 // longest piece, and a report made for it would keep a processor for hours.
 const MaxPiece = 128
 
@@ -193,7 +193,7 @@ func (r *Redactor) Scrub(reports ...*model.Report) {
 	c := Cleaner{
 		redactor: r,
 		holds:    r.holder(),
-		Id:       func(int, *string) {},
+		ID:       func(int, *string) {},
 		Name:     redacting(redact.NewKnown(r.Whole)),
 		Text:     redacting(redact.NewKnown(r.Whole, r.parts)),
 		Rules:    map[*model.Rule]bool{},

@@ -33,7 +33,7 @@ func (r *Redactor) Blank(reports []*model.Report) {
 	unkeyed := r.Finder()
 	unkeyed.Key = nil
 	name, text := ByShape(r.Finder()), ByShape(unkeyed)
-	c := Cleaner{redactor: r, Id: name, Name: name, Text: text, label: text, Rules: map[*model.Rule]bool{}}
+	c := Cleaner{redactor: r, ID: name, Name: name, Text: text, label: text, Rules: map[*model.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}

@@ -35,7 +35,7 @@ type semgrep struct {
 	key      []byte                  // of rules, reused
 	results  bool                    // the member was there
 	texts    func(name string) []byte
-	sources  *sources          // nil: there is no checkout
+	sources  *Sources          // nil: there is no checkout
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
 }

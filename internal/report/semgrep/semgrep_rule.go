@@ -258,6 +258,6 @@ func SemgrepRule(rule []byte) (*model.Rule, error) {
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
 	out.Version = 0 // what it says is of where it was taken from
 	blank := secrets.ByShape(redact.Finder{})
-	secrets.Cleaner{Id: blank, Name: blank, Text: blank, Rules: map[*model.Rule]bool{}}.Rule(out)
+	secrets.Cleaner{ID: blank, Name: blank, Text: blank, Rules: map[*model.Rule]bool{}}.Rule(out)
 	return out, nil
 }

@@ -23,28 +23,28 @@ const (
 // tooMuch is why a file is not looked at past maxSources.
 const tooMuch = "no more than 64 MiB of files are looked at for a report"
 
-// sources are files of the checkout that was scanned, each read once.
-type sources struct {
+// Sources are files of the checkout that was scanned, each read once.
+type Sources struct {
 	read  func(path string) string
 	left  func(path, why string)
-	files map[string]*source
+	files map[string]*Source
 	held  int // bytes
 	cut   int // bytes
 }
 
 // NewSources returns nil where there is no checkout.
-func NewSources(read func(path string) string, left func(path, why string)) *sources {
+func NewSources(read func(path string) string, left func(path, why string)) *Sources {
 	if read == nil {
 		return nil
 	}
 	if left == nil {
 		left = func(string, string) {}
 	}
-	return &sources{read: read, left: left, files: map[string]*source{}}
+	return &Sources{read: read, left: left, files: map[string]*Source{}}
 }
 
-// source is a file, and where its lines begin.
-type source struct {
+// Source is a file, and where its lines begin.
+type Source struct {
 	text   string  // as it is stored, in whichever encoding: places count its bytes
 	starts []int32 // of lines, in bytes
 	marks  []int32 // characters before every markEvery-th byte, or the character that it is in
@@ -54,12 +54,12 @@ type source struct {
 // piece is lines of a file, and what is made of them once.
 type piece struct{ lines, code, context, hash string }
 
-func (s *sources) File(path string) *source {
+func (s *Sources) File(path string) *Source {
 	f, known := s.files[path]
 	if known {
 		return f
 	}
-	f = &source{pieces: map[[2]int]*piece{}}
+	f = &Source{pieces: map[[2]int]*piece{}}
 	if s.held >= MaxSources {
 		s.left(path, tooMuch)
 	} else {
@@ -75,7 +75,7 @@ func (s *sources) File(path string) *source {
 }
 
 // index notes where lines begin, and how many characters are before places.
-func (f *source) index() {
+func (f *Source) index() {
 	if f.text == "" {
 		return
 	}
@@ -93,7 +93,7 @@ func (f *source) index() {
 }
 
 // marked is where the n-th mark is, in bytes.
-func (f *source) marked(n int) int {
+func (f *Source) marked(n int) int {
 	at := n * markEvery
 	for from := at - 1; from >= max(0, at-utf8.UTFMax+1); from-- {
 		if !utf8.RuneStart(f.text[from]) {
@@ -108,14 +108,14 @@ func (f *source) marked(n int) int {
 }
 
 // characters counts those before the one that begins at a place, in bytes.
-func (f *source) characters(at int) int {
+func (f *Source) characters(at int) int {
 	n := at / markEvery
 	return int(f.marks[n]) + utf8.RuneCountInString(f.text[f.marked(n):at])
 }
 
 // Bytes is where the character is that so many others are before; past the end where
 // there is none.
-func (f *source) Bytes(characters int) int {
+func (f *Source) Bytes(characters int) int {
 	n := sort.Search(len(f.marks), func(i int) bool { return int(f.marks[i]) > characters }) - 1
 	at := f.marked(n)
 	for left := characters - int(f.marks[n]); left > 0; left-- {
@@ -129,7 +129,7 @@ func (f *source) Bytes(characters int) int {
 }
 
 // Line is where a line, from 0, begins and where the next one does.
-func (f *source) Line(n int) (from, stop int) {
+func (f *Source) Line(n int) (from, stop int) {
 	if n+1 < len(f.starts) {
 		return int(f.starts[n]), int(f.starts[n+1])
 	}
@@ -138,7 +138,7 @@ func (f *source) Line(n int) (from, stop int) {
 
 // Lines returns the first line and the last from one place to another, from 0. There are
 // none where the file does not have both where the scanner saw them, so it is another by now.
-func (f *source) Lines(from, to secrets.Place) (first, last int, ok bool) {
+func (f *Source) Lines(from, to secrets.Place) (first, last int, ok bool) {
 	begin, end := f.Place(from), f.Place(to)
 	if begin < 0 || end < begin {
 		return 0, 0, false
@@ -149,7 +149,7 @@ func (f *source) Lines(from, to secrets.Place) (first, last int, ok bool) {
 
 // Place is where a place is in the text, in bytes; -1 where its line and column are
 // not at its offset. Scanners count characters, or bytes.
-func (f *source) Place(p secrets.Place) int {
+func (f *Source) Place(p secrets.Place) int {
 	line, skip := int(p.Line)-1, int(p.Col)-1
 	if line < 0 || line >= len(f.starts) || skip < 0 || skip > len(f.text) {
 		return -1
@@ -168,7 +168,7 @@ func (f *source) Place(p secrets.Place) int {
 
 // piece is the lines from one place to another; nil where there are none, or no more
 // are cut out.
-func (s *sources) piece(path string, from, to secrets.Place) *piece {
+func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	f := s.File(path)
 	first, last, ok := f.Lines(from, to)
 	if !ok {

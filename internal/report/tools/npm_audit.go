@@ -28,7 +28,7 @@ type npmAudit struct {
 // ReadNPMAudit reads the JSON of npm audit, pnpm audit and yarn audit.
 func ReadNPMAudit(in *format.Input, o format.Options) ([]*model.Report, error) {
 	a := &npmAudit{native: newNative(in, o, "npm-audit")}
-	if err := a.Walker.Lines("report", a.document); err != nil {
+	if err := a.Lines("report", a.document); err != nil {
 		return nil, err
 	}
 	if a.lines && !a.ended {

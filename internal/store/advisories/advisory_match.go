@@ -303,6 +303,7 @@ func (s *DB) QueueMatching(ctx context.Context) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error { return QueueMatching(ctx, q, s.Now()) })
 }
 
+// QueueMatching adds the MatchJob of the server unless it has one.
 func QueueMatching(ctx context.Context, q *sqldb.Session, now time.Time) error {
 	if _, err := queue.LockAdvisories(ctx, q); err != nil {
 		return err

@@ -17,7 +17,7 @@ func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][
 	return rows, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var inventoryID int64
 		var c inventory.ContentRow
-		err := r.Scan(&inventoryID, &c.Id, &c.Version, &c.Transitivity, &c.Licenses)
+		err := r.Scan(&inventoryID, &c.ID, &c.Version, &c.Transitivity, &c.Licenses)
 		rows[inventoryID] = append(rows[inventoryID], c)
 		return err
 	}, `SELECT inventory_id, id, package_version_id, transitivity, licenses_json FROM dependency WHERE `+
@@ -44,8 +44,8 @@ func (tx *Tx) checkContents(ctx context.Context) (faults []string, err error) {
 				return err
 			}
 			want, err := inventory.EncodeContent(rows[id])
-			if n := len(rows[id]); err != nil || n == 0 || !bytes.Equal(content, want) || first != rows[id][0].Id ||
-				last != rows[id][n-1].Id {
+			if n := len(rows[id]); err != nil || n == 0 || !bytes.Equal(content, want) || first != rows[id][0].ID ||
+				last != rows[id][n-1].ID {
 				faults = append(faults, fmt.Sprintf("the content of lockfile %d is not that of its %d dependencies", id, n))
 			}
 			return nil

@@ -18,7 +18,7 @@ var errDamagedContent = sqldb.Undecoded(errors.New("the content of a lockfile"))
 
 // ContentRow is what the content of a lockfile tells of one of its dependencies.
 type ContentRow struct {
-	Id           int64
+	ID           int64
 	Version      int64 // package_version.id
 	Transitivity model.Transitivity
 	Licenses     string // JSON
@@ -35,7 +35,7 @@ func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentR
 	}
 	const columns = `inventory_id, first_id, last_id, content`
 	return tx.Insert(ctx, `inventory_content (deployment_id, `+columns+`)`,
-		[][]any{{inventoryID, rows[0].Id, rows[len(rows)-1].Id, content}},
+		[][]any{{inventoryID, rows[0].ID, rows[len(rows)-1].ID, content}},
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET `+sqldb.Excluded(columns, "inventory_id"))
 }
 
@@ -45,7 +45,7 @@ func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentR
 // that of the one before, the same of its version, its transitivity, and which of
 // the lists it has.
 func EncodeContent(rows []ContentRow) ([]byte, error) {
-	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.Id, b.Id) })
+	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.ID, b.ID) })
 	places := map[string]uint64{}
 	var lists []byte
 	for _, r := range rows {
@@ -54,7 +54,7 @@ func EncodeContent(rows []ContentRow) ([]byte, error) {
 		}
 		var expressions []string
 		if err := sqldb.DecodeStored([]byte(r.Licenses), &expressions); err != nil {
-			return nil, fmt.Errorf("the licences of dependency %d: %w", r.Id, err)
+			return nil, fmt.Errorf("the licences of dependency %d: %w", r.ID, err)
 		}
 		terms := licenceTerms(expressions)
 		places[r.Licenses] = uint64(len(places))
@@ -66,7 +66,7 @@ func EncodeContent(rows []ContentRow) ([]byte, error) {
 	out := append(binary.AppendUvarint(make([]byte, 0, len(lists)+6*len(rows)+4), uint64(len(places))), lists...)
 	var before ContentRow
 	for _, r := range rows {
-		out = binary.AppendUvarint(out, uint64(r.Id-before.Id))
+		out = binary.AppendUvarint(out, uint64(r.ID-before.ID))
 		out = binary.AppendVarint(out, r.Version-before.Version)
 		out = binary.AppendUvarint(out, uint64(r.Transitivity))
 		out = binary.AppendUvarint(out, places[r.Licenses])

@@ -18,7 +18,7 @@ func readContent(content []byte, licences ...string) (rows []ContentRow, err err
 		q.licences = append(q.licences, licenceBytes(l))
 	}
 	err = EachContent(content, q.isLicensed, func(id, version int64, t model.Transitivity) bool {
-		rows = append(rows, ContentRow{Id: id, Version: version, Transitivity: t})
+		rows = append(rows, ContentRow{ID: id, Version: version, Transitivity: t})
 		return true
 	})
 	return rows, err
@@ -44,7 +44,7 @@ func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
 		for _, asked := range [][]string{nil, {"MIT"}, {"isc", "apache-2.0"}, {"GPL-3.0"}} {
 			var want []ContentRow
 			for _, r := range rows { // which are in order now
-				named := slices.ContainsFunc(said[r.Id], func(e string) bool {
+				named := slices.ContainsFunc(said[r.ID], func(e string) bool {
 					return slices.ContainsFunc(asked, func(l string) bool { return hasLicence(e, l) })
 				})
 				if r.Licenses = ""; asked == nil || named {

@@ -98,16 +98,16 @@ func (tx *Tx) ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool
 	}, `SELECT scan_id, gaps_json FROM scan_account WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// packedAccount is what a scan reported and why its build failed, as it is stored.
-type packedAccount struct {
+// PackedAccount is what a scan reported and why its build failed, as it is stored.
+type PackedAccount struct {
 	scanID   int64
 	reported []byte
 	gate     string
 }
 
 // PackedAccounts reads the accounts of a project's scans.
-func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]packedAccount, error) {
-	return sqldb.Many(ctx, tx, func(r sqldb.Row) (a packedAccount, err error) {
+func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]PackedAccount, error) {
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (a PackedAccount, err error) {
 		return a, r.Scan(&a.scanID, &a.reported, &a.gate)
 	},
 		`SELECT a.scan_id, a.reported, a.gate_json FROM scan_account a
@@ -117,7 +117,7 @@ func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]packedAcco
 }
 
 // RewriteAccount names other findings in an account.
-func (tx *Tx) RewriteAccount(ctx context.Context, a packedAccount, is func(id int64) int64) error {
+func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id int64) int64) error {
 	ids, err := UnpackRuns(a.reported)
 	if err != nil {
 		return fmt.Errorf("what scan %d reported: %w", a.scanID, err)

@@ -28,13 +28,13 @@ type querier interface {
 	explain(ctx context.Context, err error) error
 }
 
-// pool runs single statements without a transaction, so that periodic queries cost one round trip.
-type pool struct {
+// Pool runs single statements without a transaction, so that periodic queries cost one round trip.
+type Pool struct {
 	engine *engine
 	db     *sql.DB
 }
 
-func (p pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (p Pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := matchArgs(query, len(args)); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (p pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return rows, p.explain(ctx, err)
 }
 
-func (p pool) explain(ctx context.Context, err error) error { return p.engine.explain(ctx, err) }
+func (p Pool) explain(ctx context.Context, err error) error { return p.engine.explain(ctx, err) }
 
 // Row is what a scan function reads the columns of.
 type Row interface{ Scan(dest ...any) error }

@@ -41,10 +41,10 @@ func (s *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 }
 
 // Pool runs single statements by the connections for requests.
-func (s *DB) Pool() pool { return pool{s.engine, s.engine.read} }
+func (s *DB) Pool() Pool { return Pool{s.engine, s.engine.read} }
 
 // IndexPool runs single statements by the connections of the index.
-func (s *DB) IndexPool() pool { return pool{s.engine, s.engine.index} }
+func (s *DB) IndexPool() Pool { return Pool{s.engine, s.engine.index} }
 
 // List returns the condition that a column is one of a list, and the list as the argument $n.
 func (s *DB) List(column string, n int, values any) (condition string, arg any) {

@@ -1,16 +1,8 @@
-// Package store keeps what is true: every row of every tenant, in SQLite or
-// PostgreSQL, through one SQL text for both.
+// Package sqldb opens the database, SQLite or PostgreSQL, and runs statements in transactions. It also
+// has what every subject needs: the audit trail, the feed of changes, ids, settings and migrations.
 //
-// Its border: it knows the nouns of package redoubt and nothing else of the
-// house. SQL, drivers, locks and migrations do not leave it, and no rule comes
-// in: what a scan closes, what a triage means, what a filter keeps is decided
-// by the packages that declare the storage they need, and that *Tx satisfies.
-// engine.go alone knows which database it is.
-//
-// All work on a tenant happens inside View or Update, which carry the
-// deployment: every statement of a Tx gets its id as $1, so one that forgets
-// the tenant does not run. What belongs to another tenant answers
-// model.ErrNotFound, as if it did not exist (semantics §1).
+// engine.go alone knows which database it is. All work on a deployment runs within View or Update,
+// whose Tx puts the id of the deployment into each statement as $1.
 package sqldb
 
 import (

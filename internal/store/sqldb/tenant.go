@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// tenant is a deployment with what only the store knows of it.
-type tenant struct {
+// Tenant is a deployment with what only the store knows of it.
+type Tenant struct {
 	model.Deployment
 	committedAt time.Time // the clock of its newest commit
 	notified    model.NotificationEvents
@@ -19,7 +19,7 @@ type tenant struct {
 const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, ` +
 	`notified, open_requests`
 
-func scanTenant(r Row) (t tenant, err error) {
+func scanTenant(r Row) (t Tenant, err error) {
 	return t, r.Scan(&t.ID, &t.Slug, &t.Name, Instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor,
 		&t.Version, Instant(&t.committedAt), &t.notified, &t.OpenRequests)
 }
@@ -31,10 +31,10 @@ func ScanDeployment(r Row) (model.Deployment, error) {
 }
 
 // ReadTenant reads a deployment's row, and locks it with the engine's words for it.
-func ReadTenant(ctx context.Context, q *Session, id int64, lock string) (tenant, error) {
+func ReadTenant(ctx context.Context, q *Session, id int64, lock string) (Tenant, error) {
 	t, err := One(ctx, q, scanTenant, `SELECT `+DeploymentColumns+` FROM deployment WHERE id = $1`+lock, id)
 	if err != nil {
-		return tenant{}, fmt.Errorf("deployment %d: %w", id, err)
+		return Tenant{}, fmt.Errorf("deployment %d: %w", id, err)
 	}
 	return t, nil
 }

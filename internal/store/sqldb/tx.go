@@ -113,7 +113,7 @@ func (s *DB) Begin(q *Session, d model.Deployment, now time.Time, by model.Actor
 }
 
 // Writer begins work on a deployment whose row was locked.
-func (s *DB) Writer(q *Session, d tenant, by model.Actor) *Tx {
+func (s *DB) Writer(q *Session, d Tenant, by model.Actor) *Tx {
 	return s.Begin(q, d.Deployment, Later(s.Now(), d.committedAt.Add(time.Microsecond)), by)
 }
 
