@@ -17,7 +17,7 @@ import (
 
 // Names of the packages below that callers use.
 
-// Types of the packages below.
+// FindingCount and the others are types of the packages below.
 type (
 	FindingCount = check.FindingCount
 

@@ -54,6 +54,7 @@ type Source struct {
 // piece is lines of a file, and what is made of them once.
 type piece struct{ lines, code, context, hash string }
 
+// File returns a file of the checkout, or nil where it is not as it was scanned.
 func (s *Sources) File(path string) *Source {
 	f, known := s.files[path]
 	if known {
