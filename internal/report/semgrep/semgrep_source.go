@@ -54,7 +54,8 @@ type Source struct {
 // piece is lines of a file, and what is made of them once.
 type piece struct{ lines, code, context, hash string }
 
-// File returns a file of the checkout, or nil where it is not as it was scanned.
+// File returns a file of the checkout, which it reads once. The text is empty where the files read
+// so far, or this one, are larger than MaxSources.
 func (s *Sources) File(path string) *Source {
 	f, known := s.files[path]
 	if known {
