@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // readText reads a text as a file of that name.

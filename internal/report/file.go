@@ -4,9 +4,8 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // file is what one file of an upload holds.

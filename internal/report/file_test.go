@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/report/lockfile"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // FormatInfo describes a format to people.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/report/reporttest"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // small are limits under which a fuzzer finds the edges.

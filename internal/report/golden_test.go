@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/report/reporttest"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -4,13 +4,12 @@ import (
 	"io"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-	"github.com/redoubt/redoubt/internal/weakness"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/weakness"
 )
 
 // Reading reads the files of one upload. The zero Reading is ready to use.

@@ -5,10 +5,9 @@ import (
 	"io"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/lockfile"
-
 	"github.com/redoubt/redoubt/internal/report/bom"
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/sarif"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/report/tools"

@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // manyOf joins so many items, each made with its number where it has a place for one.

@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // TestWhichRulesLookForSecrets sorts rules of formats that do not tell.

@@ -10,10 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 

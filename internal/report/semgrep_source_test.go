@@ -6,9 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )

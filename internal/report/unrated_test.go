@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 

@@ -9,7 +9,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/ticket"
 )

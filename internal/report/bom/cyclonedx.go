@@ -13,10 +13,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // cycloneDX gathers a CycloneDX BOM of either encoding. Components that are no

@@ -10,10 +10,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // results makes a finding for each component that a vulnerability affects. What

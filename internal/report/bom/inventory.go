@@ -4,10 +4,9 @@ import (
 	"errors"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // ReadLockfile makes an inventory of one lockfile.

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // The parts of SARIF 2.1.0 that are read. Members of another type than the

@@ -9,9 +9,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // semgrepMatch is what the ids of a result are made of.

@@ -3,7 +3,6 @@ package semgrep
 import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 

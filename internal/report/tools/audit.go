@@ -5,9 +5,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // pipAuditPackage is one of dependencies: a package and what is known of it.

@@ -4,9 +4,8 @@ import (
 	"cmp"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // gitleaksFinding is one of the list that gitleaks writes. It is the same

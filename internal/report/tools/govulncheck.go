@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // govulncheckMessage is one of the stream: it has one member.

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // grypeMatch is one of matches: a vulnerability and the package that has it.

@@ -7,10 +7,9 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/bom"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/bom"
 )
 
 // affected is a vulnerable package as a native report tells it.

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
-
-	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // npmAudit reads what npm, pnpm and Yarn write with --json. npm 7 and later

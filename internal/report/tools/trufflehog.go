@@ -7,9 +7,8 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // truffleHogLine is one line of what TruffleHog writes: a finding, or, where

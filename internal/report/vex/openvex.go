@@ -9,9 +9,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/read"
-
 	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // openVEX gathers an OpenVEX document, of 0.2.0 or of 0.0.x, where names stand

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 

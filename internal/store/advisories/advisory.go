@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 

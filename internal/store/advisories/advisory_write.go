@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/queue"
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 

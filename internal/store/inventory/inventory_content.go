@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/advisories"
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/projects"
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
