@@ -14,24 +14,14 @@ type Format = format.Format
 // FileError says why a file as a whole cannot be read. See format.FileError.
 type FileError = format.FileError
 
-// Formats of files.
+// Formats that callers name. Package format has them all.
 const (
-	SemgrepJSON     = format.SemgrepJSON
-	SARIF           = format.SARIF
-	GitleaksJSON    = format.GitleaksJSON
-	GitLabJSON      = format.GitLabJSON
-	TrivyJSON       = format.TrivyJSON
-	GrypeJSON       = format.GrypeJSON
-	GovulncheckJSON = format.GovulncheckJSON
-	TruffleHogJSON  = format.TruffleHogJSON
-	OSVScannerJSON  = format.OSVScannerJSON
-	PipAuditJSON    = format.PipAuditJSON
-	NPMAuditJSON    = format.NPMAuditJSON
-	CycloneDXJSON   = format.CycloneDXJSON
-	CycloneDXXML    = format.CycloneDXXML
-	SPDXJSON        = format.SPDXJSON
-	OpenVEXJSON     = format.OpenVEXJSON
-	Lockfile        = format.Lockfile
+	SemgrepJSON   = format.SemgrepJSON
+	GitleaksJSON  = format.GitleaksJSON
+	CycloneDXJSON = format.CycloneDXJSON
+	CycloneDXXML  = format.CycloneDXXML
+	SPDXJSON      = format.SPDXJSON
+	Lockfile      = format.Lockfile
 )
 
 // IsNamesake reports whether a file only shares its name with a lockfile. See format.IsNamesake.
