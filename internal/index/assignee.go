@@ -36,15 +36,6 @@ func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 	return out
 }
 
-// all returns every number.
-func (w *interner) all() []uint32 {
-	out := make([]uint32, len(w.numbers))
-	for i := range out {
-		out[i] = uint32(i + 1)
-	}
-	return out
-}
-
 // instants number times, in microseconds since 1970, from 1 on; 0 is none.
 type instants struct {
 	numbers map[int64]uint32

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,9 +36,6 @@ type Registry interface {
 }
 
 const (
-	checkpointSuffix = ".checkpoint"
-	partSuffix       = ".part"
-
 	// A checkpoint is written when something changed and the last one is so old, and a
 	// hundred times as old as it took to write.
 	checkpointEvery = 5 * time.Minute
@@ -88,11 +83,7 @@ func (c *saved) due(version int64, now time.Time) bool {
 	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
 }
 
-func (x *Index) checkpointFile(deployment int64) string { return x.checkpoints.file(deployment) }
-
-func (c *Checkpoints) file(deployment int64) string {
-	return filepath.Join(c.Dir, strconv.FormatInt(deployment, 10)+checkpointSuffix)
-}
+func (c *Checkpoints) folder() folder { return folder(c.Dir) }
 
 // restore puts the state of a checkpoint in place of none, and reports whether it
 // did. One whose content is doubtful is removed, not one that could not be looked at.
@@ -101,7 +92,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false
 	}
-	began, name := d.x.clock(), d.x.checkpointFile(d.id)
+	began, name := d.x.clock(), d.x.checkpoints.folder().fileOf(d.id)
 	s, h, err := d.readCheckpoint(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,7 +117,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 // distrust says why a checkpoint is not used, and removes it.
 func (d *deployment) distrust(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
-	_ = os.Remove(d.x.checkpointFile(d.id)) // one that stays is looked at again, and not used again
+	_ = d.x.checkpoints.folder().remove(d.id) // one that stays is looked at again, and not used again
 	d.saved.lost()
 }
 
@@ -217,10 +208,8 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	defer d.thaw(n)
-	if err := os.MkdirAll(d.x.checkpoints.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(d.x.checkpoints.Dir, strconv.FormatInt(d.id, 10)+".*"+partSuffix) // its owner's alone
+	dir := d.x.checkpoints.folder()
+	f, err := dir.create(d.id)
 	if err != nil {
 		return nil, err
 	}
@@ -230,12 +219,12 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 		err = d.x.checkpoints.Registry.KeepCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), d.x.checkpointFile(d.id))
+		err = dir.publish(f, d.id)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	syncFolder(d.x.checkpoints.Dir)
+	dir.sync()
 	d.saved.set(n.version, id)
 	return n, nil
 }
@@ -281,27 +270,5 @@ func (d *deployment) thaw(n *snapshot) {
 		if p.frozen == n.frozen[i] {
 			p.frozen = nil
 		}
-	}
-}
-
-// writeSynced fills a file and has it on disk before it returns.
-func writeSynced(f *os.File, fill func(*bufio.Writer) error) error {
-	w := bufio.NewWriterSize(f, 1<<20)
-	err := fill(w)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// syncFolder has a name that was given be on disk. Where that cannot be, the old
-// file may come back after a loss of power, which the store knows too.
-func syncFolder(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
 	}
 }

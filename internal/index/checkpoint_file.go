@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 )
 
 // A file of a checkpoint is a beginning, sections one behind the other, a directory
@@ -214,8 +213,8 @@ func (r *sectionReader) into(s section, b []byte) error {
 	return nil
 }
 
-// readRaw reads a section that is the memory of a list.
-func readRaw[T row | int64 | uint32](r *sectionReader, name string) ([]T, error) {
+// readRaw reads a section that is the memory of a list. T must not contain pointers.
+func readRaw[T any](r *sectionReader, name string) ([]T, error) {
 	s, err := r.find(name)
 	if err != nil {
 		return nil, err
@@ -226,20 +225,4 @@ func readRaw[T row | int64 | uint32](r *sectionReader, name string) ([]T, error)
 	}
 	list := make([]T, s.size/each)
 	return list, r.into(s, raw(list))
-}
-
-// openRegular opens a file, and returns its size.
-func openRegular(name string) (*os.File, int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNoCheckpoint
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }

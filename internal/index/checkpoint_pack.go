@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // packer writes small values one behind the other.
@@ -125,6 +127,24 @@ func (u *unpacker) texts() []string {
 	return list
 }
 
+// bitmap reads a bitmap; nil where none was written.
+func (u *unpacker) bitmap() *roaring.Bitmap {
+	text := u.bytes()
+	if text == nil {
+		return nil
+	}
+	b := roaring.New()
+	if err := b.UnmarshalBinary(text); err != nil {
+		u.fail()
+		return nil
+	}
+	if err := b.Validate(); err != nil && !b.IsEmpty() {
+		u.fail()
+		return nil
+	}
+	return b
+}
+
 // end reports what was wrong, and whether anything is left over.
 func (u *unpacker) end() error {
 	if u.err == nil && len(u.buf) > 0 {
@@ -133,8 +153,8 @@ func (u *unpacker) end() error {
 	return u.err
 }
 
-// raw is the memory of a list of values without pointers.
-func raw[T row | int64 | uint32](list []T) []byte {
+// raw returns the memory of a list. T must not contain pointers.
+func raw[T any](list []T) []byte {
 	var one T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(one)))
 }

@@ -31,24 +31,6 @@ func (p *partition) readBitmaps(r *sectionReader, part int) error {
 	return nil
 }
 
-// bitmap reads a bitmap; nil where none was written.
-func (u *unpacker) bitmap() *roaring.Bitmap {
-	text := u.bytes()
-	if text == nil {
-		return nil
-	}
-	b := roaring.New()
-	if err := b.UnmarshalBinary(text); err != nil {
-		u.fail()
-		return nil
-	}
-	if err := b.Validate(); err != nil && !b.IsEmpty() {
-		u.fail()
-		return nil
-	}
-	return b
-}
-
 // restore finds again what of a partition is not in a checkpoint, and holds what is
 // against the dictionaries.
 func (p *partition) restore(s *state) error {
@@ -98,9 +80,9 @@ func (s *state) fits(r *row) bool {
 	if l == nil || s.projects.entries[r.project] == nil || s.rules.entries[r.rule] == nil || (l.note != nil) != (r.annotated == flagYes) {
 		return false
 	}
-	return known(r.ref, len(s.refs.texts)) && known(r.pkg, len(s.packages.texts)) && known(r.secret, len(s.secrets.texts)) &&
-		known(r.path, s.paths.known()) && known(r.vuln, len(s.vulns.texts)) && known(r.says, s.says.lists.known()) &&
-		known(r.tag, len(s.tags.texts)) && known(r.assignee, len(s.assignees.texts)) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
+	return known(r.ref, s.refs.count()) && known(r.pkg, s.packages.count()) && known(r.secret, s.secrets.count()) &&
+		known(r.path, s.paths.known()) && known(r.vuln, s.vulns.count()) && known(r.says, s.says.lists.known()) &&
+		known(r.tag, s.tags.count()) && known(r.assignee, s.assignees.count()) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 
 // checkBitmaps reports bitmaps of what there is not.
@@ -109,8 +91,8 @@ func (p *partition) checkBitmaps(s *state) error {
 		return errPacked
 	}
 	most := map[field]int{
-		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: len(s.refs.texts), byTag: len(s.tags.texts), byPackage: len(s.packages.texts),
-		bySecretType: len(s.secrets.texts), byAssignee: len(s.assignees.texts), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
+		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: s.refs.count(), byTag: s.tags.count(), byPackage: s.packages.count(),
+		bySecretType: s.secrets.count(), byAssignee: s.assignees.count(), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
 	}
 	for f := range fields {
 		limit, many := most[f]

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/redoubt/redoubt/internal/model"
 )
@@ -30,7 +29,7 @@ func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, err
 		steps.do(func() error { return readWords(r, "words/"+list.name, list.words) })
 	}
 	for _, list := range s.lexicons() {
-		steps.do(func() error { return readLexicon(r, "words/"+list.name, list.of) })
+		steps.do(func() error { return readWords(r, "words/"+list.name, list.of) })
 	}
 	steps.do(func() error { return s.readLineages(r) })
 	for i, p := range s.parts {
@@ -212,70 +211,15 @@ func unpackRule(u *unpacker) *rule {
 }
 
 // readWords reads a dictionary that has no word yet.
-func readWords(r *sectionReader, name string, w *interner) error {
-	b, err := r.read(name)
+func readWords(r *sectionReader, name string, w interface{ fill([]uint64, []byte) bool }) error {
+	ends, texts, err := r.texts(name)
 	if err != nil {
 		return err
 	}
-	ends, texts, err := unpackTexts(b)
-	if err != nil || len(ends) == 0 {
-		return wrapped(name, err)
-	}
-	all := unsafe.String(unsafe.SliceData(texts), len(texts))
-	w.numbers, w.texts = make(map[string]uint32, len(ends)), make([]string, 1, len(ends))
-	for n := 1; n < len(ends); n++ {
-		text := all[ends[n-1]:ends[n]]
-		w.numbers[text], w.texts = uint32(n), append(w.texts, text)
-		w.write(text)
-	}
-	if len(w.numbers) != len(ends)-1 {
+	if !w.fill(ends, texts) {
 		return fmt.Errorf("its %s: %w", name, errPacked)
 	}
 	return nil
-}
-
-// readLexicon reads a lexicon that has no text yet.
-func readLexicon(r *sectionReader, name string, l *lexicon) error {
-	b, err := r.read(name)
-	if err != nil {
-		return err
-	}
-	if l.ends, l.bytes, err = unpackTexts(b); err != nil {
-		return wrapped(name, err)
-	}
-	if !l.renumber() {
-		return fmt.Errorf("its %s: %w", name, errPacked)
-	}
-	return nil
-}
-
-func wrapped(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("its %s: %w", name, err)
-}
-
-// unpackTexts reads how long texts are, none of them empty, and returns where each ends,
-// as in a lexicon, and all of them. Where there is none, there are no ends either.
-func unpackTexts(b []byte) (ends []uint64, all []byte, err error) {
-	u := &unpacker{buf: b}
-	n := u.count()
-	if n == 0 {
-		return nil, nil, u.end()
-	}
-	ends = make([]uint64, n+1)
-	for i := range n {
-		size := u.below(len(b) + 1)
-		if size == 0 {
-			u.fail()
-		}
-		ends[i+1] = ends[i] + uint64(size)
-	}
-	if u.err != nil || ends[n] != uint64(len(u.buf)) {
-		return nil, nil, errPacked
-	}
-	return ends, u.buf, nil
 }
 
 // readLineages reads the lineages, of which most are the same.

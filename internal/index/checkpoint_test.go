@@ -39,7 +39,7 @@ func (c *checkpointed) start() *Index {
 }
 
 func (c *checkpointed) file() string {
-	return filepath.Join(c.dir, fmt.Sprint(tenant, checkpointSuffix))
+	return filepath.Join(c.dir, fmt.Sprint(tenant, fileSuffix))
 }
 
 // saved starts an index, asks it, and writes its checkpoint.

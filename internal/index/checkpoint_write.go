@@ -51,7 +51,7 @@ func (s *state) wordLists() []wordList {
 		{name: "assignees", words: &s.assignees},
 	}
 	for i := range lists {
-		lists[i].texts = lists[i].words.texts
+		lists[i].texts = lists[i].words.list()
 	}
 	return lists
 }
@@ -156,7 +156,8 @@ func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *syn
 		w.words("words/"+list.name, list.texts)
 	}
 	for _, list := range n.lexicons {
-		w.lexicon("words/"+list.name, &list.then)
+		ends, texts := list.then.contents()
+		w.texts("words/"+list.name, ends, texts)
 	}
 	w.section("untils", raw(n.untils))
 	policies, err := json.Marshal(n.policies)
@@ -170,19 +171,19 @@ func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *syn
 	w.section("rule ids", raw(n.rules.ids))
 	w.section("rules", packRules(n.rules.entries))
 	w.section("lineage ids", raw(n.lineages.ids))
-	w.lineages(n.lineages.entries)
+	writeLineages(w, n.lineages.entries)
 	for i, p := range n.partitions {
 		w.section("bitmaps/"+strconv.Itoa(i), n.bitmaps[i])
 		n.bitmaps[i] = nil
 		w.begin("rows/" + strconv.Itoa(i))
-		if err := w.rows(ctx, p, n.frozen[i], lock); err != nil {
+		if err := writeRows(ctx, w, p, n.frozen[i], lock); err != nil {
 			return err
 		}
 	}
 	return w.finish(heading{layout: layoutSum(), deployment: n.deployment, version: n.version, id: id, findings: int64(n.findings)})
 }
 
-func (w *sectionWriter) rows(ctx context.Context, p *partition, z *frozenRows, lock *sync.RWMutex) error {
+func writeRows(ctx context.Context, w *sectionWriter, p *partition, z *frozenRows, lock *sync.RWMutex) error {
 	buf := make([]row, 0, min(frozenChunk, z.count))
 	for {
 		lock.RLock()
@@ -204,48 +205,8 @@ func (w *sectionWriter) rows(ctx context.Context, p *partition, z *frozenRows, l
 	}
 }
 
-// pieceBytes is about how much is gathered before it is written.
-const pieceBytes = 256 << 10
-
-// flush writes what was packed, once it is much or all.
-func (w *sectionWriter) flush(p *packer, least int) {
-	if len(p.buf) > 0 && len(p.buf) >= least {
-		w.write(p.buf)
-		p.buf = p.buf[:0]
-	}
-}
-
-// words writes a dictionary: how long the words are, then all of them.
-func (w *sectionWriter) words(name string, texts []string) {
-	w.begin(name)
-	var p packer
-	p.count(max(len(texts), 1) - 1)
-	for _, s := range texts[min(1, len(texts)):] {
-		p.count(len(s))
-		w.flush(&p, pieceBytes)
-	}
-	for _, s := range texts {
-		p.buf = append(p.buf, s...)
-		w.flush(&p, pieceBytes)
-	}
-	w.flush(&p, 0)
-}
-
-// lexicon writes a dictionary in the same way.
-func (w *sectionWriter) lexicon(name string, l *lexicon) {
-	w.begin(name)
-	var p packer
-	p.count(l.known() - 1)
-	for n := 1; n < len(l.ends); n++ {
-		p.uint(l.ends[n] - l.ends[n-1])
-		w.flush(&p, pieceBytes)
-	}
-	w.flush(&p, 0)
-	w.write(l.bytes)
-}
-
-// lineages writes those that are not as all are at first.
-func (w *sectionWriter) lineages(entries []*lineage) {
+// writeLineages writes those that are not as all are at first.
+func writeLineages(w *sectionWriter, entries []*lineage) {
 	w.begin("lineages")
 	var p packer
 	last := 0

@@ -84,7 +84,7 @@ func (s *state) matching(p *partition, c *condition) *roaring.Bitmap {
 	}
 	if len(c.of.Branches) > 0 {
 		var refs []uint32
-		for number, ref := range s.refs.texts {
+		for number, ref := range s.refs.list() {
 			if number > 0 && model.CoversRef(c.of.Branches, ref) {
 				refs = append(refs, uint32(number))
 			}

@@ -2,10 +2,8 @@ package index
 
 import (
 	"hash/maphash"
-	"runtime"
 	"sort"
 	"strings"
-	"sync"
 	"unsafe"
 )
 
@@ -128,6 +126,15 @@ func slotsFor(n int) int {
 	return slots
 }
 
+// contents returns where the texts end, by number, and all of them one behind the other. Both are read only.
+func (l *lexicon) contents() (ends []uint64, texts []byte) { return l.ends, l.bytes }
+
+// fill adds texts, given as contents returns them, to a lexicon without any, and reports whether all are different.
+func (l *lexicon) fill(ends []uint64, texts []byte) bool {
+	l.ends, l.bytes = ends, texts
+	return l.renumber()
+}
+
 // text returns the text of a number, which shares the lexicon's bytes, or nothing.
 func (l *lexicon) text(n uint32) string {
 	if n == 0 || int(n) >= len(l.ends) {
@@ -198,24 +205,4 @@ func (l *lexicon) where(test func(text string) bool) numberSet {
 		}
 	})
 	return set
-}
-
-// fewParts is a number below which it is not worth while to share work.
-const fewParts = 1 << 15
-
-// inParts runs fn over the numbers from 0 to n, side by side on all processors where
-// they are many. Parts begin at multiples of 64, so that each has words of a bit set
-// of its own.
-func inParts(n int, fn func(from, to int)) {
-	workers := runtime.GOMAXPROCS(0)
-	if n < fewParts || workers == 1 {
-		fn(0, n)
-		return
-	}
-	step := (n/workers/64 + 1) * 64
-	var all sync.WaitGroup
-	for from := 0; from < n; from += step {
-		all.Go(func() { fn(from, min(from+step, n)) })
-	}
-	all.Wait()
 }

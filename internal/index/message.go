@@ -183,6 +183,9 @@ func (m *messages) mark(set numberSet, q *sequence, n, to int) {
 	}
 }
 
+// extra estimates how many bytes messages take beside their lexicons.
+func (m *messages) extra() int64 { return int64(cap(m.after)) * 4 }
+
 // fit reports whether all lists name parts that there are.
 func (m *messages) fit() bool {
 	missing := m.lists.where(func(list string) bool {

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -138,7 +137,7 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 			sets = append(sets, p.readBitmap(byRule, uint32(n)))
 		}
 	}
-	for n, name := range s.packages.texts {
+	for n, name := range s.packages.list() {
 		if has(name) {
 			sets = append(sets, p.readBitmap(byPackage, uint32(n)))
 		}
@@ -174,31 +173,4 @@ func (p *partition) having(sets ...columnSet) *roaring.Bitmap {
 		})
 	}
 	return roaring.And(roaring.FromDense(dense, false), p.listed)
-}
-
-// numberSet is a set of numbers of a dictionary. The nil one is empty.
-type numberSet []uint64
-
-// empty reports whether nothing is in the set.
-func (n numberSet) empty() bool {
-	return !slices.ContainsFunc(n, func(word uint64) bool { return word != 0 })
-}
-
-func (n numberSet) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
-
-func (n *numberSet) add(v uint32) {
-	for int(v/64) >= len(*n) {
-		*n = append(*n, 0)
-	}
-	(*n)[v/64] |= 1 << (v % 64)
-}
-
-// containing returns the words that hold a text; the empty word is none of them.
-func (w *interner) containing(text string) (out numberSet) {
-	for n, word := range w.texts {
-		if n > 0 && strings.Contains(word, text) {
-			out.add(uint32(n))
-		}
-	}
-	return out
 }

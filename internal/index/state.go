@@ -49,7 +49,7 @@ type state struct {
 func newState(b *budget, clock func() time.Time) *state {
 	s := &state{
 		clock: clock,
-		refs:  newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
+		refs:  newWords(memberOf("ref")), secrets: newWords(memberOf("secret_type")), rulesByName: map[string][]uint32{},
 		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
