@@ -39,7 +39,7 @@ func (c *checkpointed) start() *Index {
 }
 
 func (c *checkpointed) file() string {
-	return filepath.Join(c.dir, fmt.Sprint(tenant, fileSuffix))
+	return filepath.Join(c.dir, fmt.Sprint(tenant, ".checkpoint"))
 }
 
 // saved starts an index, asks it, and writes its checkpoint.
@@ -103,7 +103,7 @@ func TestAStartGoesOnFromACheckpoint(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.dir, "*.part")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 }
@@ -171,12 +171,12 @@ func TestAWriterThatDies(t *testing.T) {
 		c.save()
 		younger := c.bytes()
 		c.put(old)
-		part := filepath.Join(c.dir, "7.1"+partSuffix)
+		part := filepath.Join(c.dir, "7.1.part")
 		if err := os.WriteFile(part, younger, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c.starts(true)
-		later := func() time.Time { return time.Now().Add(2 * leftFor) }
+		later := func() time.Time { return time.Now().Add(2 * time.Hour) }
 		x := New(c.world, Options{Clock: later, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
 		x.clearCheckpoints(t.Context())
 		if _, err := os.Stat(part); !os.IsNotExist(err) {
@@ -192,7 +192,7 @@ func TestAWriterThatDies(t *testing.T) {
 		x := c.start()
 		view(t, x)
 		x.deployments[tenant].save(ctx)
-		if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 || !bytes.Equal(c.bytes(), old) {
+		if left, _ := filepath.Glob(filepath.Join(c.dir, "*.part")); len(left) > 0 || !bytes.Equal(c.bytes(), old) {
 			t.Errorf("left over: %v", left)
 		}
 		c.starts(true)
