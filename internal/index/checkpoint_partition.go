@@ -14,7 +14,7 @@ func (p *partition) readBitmaps(r *sectionReader, part int) error {
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
+	u := newUnpacker(b)
 	p.listed = u.bitmap()
 	if p.listed == nil {
 		u.fail()
@@ -81,7 +81,7 @@ func (s *state) fits(r *row) bool {
 		return false
 	}
 	return known(r.ref, s.refs.count()) && known(r.pkg, s.packages.count()) && known(r.secret, s.secrets.count()) &&
-		known(r.path, s.paths.known()) && known(r.vuln, s.vulns.count()) && known(r.says, s.says.lists.known()) &&
+		known(r.path, s.paths.known()) && known(r.vuln, s.vulns.count()) && known(r.says, s.says.count()) &&
 		known(r.tag, s.tags.count()) && known(r.assignee, s.assignees.count()) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 

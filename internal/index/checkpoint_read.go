@@ -133,7 +133,7 @@ func (s *state) readPolicyRules(r *sectionReader) error {
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
+	u := newUnpacker(b)
 	for range u.count() {
 		name, of := u.text(), map[int64]policyRule{}
 		for range u.count() {
@@ -157,7 +157,7 @@ func readTable[T any](r *sectionReader, ids, entries string, t *table[T], unpack
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
+	u := newUnpacker(b)
 	t.entries = make([]*T, len(t.ids))
 	for n := range t.entries {
 		if u.bool() {
@@ -242,8 +242,8 @@ func (s *state) readLineages(r *sectionReader) error {
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
-	for n := u.below(len(ids) + 1); n != 0 && u.err == nil; {
+	u := newUnpacker(b)
+	for n := u.below(len(ids) + 1); n != 0 && u.Err() == nil; {
 		if n >= len(ids) || ids[n] == 0 {
 			return fmt.Errorf("its lineages: %w", errPacked)
 		}

@@ -65,10 +65,11 @@ type lexiconList struct {
 
 // lexicons names the lexicons of a state, those first whose numbers others hold.
 func (s *state) lexicons() []lexiconList {
+	parts, lists := s.says.tables()
 	return []lexiconList{
 		{"paths", &s.paths, s.paths},
-		{"parts of messages", &s.says.parts, s.says.parts},
-		{"messages", &s.says.lists, s.says.lists},
+		{"parts of messages", parts, *parts},
+		{"messages", lists, *lists},
 	}
 }
 
@@ -116,7 +117,7 @@ func (s *state) packPolicyRules() []byte {
 			p.uint(uint64(of[id].mode))
 		}
 	}
-	return p.buf
+	return p.packed()
 }
 
 // packBitmaps writes each bitmap in the format that all implementations of Roaring
@@ -143,7 +144,7 @@ func (p *partition) packBitmaps() ([]byte, error) {
 			}
 		}
 	}
-	return out.buf, nil
+	return out.packed(), nil
 }
 
 // errSpoiled ends a checkpoint during which nearly all changed.
@@ -195,8 +196,8 @@ func writeRows(ctx context.Context, w *sectionWriter, p *partition, z *frozenRow
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if len(chunk) == 0 || w.err != nil {
-			return w.err
+		if len(chunk) == 0 || w.Err() != nil {
+			return w.Err()
 		}
 		for i := range chunk {
 			chunk[i].next, chunk[i].body = 0, bodyRef{} // found again, and read again
@@ -263,7 +264,7 @@ func packProjects(entries []*project) []byte {
 		p.text(e.primary)
 		p.bytes(e.wire)
 	}
-	return p.buf
+	return p.packed()
 }
 
 func packRules(entries []*rule) []byte {
@@ -282,5 +283,5 @@ func packRules(entries []*rule) []byte {
 		p.bool(e.open)
 		p.text(e.said)
 	}
-	return p.buf
+	return p.packed()
 }

@@ -183,7 +183,13 @@ func (m *messages) mark(set numberSet, q *sequence, n, to int) {
 	}
 }
 
-// extra estimates how many bytes messages take beside their lexicons.
+// tables returns the texts that messages consist of, and the lists of parts.
+func (m *messages) tables() (parts, lists *lexicon) { return &m.parts, &m.lists }
+
+// count returns how many numbers there are, that of the empty message among them.
+func (m *messages) count() int { return m.lists.known() }
+
+// extra estimates how many bytes messages take beside their tables.
 func (m *messages) extra() int64 { return int64(cap(m.after)) * 4 }
 
 // fit reports whether all lists name parts that there are.

@@ -12,6 +12,9 @@ import (
 // packer writes small values one behind the other.
 type packer struct{ buf []byte }
 
+// packed returns what was written.
+func (p *packer) packed() []byte { return p.buf }
+
 func (p *packer) uint(v uint64) { p.buf = binary.AppendUvarint(p.buf, v) }
 
 func (p *packer) int(v int64) { p.buf = binary.AppendVarint(p.buf, v) }
@@ -53,6 +56,12 @@ type unpacker struct {
 	buf []byte
 	err error
 }
+
+// newUnpacker returns an unpacker of what a packer wrote.
+func newUnpacker(b []byte) *unpacker { return &unpacker{buf: b} }
+
+// Err returns the first fault.
+func (u *unpacker) Err() error { return u.err }
 
 func (u *unpacker) fail() {
 	if u.err == nil {

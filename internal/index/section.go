@@ -93,6 +93,9 @@ func (w *sectionWriter) raw(b []byte) {
 	}
 }
 
+// Err returns the first error of writing.
+func (w *sectionWriter) Err() error { return w.err }
+
 // begin starts a section.
 func (w *sectionWriter) begin(name string) {
 	w.sections = append(w.sections, section{name: name, offset: w.at})
