@@ -14,7 +14,7 @@ import (
 type inherited struct{ tag, assignee, until uint32 }
 
 func (s *state) inheritedOf(l *lineage) inherited {
-	return inherited{s.tags.number(l.tag), s.assignees.number(l.assignee), s.untils.number(l.until)}
+	return inherited{s.tags.Number(l.tag), s.assignees.Number(l.assignee), s.untils.number(l.until)}
 }
 
 // addAssignees asks for findings of some people. Nobody has no number, as most
@@ -29,9 +29,9 @@ func (s *state) addAssignees(p *partition, q *query, names []string) {
 
 // assignedTo returns the rows of any of some people, nobody among them.
 func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
-	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.find(names)), emptyBitmap)...)
+	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.Find(names)), emptyBitmap)...)
 	if slices.Contains(names, model.AssigneeNobody) {
-		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.all()), emptyBitmap)...)))
+		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.All()), emptyBitmap)...)))
 	}
 	return out
 }

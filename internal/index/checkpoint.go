@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -19,9 +20,9 @@ import (
 // not read all findings of a large deployment first. They hold no more than the
 // store does, and may be removed at any time.
 type Checkpoints struct {
-	Dir      string   // made where there is none; empty keeps no files
-	Registry Registry // of the same store as the source
-	Least    int      // findings: a deployment with fewer is read from the store as fast
+	Dir      string              // made where there is none; empty keeps no files
+	Registry checkpoint.Registry // of the same store as the source
+	Least    int                 // findings: a deployment with fewer is read from the store as fast
 }
 
 const (
@@ -72,7 +73,7 @@ func (c *saved) due(version int64, now time.Time) bool {
 	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
 }
 
-func (c *Checkpoints) folder() folder { return folder(c.Dir) }
+func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Dir) }
 
 // restore puts the state of a checkpoint in place of none, and reports whether it
 // did. One whose content is doubtful is removed, not one that could not be looked at.
@@ -81,7 +82,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false
 	}
-	began, name := d.x.clock(), d.x.checkpoints.folder().fileOf(d.id)
+	began, name := d.x.clock(), d.x.checkpoints.folder().File(d.id)
 	s, h, err := d.readCheckpoint(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -97,39 +98,39 @@ func (d *deployment) restore(ctx context.Context) bool {
 		return false
 	}
 	d.swap(s)
-	d.saved.set(h.version, h.id)
+	d.saved.set(h.Version, h.ID)
 	d.saved.begun(began)
-	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.findings, "version", h.version, "took", d.x.clock().Sub(began))
+	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.Findings, "version", h.Version, "took", d.x.clock().Sub(began))
 	return true
 }
 
 // distrust says why a checkpoint is not used, and removes it.
 func (d *deployment) distrust(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
-	_ = d.x.checkpoints.folder().remove(d.id) // one that stays is looked at again, and not used again
+	_ = d.x.checkpoints.folder().Remove(d.id) // one that stays is looked at again, and not used again
 	d.saved.lost()
 }
 
 // errNotAsked says that the store did not tell whether it knows a checkpoint.
 var errNotAsked = errors.New("the database was not asked")
 
-func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *heading, error) {
-	f, size, err := openRegular(name)
+func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *checkpoint.Heading, error) {
+	f, size, err := checkpoint.OpenRegular(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	r, err := openSections(f, size)
+	r, err := checkpoint.Open(f, size)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.deployment != d.id {
-		return nil, nil, fmt.Errorf("it is of deployment %d", r.deployment)
+	if r.Deployment != d.id {
+		return nil, nil, fmt.Errorf("it is of deployment %d", r.Deployment)
 	}
-	if r.layout != layoutSum() {
+	if r.Layout != layoutSum() {
 		return nil, nil, errLayout
 	}
-	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.id)
+	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.ID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
@@ -137,7 +138,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 		return nil, nil, errors.New("the database does not know it: another one may have been restored")
 	}
 	s, err := readState(r, &d.x.bodies, d.x.clock)
-	return s, &r.heading, err
+	return s, &r.Heading, err
 }
 
 // Save writes the checkpoints of all deployments that changed since their last one,
@@ -198,22 +199,22 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	}
 	defer d.thaw(n)
 	dir := d.x.checkpoints.folder()
-	f, err := dir.create(d.id)
+	f, err := dir.Create(d.id)
 	if err != nil {
 		return nil, err
 	}
 	id := rand.Text()
-	err = writeSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
+	err = checkpoint.WriteSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
 	if err == nil {
 		err = d.x.checkpoints.Registry.KeepCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
 	}
 	if err == nil {
-		err = dir.publish(f, d.id)
+		err = dir.Publish(f, d.id)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	dir.sync()
+	dir.Sync()
 	d.saved.set(n.version, id)
 	return n, nil
 }

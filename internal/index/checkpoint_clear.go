@@ -9,13 +9,13 @@ const clearEvery = 5 * time.Minute
 
 // Remove removes the files of a deployment that was deleted.
 func (c Checkpoints) Remove(deployment int64) error {
-	return c.folder().removeAll(deployment)
+	return c.folder().RemoveAll(deployment)
 }
 
 // clearCheckpoints removes files that were left by writers that died, and those of
 // deployments that are gone.
 func (x *Index) clearCheckpoints(ctx context.Context) {
-	ids := x.checkpoints.folder().clearParts(x.clock())
+	ids := x.checkpoints.folder().Clear(x.clock())
 	if len(ids) == 0 {
 		return
 	}
@@ -25,7 +25,7 @@ func (x *Index) clearCheckpoints(ctx context.Context) {
 	}
 	for _, id := range ids {
 		if _, ok := there[id]; !ok {
-			_ = x.checkpoints.folder().remove(id) // another time
+			_ = x.checkpoints.folder().Remove(id) // another time
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (d *deployment) removeFile() {
 	if d.x.checkpoints.Dir == "" {
 		return
 	}
-	if err := d.x.checkpoints.folder().remove(d.id); err != nil {
+	if err := d.x.checkpoints.folder().Remove(d.id); err != nil {
 		d.x.log.Warn("the checkpoint of a deleted deployment was not removed", "deployment_id", d.id, "cause", err)
 	}
 }

@@ -5,27 +5,29 @@ import (
 	"strconv"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 )
 
 // readBitmaps reads the bitmaps of a partition.
-func (p *partition) readBitmaps(r *sectionReader, part int) error {
+func (p *partition) readBitmaps(r *checkpoint.Reader, part int) error {
 	name := "bitmaps/" + strconv.Itoa(part)
-	b, err := r.read(name)
+	b, err := r.Section(name)
 	if err != nil {
 		return err
 	}
-	u := newUnpacker(b)
-	p.listed = u.bitmap()
+	u := checkpoint.NewUnpacker(b)
+	p.listed = u.Bitmap()
 	if p.listed == nil {
-		u.fail()
+		u.Fail()
 	}
 	for f := range fields {
-		p.values[f] = make([]*roaring.Bitmap, u.count())
+		p.values[f] = make([]*roaring.Bitmap, u.Count())
 		for v := range p.values[f] {
-			p.values[f][v] = u.bitmap()
+			p.values[f][v] = u.Bitmap()
 		}
 	}
-	if err := u.end(); err != nil {
+	if err := u.End(); err != nil {
 		return fmt.Errorf("its %s: %w", name, err)
 	}
 	return nil
@@ -47,7 +49,7 @@ func (p *partition) restore(s *state) error {
 			next = ordinal + 1
 			r := &p.rows[ordinal]
 			if !s.fits(r) || ordinal > 0 && r.before(&p.rows[ordinal-1]) {
-				return errPacked
+				return checkpoint.ErrPacked
 			}
 			p.where[r.id] = ordinal
 			r.next, p.heads[r.lineage] = p.heads[r.lineage], ordinal+1
@@ -56,7 +58,7 @@ func (p *partition) restore(s *state) error {
 	}
 	p.forget(next, uint32(len(p.rows)))
 	if len(p.where) != int(p.listed.GetCardinality()) {
-		return errPacked
+		return checkpoint.ErrPacked
 	}
 	p.columns.fill(p.rows)
 	return nil
@@ -80,19 +82,19 @@ func (s *state) fits(r *row) bool {
 	if l == nil || s.projects.entries[r.project] == nil || s.rules.entries[r.rule] == nil || (l.note != nil) != (r.annotated == flagYes) {
 		return false
 	}
-	return known(r.ref, s.refs.count()) && known(r.pkg, s.packages.count()) && known(r.secret, s.secrets.count()) &&
-		known(r.path, s.paths.known()) && known(r.vuln, s.vulns.count()) && known(r.says, s.says.count()) &&
-		known(r.tag, s.tags.count()) && known(r.assignee, s.assignees.count()) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
+	return known(r.ref, s.refs.Count()) && known(r.pkg, s.packages.Count()) && known(r.secret, s.secrets.Count()) &&
+		known(r.path, s.paths.Count()) && known(r.vuln, s.vulns.Count()) && known(r.says, s.says.Count()) &&
+		known(r.tag, s.tags.Count()) && known(r.assignee, s.assignees.Count()) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 
 // checkBitmaps reports bitmaps of what there is not.
 func (p *partition) checkBitmaps(s *state) error {
 	if !p.listed.IsEmpty() && int(p.listed.Maximum()) >= len(p.rows) {
-		return errPacked
+		return checkpoint.ErrPacked
 	}
 	most := map[field]int{
-		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: s.refs.count(), byTag: s.tags.count(), byPackage: s.packages.count(),
-		bySecretType: s.secrets.count(), byAssignee: s.assignees.count(), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
+		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: s.refs.Count(), byTag: s.tags.Count(), byPackage: s.packages.Count(),
+		bySecretType: s.secrets.Count(), byAssignee: s.assignees.Count(), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
 	}
 	for f := range fields {
 		limit, many := most[f]
@@ -100,11 +102,11 @@ func (p *partition) checkBitmaps(s *state) error {
 			limit = 256
 		}
 		if len(p.values[f]) > max(limit, 1) {
-			return errPacked
+			return checkpoint.ErrPacked
 		}
 		for v, b := range p.values[f] {
 			if b != nil && (v == 0 || b.AndCardinality(p.listed) != b.GetCardinality()) {
-				return errPacked
+				return checkpoint.ErrPacked
 			}
 		}
 	}

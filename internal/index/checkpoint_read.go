@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -18,12 +19,12 @@ var errLayout = errors.New("another version of Redoubt wrote it")
 
 // readState reads the state that a checkpoint holds. It believes nothing: what does
 // not fit together is an error, and no state.
-func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, error) {
-	if r.layout != layoutSum() {
+func readState(r *checkpoint.Reader, b *budget, clock func() time.Time) (*state, error) {
+	if r.Layout != layoutSum() {
 		return nil, errLayout
 	}
 	s := newState(b, clock)
-	s.version = r.version
+	s.version = r.Version
 	var steps parallel
 	for _, list := range s.wordLists() {
 		steps.do(func() error { return readWords(r, "words/"+list.name, list.words) })
@@ -34,7 +35,7 @@ func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, err
 	steps.do(func() error { return s.readLineages(r) })
 	for i, p := range s.parts {
 		steps.do(func() (err error) {
-			p.rows, err = readRaw[row](r, "rows/"+strconv.Itoa(i))
+			p.rows, err = checkpoint.ReadRaw[row](r, "rows/"+strconv.Itoa(i))
 			return err
 		})
 		steps.do(func() error { return p.readBitmaps(r, i) })
@@ -42,8 +43,8 @@ func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, err
 	if err := steps.wait(); err != nil {
 		return nil, err
 	}
-	if !s.says.fit() {
-		return nil, fmt.Errorf("its messages: %w", errPacked)
+	if !s.says.Fit() {
+		return nil, fmt.Errorf("its messages: %w", checkpoint.ErrPacked)
 	}
 	if err := s.readSmall(r); err != nil {
 		return nil, err
@@ -81,17 +82,17 @@ func (p *parallel) wait() error {
 }
 
 // readSmall reads what is of the size of dictionaries, which the words are read before.
-func (s *state) readSmall(r *sectionReader) error {
-	untils, err := readRaw[int64](r, "untils")
+func (s *state) readSmall(r *checkpoint.Reader) error {
+	untils, err := checkpoint.ReadRaw[int64](r, "untils")
 	if err != nil {
 		return err
 	}
 	for i, at := range untils {
 		if at == 0 || s.untils.number(at) != uint32(i+1) {
-			return errPacked
+			return checkpoint.ErrPacked
 		}
 	}
-	text, err := r.read("policies")
+	text, err := r.Section("policies")
 	if err != nil {
 		return err
 	}
@@ -121,50 +122,50 @@ func (s *state) readSmall(r *sectionReader) error {
 	for n, e := range s.projects.entries {
 		if e != nil {
 			e.scoped.ID = s.projects.ids[n]
-			e.primaryRef = s.refs.number(e.primary)
+			e.primaryRef = s.refs.Number(e.primary)
 		}
 	}
 	s.gatherAudiences()
 	return nil
 }
 
-func (s *state) readPolicyRules(r *sectionReader) error {
-	b, err := r.read("policy rules")
+func (s *state) readPolicyRules(r *checkpoint.Reader) error {
+	b, err := r.Section("policy rules")
 	if err != nil {
 		return err
 	}
-	u := newUnpacker(b)
-	for range u.count() {
-		name, of := u.text(), map[int64]policyRule{}
-		for range u.count() {
-			id := u.int()
-			of[id] = policyRule{policy: u.int(), mode: model.PolicyMode(u.byte())}
+	u := checkpoint.NewUnpacker(b)
+	for range u.Count() {
+		name, of := u.Text(), map[int64]policyRule{}
+		for range u.Count() {
+			id := u.Int()
+			of[id] = policyRule{policy: u.Int(), mode: model.PolicyMode(u.Byte())}
 			if s.policies[of[id].policy] == nil {
-				u.fail()
+				u.Fail()
 			}
 		}
 		s.policyRules[name] = of
 	}
-	return u.end()
+	return u.End()
 }
 
 // readTable reads a small table, and its entries by number.
-func readTable[T any](r *sectionReader, ids, entries string, t *table[T], unpack func(*unpacker) *T) (err error) {
-	if t.ids, err = readRaw[int64](r, ids); err != nil {
+func readTable[T any](r *checkpoint.Reader, ids, entries string, t *table[T], unpack func(*checkpoint.Unpacker) *T) (err error) {
+	if t.ids, err = checkpoint.ReadRaw[int64](r, ids); err != nil {
 		return err
 	}
-	b, err := r.read(entries)
+	b, err := r.Section(entries)
 	if err != nil {
 		return err
 	}
-	u := newUnpacker(b)
+	u := checkpoint.NewUnpacker(b)
 	t.entries = make([]*T, len(t.ids))
 	for n := range t.entries {
-		if u.bool() {
+		if u.Bool() {
 			t.entries[n] = unpack(u)
 		}
 	}
-	if err := u.end(); err != nil {
+	if err := u.End(); err != nil {
 		return fmt.Errorf("its %s: %w", entries, err)
 	}
 	return t.renumber()
@@ -180,7 +181,7 @@ func (t *table[T]) renumber() error {
 	for n, id := range t.ids {
 		switch {
 		case id == 0 != (t.entries[n] == nil), n == 0 && id != 0:
-			return errPacked
+			return checkpoint.ErrPacked
 		case id != 0:
 			t.numbers[id] = uint32(n)
 		case n > 0:
@@ -188,43 +189,43 @@ func (t *table[T]) renumber() error {
 		}
 	}
 	if len(t.numbers)+len(t.free)+1 != len(t.ids) {
-		return errPacked
+		return checkpoint.ErrPacked
 	}
 	return nil
 }
 
-func unpackProject(u *unpacker) *project {
-	e := &project{name: u.text()}
+func unpackProject(u *checkpoint.Unpacker) *project {
+	e := &project{name: u.Text()}
 	e.folded = strings.ToLower(e.name)
-	e.scoped = model.Project{Name: e.name, Tags: u.texts()}
-	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.texts()
-	e.visibility, e.primary, e.wire = model.Visibility(u.byte()), u.text(), u.bytes()
+	e.scoped = model.Project{Name: e.name, Tags: u.Texts()}
+	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.Texts()
+	e.visibility, e.primary, e.wire = model.Visibility(u.Byte()), u.Text(), u.Bytes()
 	e.bare = bytes.HasSuffix(e.wire, []byte(noAddress))
 	return e
 }
 
-func unpackRule(u *unpacker) *rule {
+func unpackRule(u *checkpoint.Unpacker) *rule {
 	return &rule{
-		name: u.text(), product: model.IssueType(u.byte()), category: u.texts(), rulesets: u.texts(),
-		wire: u.bytes(), hosted: u.bytes(), template: u.bytes(), open: u.bool(), said: u.text(),
+		name: u.Text(), product: model.IssueType(u.Byte()), category: u.Texts(), rulesets: u.Texts(),
+		wire: u.Bytes(), hosted: u.Bytes(), template: u.Bytes(), open: u.Bool(), said: u.Text(),
 	}
 }
 
 // readWords reads a dictionary that has no word yet.
-func readWords(r *sectionReader, name string, w interface{ fill([]uint64, []byte) bool }) error {
-	ends, texts, err := r.texts(name)
+func readWords(r *checkpoint.Reader, name string, w interface{ Fill([]uint64, []byte) bool }) error {
+	ends, texts, err := r.Texts(name)
 	if err != nil {
 		return err
 	}
-	if !w.fill(ends, texts) {
-		return fmt.Errorf("its %s: %w", name, errPacked)
+	if !w.Fill(ends, texts) {
+		return fmt.Errorf("its %s: %w", name, checkpoint.ErrPacked)
 	}
 	return nil
 }
 
 // readLineages reads the lineages, of which most are the same.
-func (s *state) readLineages(r *sectionReader) error {
-	ids, err := readRaw[int64](r, "lineage ids")
+func (s *state) readLineages(r *checkpoint.Reader) error {
+	ids, err := checkpoint.ReadRaw[int64](r, "lineage ids")
 	if err != nil {
 		return err
 	}
@@ -238,41 +239,41 @@ func (s *state) readLineages(r *sectionReader) error {
 	if err := t.renumber(); err != nil {
 		return fmt.Errorf("its lineages: %w", err)
 	}
-	b, err := r.read("lineages")
+	b, err := r.Section("lineages")
 	if err != nil {
 		return err
 	}
-	u := newUnpacker(b)
-	for n := u.below(len(ids) + 1); n != 0 && u.Err() == nil; {
+	u := checkpoint.NewUnpacker(b)
+	for n := u.Below(len(ids) + 1); n != 0 && u.Err() == nil; {
 		if n >= len(ids) || ids[n] == 0 {
-			return fmt.Errorf("its lineages: %w", errPacked)
+			return fmt.Errorf("its lineages: %w", checkpoint.ErrPacked)
 		}
 		t.entries[n] = unpackLineage(u)
-		step := u.below(len(ids))
+		step := u.Below(len(ids))
 		if step == 0 {
 			break
 		}
 		n += step
 	}
-	if err := u.end(); err != nil {
+	if err := u.End(); err != nil {
 		return fmt.Errorf("its lineages: %w", err)
 	}
 	return nil
 }
 
-func unpackLineage(u *unpacker) *lineage {
-	l := &lineage{triage: model.TriageState(u.byte()), reason: model.TriageReason(u.byte()), triagedAt: u.int(), verdict: model.Verdict(u.byte()), band: model.EPSSBand(u.byte())}
-	l.score = uint32(u.below(scoreUnits + 2))
-	l.exploited, l.reach, l.prs = u.bool(), model.Reachability(u.byte()), u.byte()
-	l.tag, l.assignee, l.until, l.stops = u.text(), u.text(), u.int(), model.Stops(u.text())
-	if !u.bool() {
+func unpackLineage(u *checkpoint.Unpacker) *lineage {
+	l := &lineage{triage: model.TriageState(u.Byte()), reason: model.TriageReason(u.Byte()), triagedAt: u.Int(), verdict: model.Verdict(u.Byte()), band: model.EPSSBand(u.Byte())}
+	l.score = uint32(u.Below(scoreUnits + 2))
+	l.exploited, l.reach, l.prs = u.Bool(), model.Reachability(u.Byte()), u.Byte()
+	l.tag, l.assignee, l.until, l.stops = u.Text(), u.Text(), u.Int(), model.Stops(u.Text())
+	if !u.Bool() {
 		return l
 	}
-	l.note = &lineageJSON{common: u.bytes()}
+	l.note = &lineageJSON{common: u.Bytes()}
 	l.note.hosted = l.note.common
-	if !u.bool() {
-		l.note.hosted = u.bytes()
+	if !u.Bool() {
+		l.note.hosted = u.Bytes()
 	}
-	l.note.code, l.note.supply = u.bytes(), u.bytes()
+	l.note.code, l.note.supply = u.Bytes(), u.Bytes()
 	return l
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/redoubt/redoubt/internal/index/lexicon"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -35,7 +36,7 @@ func (s *state) query(p *partition, f *model.FindingFilter) *query {
 		q.ids = p.ordinals(f.IDs)
 	}
 	if f.Ref != "" {
-		q.add(byRef, s.refs.find([]string{f.Ref}))
+		q.add(byRef, s.refs.Find([]string{f.Ref}))
 	}
 	if f.Dedup && f.Ref != "" {
 		q.add(byRepresentativeRef, []uint32{1})
@@ -89,9 +90,9 @@ func (q *query) add(f field, values []uint32) {
 	q.clauses = append(q.clauses, clause{f, values})
 }
 
-func (q *query) addWords(f field, w *interner, names []string) {
+func (q *query) addWords(f field, w *lexicon.Words, names []string) {
 	if len(names) > 0 {
-		q.add(f, w.find(names))
+		q.add(f, w.Find(names))
 	}
 }
 

@@ -93,7 +93,7 @@ func (n *nameSearch) rules() []NameHit {
 
 func (n *nameSearch) packages() []NameHit {
 	best := n.best(NameOfPackage)
-	for number, name := range n.s.packages.list() {
+	for number, name := range n.s.packages.List() {
 		if hit, good := best.wants(name, 0); good && n.seen(byPackage, uint32(number)) {
 			best.put(hit, uint32(number))
 		}
@@ -105,7 +105,7 @@ func (n *nameSearch) packages() []NameHit {
 // name is a hit.
 func (n *nameSearch) vulnerabilities() []NameHit {
 	best := n.best(NameOfVulnerability)
-	texts := n.s.vulns.list()
+	texts := n.s.vulns.List()
 	if !slices.ContainsFunc(texts, func(name string) bool { _, good := best.wants(name, 0); return good }) {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (s *state) narrow(p *partition, q *query, f *model.FindingFilter) {
 func (s *state) exceptions(p *partition, f *model.FindingFilter) []*roaring.Bitmap {
 	q := &query{}
 	if f.Ref != "" {
-		q.add(byRef, s.refs.find([]string{f.Ref}))
+		q.add(byRef, s.refs.Find([]string{f.Ref}))
 	}
 	for _, one := range []model.FindingFilter{
 		{Projects: f.Projects}, {ProjectIDs: f.ProjectIDs}, {ProjectTags: f.ProjectTags}, {Visibilities: f.Visibilities},

@@ -37,11 +37,11 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 		it := &p.items[i]
 		it.issueType, it.row = from.issueType, from.rows[ordinal]
 		r := &it.row
-		it.ref, it.project, it.rule, it.note = s.refs.formOf(r.ref), s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
+		it.ref, it.project, it.rule, it.note = s.refs.Form(r.ref), s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
 		if r.annotated == flagYes {
 			it.note = s.lineages.entries[r.lineage].note
 		}
-		it.secret = s.secrets.formOf(r.secret)
+		it.secret = s.secrets.Form(r.secret)
 		if it.issueType == model.SAST {
 			it.source = s.stanceOn(it.issueType, r).source
 		}

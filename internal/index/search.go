@@ -10,6 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/redoubt/redoubt/internal/index/lexicon"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -62,10 +63,10 @@ func searchedOf(f *model.IndexedFinding) searched {
 // nameRow tells a row what only searches look at.
 func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
 	if f.IssueType == model.SCA {
-		r.vuln = s.vulns.number(texts.vuln)
+		r.vuln = s.vulns.Number(texts.vuln)
 	}
 	if s.rules.entries[r.rule].open {
-		r.says = s.says.number(texts.said)
+		r.says = s.says.Number(texts.said)
 	}
 }
 
@@ -119,9 +120,9 @@ func (s *state) cachedSearch(p *partition, text string, named []string) *roaring
 
 func (s *state) search(p *partition, text string, named []string) *roaring.Bitmap {
 	if text == "" {
-		var vulns numberSet
-		for _, n := range s.vulns.find(named) {
-			vulns.add(n)
+		var vulns lexicon.Set
+		for _, n := range s.vulns.Find(named) {
+			vulns.Add(n)
 		}
 		return p.having(columnSet{namedVuln, vulns})
 	}
@@ -137,23 +138,23 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 			sets = append(sets, p.readBitmap(byRule, uint32(n)))
 		}
 	}
-	for n, name := range s.packages.list() {
+	for n, name := range s.packages.List() {
 		if has(name) {
 			sets = append(sets, p.readBitmap(byPackage, uint32(n)))
 		}
 	}
-	vulns := s.vulns.containing(text)
-	for _, n := range s.vulns.find(named) {
-		vulns.add(n)
+	vulns := s.vulns.Containing(text)
+	for _, n := range s.vulns.Find(named) {
+		vulns.Add(n)
 	}
 	return roaring.FastOr(append(sets, p.having(
-		columnSet{namedPath, s.paths.containing(text)}, columnSet{namedVuln, vulns}, columnSet{saidItself, s.says.containing(text)}))...)
+		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns}, columnSet{saidItself, s.says.Containing(text)}))...)
 }
 
 // columnSet is what is looked for in a column.
 type columnSet struct {
 	column field
-	set    numberSet
+	set    lexicon.Set
 }
 
 // having returns the rows that have one of the values looked for, in one of the columns.
@@ -161,12 +162,12 @@ func (p *partition) having(sets ...columnSet) *roaring.Bitmap {
 	dense := make([]uint64, len(p.rows)/64+1)
 	for _, c := range sets {
 		column := p.columns[c.column]
-		if c.set.empty() {
+		if c.set.Empty() {
 			continue
 		}
-		inParts(len(column), func(from, to int) {
+		lexicon.InParts(len(column), func(from, to int) {
 			for i := from; i < to; i++ {
-				if c.set.has(column[i]) {
+				if c.set.Has(column[i]) {
 					dense[i/64] |= 1 << (i % 64)
 				}
 			}

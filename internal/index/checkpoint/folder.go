@@ -1,4 +1,4 @@
-package index
+package checkpoint
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// folder is the path of the directory with the checkpoints of a server, one per deployment. It need not exist.
-type folder string
+// Folder is the path of the directory with the checkpoints of a server, one per deployment. It need not exist.
+type Folder string
 
 const (
 	fileSuffix = ".checkpoint"
@@ -21,34 +21,34 @@ const (
 	leftFor = time.Hour
 )
 
-// fileOf returns the path of a deployment's checkpoint.
-func (d folder) fileOf(deployment int64) string {
+// File returns the path of a deployment's checkpoint.
+func (d Folder) File(deployment int64) string {
 	return filepath.Join(string(d), strconv.FormatInt(deployment, 10)+fileSuffix)
 }
 
-// create creates a file under a name of its own, readable by its owner only, and the directory where it is missing.
-func (d folder) create(deployment int64) (*os.File, error) {
+// Create creates a file under a name of its own, readable by its owner only, and the directory where it is missing.
+func (d Folder) Create(deployment int64) (*os.File, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, err
 	}
 	return os.CreateTemp(string(d), strconv.FormatInt(deployment, 10)+".*"+partSuffix)
 }
 
-// publish renames a file that create returned to the name of the deployment's checkpoint.
-func (d folder) publish(f *os.File, deployment int64) error {
-	return os.Rename(f.Name(), d.fileOf(deployment))
+// Publish renames a file that Create returned to the name of the deployment's checkpoint.
+func (d Folder) Publish(f *os.File, deployment int64) error {
+	return os.Rename(f.Name(), d.File(deployment))
 }
 
-// remove removes the checkpoint of a deployment. It is no error if there is none.
-func (d folder) remove(deployment int64) error {
-	if err := os.Remove(d.fileOf(deployment)); !errors.Is(err, os.ErrNotExist) {
+// Remove removes the checkpoint of a deployment. It is no error if there is none.
+func (d Folder) Remove(deployment int64) error {
+	if err := os.Remove(d.File(deployment)); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// removeAll removes the checkpoint of a deployment and its unfinished files.
-func (d folder) removeAll(deployment int64) error {
+// RemoveAll removes the checkpoint of a deployment and its unfinished files.
+func (d Folder) RemoveAll(deployment int64) error {
 	entries, err := os.ReadDir(string(d))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -57,7 +57,7 @@ func (d folder) removeAll(deployment int64) error {
 	for _, e := range entries {
 		name := filepath.Join(string(d), e.Name())
 		part := strings.HasPrefix(e.Name(), of) && strings.HasSuffix(e.Name(), partSuffix)
-		if name != d.fileOf(deployment) && !part {
+		if name != d.File(deployment) && !part {
 			continue
 		}
 		if gone := os.Remove(name); !errors.Is(gone, os.ErrNotExist) {
@@ -67,8 +67,8 @@ func (d folder) removeAll(deployment int64) error {
 	return err
 }
 
-// clearParts removes files of writers that died, and returns the deployments with a checkpoint.
-func (d folder) clearParts(now time.Time) (deployments []int64) {
+// Clear removes files of writers that died, and returns the deployments with a checkpoint.
+func (d Folder) Clear(now time.Time) (deployments []int64) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
 		return nil // there is no folder yet
@@ -93,8 +93,8 @@ func (d folder) clearParts(now time.Time) (deployments []int64) {
 	return deployments
 }
 
-// openRegular opens a regular file, and returns its size.
-func openRegular(name string) (*os.File, int64, error) {
+// OpenRegular opens a regular file, and returns its size.
+func OpenRegular(name string) (*os.File, int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, 0, err
@@ -109,8 +109,8 @@ func openRegular(name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// writeSynced fills a file, flushes it to disk and closes it.
-func writeSynced(f *os.File, fill func(*bufio.Writer) error) error {
+// WriteSynced fills a file, flushes it to disk and closes it.
+func WriteSynced(f *os.File, fill func(*bufio.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<20)
 	err := fill(w)
 	if err == nil {
@@ -122,9 +122,9 @@ func writeSynced(f *os.File, fill func(*bufio.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// sync flushes new names to disk. If it fails, the old file may come back after a loss of power. The store recognizes
+// Sync flushes new names to disk. If it fails, the old file may come back after a loss of power. The store recognizes
 // that file too.
-func (d folder) sync() {
+func (d Folder) Sync() {
 	if f, err := os.Open(string(d)); err == nil {
 		_ = f.Sync()
 		_ = f.Close()
