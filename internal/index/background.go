@@ -11,9 +11,9 @@ import (
 // lookEvery is how often what is loaded is looked at.
 const lookEvery = time.Second
 
-// Run does what is done without being asked for, until the context ends: it follows
-// what is committed, loads deployments that are written to, writes checkpoints, reads bodies of findings into memory, and
-// takes out what nobody asks for.
+// Run does what is done without being asked for, until the context ends: it follows what is committed, loads
+// deployments that are written to, writes checkpoints, reads bodies of findings into memory, and takes out what
+// nobody asks for.
 func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { x.follow(ctx) })
@@ -79,9 +79,8 @@ func (x *Index) saveDue(ctx context.Context) {
 	}
 }
 
-// Start loads deployments before anybody asks for them, one after the other, those
-// first that recent returns first, until there is no room in memory for more. It returns at once; Starting tells whether it is
-// still at it.
+// Start loads deployments before anybody asks for them, one after the other, those first that recent returns first,
+// until there is no room in memory for more. It returns at once; Starting tells whether it is still at it.
 func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64, error)) {
 	x.starting.Add(1)
 	go func() {

@@ -70,7 +70,8 @@ func (c *saved) lost() { c.set(0, "") }
 func (c *saved) due(version int64, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
+	return version > 0 && version != c.version &&
+		(c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
 }
 
 func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Dir) }
@@ -91,7 +92,8 @@ func (d *deployment) restore(ctx context.Context) bool {
 	case errors.Is(err, model.ErrUnavailable): // of the store, which the index is not built from either then
 		return false
 	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
-		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew", "deployment_id", d.id, "cause", err)
+		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew",
+			"deployment_id", d.id, "cause", err)
 		return false
 	case err != nil:
 		d.distrust(err)
@@ -100,7 +102,8 @@ func (d *deployment) restore(ctx context.Context) bool {
 	d.swap(s)
 	d.saved.set(h.Version, h.ID)
 	d.saved.begun(began)
-	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.Findings, "version", h.Version, "took", d.x.clock().Sub(began))
+	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.Findings, "version", h.Version,
+		"took", d.x.clock().Sub(began))
 	return true
 }
 
@@ -179,9 +182,11 @@ func (d *deployment) save(ctx context.Context) {
 		d.removeFile()
 	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the server stops, and a stop saves once more
 	case err != nil:
-		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer", "deployment_id", d.id, "cause", err)
+		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer",
+			"deployment_id", d.id, "cause", err)
 	case n != nil:
-		d.x.log.Info("checkpoint of the index written", "deployment_id", d.id, "findings", n.findings, "version", n.version, "took", took)
+		d.x.log.Info("checkpoint of the index written", "deployment_id", d.id, "findings", n.findings,
+			"version", n.version, "took", took)
 	}
 }
 

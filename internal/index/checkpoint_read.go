@@ -152,7 +152,9 @@ func (s *state) readPolicyRules(r *checkpoint.Reader) error {
 }
 
 // readTable reads a small table, and its entries by number.
-func readTable[T any](r *checkpoint.Reader, ids, entries string, t *table[T], unpack func(*checkpoint.Unpacker) *T) (err error) {
+func readTable[T any](
+	r *checkpoint.Reader, ids, entries string, t *table[T], unpack func(*checkpoint.Unpacker) *T,
+) (err error) {
 	if t.ids, err = checkpoint.ReadRaw[int64](r, ids); err != nil {
 		return err
 	}
@@ -264,7 +266,13 @@ func (s *state) readLineages(r *checkpoint.Reader) error {
 }
 
 func unpackLineage(u *checkpoint.Unpacker) *lineage {
-	l := &lineage{triage: model.TriageState(u.Byte()), reason: model.TriageReason(u.Byte()), triagedAt: u.Int(), verdict: model.Verdict(u.Byte()), band: model.EPSSBand(u.Byte())}
+	l := &lineage{
+		triage:    model.TriageState(u.Byte()),
+		reason:    model.TriageReason(u.Byte()),
+		triagedAt: u.Int(),
+		verdict:   model.Verdict(u.Byte()),
+		band:      model.EPSSBand(u.Byte()),
+	}
 	l.score = uint32(u.Below(scoreUnits + 2))
 	l.exploited, l.reach, l.prs = u.Bool(), model.Reachability(u.Byte()), u.Byte()
 	l.tag, l.assignee, l.until, l.stops = u.Text(), u.Text(), u.Int(), model.Stops(u.Text())
@@ -345,17 +353,19 @@ func (p *partition) forget(from, to uint32) {
 // fits reports whether a row refers to what there is.
 func (s *state) fits(r *row) bool {
 	known := func(n uint32, all int) bool { return int(n) < max(all, 1) }
-	if !known(r.lineage, len(s.lineages.entries)) || !known(r.project, len(s.projects.entries)) || !known(r.rule, len(s.rules.entries)) ||
-		r.lineage == 0 || r.project == 0 || r.rule == 0 {
+	if !known(r.lineage, len(s.lineages.entries)) || !known(r.project, len(s.projects.entries)) ||
+		!known(r.rule, len(s.rules.entries)) || r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return false
 	}
 	l := s.lineages.entries[r.lineage]
-	if l == nil || s.projects.entries[r.project] == nil || s.rules.entries[r.rule] == nil || (l.note != nil) != (r.annotated == flagYes) {
+	if l == nil || s.projects.entries[r.project] == nil || s.rules.entries[r.rule] == nil ||
+		(l.note != nil) != (r.annotated == flagYes) {
 		return false
 	}
 	return known(r.ref, s.refs.Count()) && known(r.pkg, s.packages.Count()) && known(r.secret, s.secrets.Count()) &&
 		known(r.path, s.paths.Count()) && known(r.vuln, s.vulns.Count()) && known(r.says, s.says.Count()) &&
-		known(r.tag, s.tags.Count()) && known(r.assignee, s.assignees.Count()) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
+		known(r.tag, s.tags.Count()) && known(r.assignee, s.assignees.Count()) &&
+		int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 
 // checkBitmaps reports bitmaps of what there is not.
@@ -364,8 +374,10 @@ func (p *partition) checkBitmaps(s *state) error {
 		return checkpoint.ErrPacked
 	}
 	most := map[field]int{
-		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: s.refs.Count(), byTag: s.tags.Count(), byPackage: s.packages.Count(),
-		bySecretType: s.secrets.Count(), byAssignee: s.assignees.Count(), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
+		byProject: len(s.projects.entries), byRule: len(s.rules.entries),
+		byRef: s.refs.Count(), byTag: s.tags.Count(), byPackage: s.packages.Count(),
+		bySecretType: s.secrets.Count(), byAssignee: s.assignees.Count(),
+		byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
 	}
 	for f := range fields {
 		limit, many := most[f]

@@ -188,7 +188,13 @@ func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *syn
 			return err
 		}
 	}
-	return w.Finish(checkpoint.Heading{Layout: layoutSum(), Deployment: n.deployment, Version: n.version, ID: id, Findings: int64(n.findings)})
+	return w.Finish(checkpoint.Heading{
+		Layout:     layoutSum(),
+		Deployment: n.deployment,
+		Version:    n.version,
+		ID:         id,
+		Findings:   int64(n.findings),
+	})
 }
 
 func writeRows(ctx context.Context, w *checkpoint.Writer, p *partition, z *frozenRows, lock *sync.RWMutex) error {
@@ -364,7 +370,8 @@ const checkpointFormat = 9
 // program wrote, or the same one for another processor, has another sum.
 var layoutSum = sync.OnceValue(func() [32]byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "format %d, %v, %d fields, %d numbered, last day %d\n", checkpointFormat, binary.NativeEndian, fields, numbered, lastDay)
+	fmt.Fprintf(&b, "format %d, %v, %d fields, %d numbered, last day %d\n",
+		checkpointFormat, binary.NativeEndian, fields, numbered, lastDay)
 	describe(&b, reflect.TypeFor[row]())
 	return sha256.Sum256([]byte(b.String()))
 })

@@ -39,7 +39,9 @@ func newConditions(p *policy) []*condition {
 			c.clauses = append(c.clauses, clause{byConfidence, from(of.Confidence, model.ConfidenceHigh)})
 		}
 		if of.Reachable {
-			c.clauses = append(c.clauses, clause{byReachability, []uint32{uint32(model.Reachable), uint32(model.AlwaysReachable)}})
+			c.clauses = append(c.clauses, clause{
+				byReachability, []uint32{uint32(model.Reachable), uint32(model.AlwaysReachable)},
+			})
 		}
 		if of.Direct {
 			c.clauses = append(c.clauses, clause{byTransitivity, []uint32{uint32(model.Direct)}})

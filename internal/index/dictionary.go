@@ -109,7 +109,14 @@ func newRule(r *model.Rule) (*rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == "", said: searchable(r.Message)}
+	out := &rule{
+		name:     r.Name,
+		product:  r.IssueType,
+		category: r.Categories(),
+		rulesets: r.Rulesets,
+		open:     r.Message == "",
+		said:     searchable(r.Message),
+	}
 	if !out.open {
 		if out.template, err = appendJSON(nil, r.Message); err != nil {
 			return nil, err

@@ -147,7 +147,8 @@ func (s *state) newDues(p *partition) *dues {
 		return d
 	}
 	running := p.union(clause{byStatus, undecided})
-	moved := roaring.FastOr(append(slices.DeleteFunc(slices.Clone(p.values[byClockDay]), func(b *roaring.Bitmap) bool { return b == nil }), emptyBitmap)...)
+	began := slices.DeleteFunc(slices.Clone(p.values[byClockDay]), func(b *roaring.Bitmap) bool { return b == nil })
+	moved := roaring.FastOr(append(began, emptyBitmap)...)
 	for days, all := range byDays {
 		rows := roaring.And(all, running)
 		d.dated.Or(rows)

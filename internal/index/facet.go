@@ -147,12 +147,27 @@ var facetKinds = map[Facet]facetKind{
 	FacetIncludeHistory: {func(f *filter) { f.ExcludeHistoric = false }, byHistorical, flagged},
 	FacetPR:             {func(f *filter) { f.PRStates = nil }, byPRs, prStates},
 
-	FacetRef:        {func(f *filter) { f.Ref = "" }, byRef, func(s *state, n uint32) []string { return []string{s.refs.Text(n)} }},
-	FacetComponent:  {func(f *filter) { f.ComponentTags = nil }, byTag, func(s *state, n uint32) []string { return []string{s.tags.Text(n)} }},
-	FacetPackage:    {func(f *filter) { f.Packages = nil }, byPackage, func(s *state, n uint32) []string { return []string{s.packages.Text(n)} }},
-	FacetSecretType: {func(f *filter) { f.SecretTypes = nil }, bySecretType, func(s *state, n uint32) []string { return []string{s.secrets.Text(n)} }},
-	FacetAssignee:   {func(f *filter) { f.Assignees = nil }, byAssignee, func(s *state, n uint32) []string { return []string{s.assignees.Text(n)} }},
-	FacetEnds:       {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // as seen from now: see ending
+	FacetRef: {
+		func(f *filter) { f.Ref = "" }, byRef,
+		func(s *state, n uint32) []string { return []string{s.refs.Text(n)} },
+	},
+	FacetComponent: {
+		func(f *filter) { f.ComponentTags = nil }, byTag,
+		func(s *state, n uint32) []string { return []string{s.tags.Text(n)} },
+	},
+	FacetPackage: {
+		func(f *filter) { f.Packages = nil }, byPackage,
+		func(s *state, n uint32) []string { return []string{s.packages.Text(n)} },
+	},
+	FacetSecretType: {
+		func(f *filter) { f.SecretTypes = nil }, bySecretType,
+		func(s *state, n uint32) []string { return []string{s.secrets.Text(n)} },
+	},
+	FacetAssignee: {
+		func(f *filter) { f.Assignees = nil }, byAssignee,
+		func(s *state, n uint32) []string { return []string{s.assignees.Text(n)} },
+	},
+	FacetEnds: {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // as seen from now: see ending
 
 	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // as seen from now: see countByDue
 

@@ -54,7 +54,9 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.
 }
 
 // groupOverdue adds to groups how many of them are overdue.
-func (s *state) groupOverdue(p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time) {
+func (s *state) groupOverdue(
+	p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time,
+) {
 	if len(by) == 0 || now.IsZero() {
 		return
 	}

@@ -53,7 +53,8 @@ type Index struct {
 // New returns an index of what the source holds. Deployments load on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
-		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
+		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints,
+		memory: o.Memory, clock: o.Clock, log: o.Logger,
 		deployments: map[int64]*deployment{}, saved: map[int64]*saved{},
 		commits: commits{last: map[int64]int64{}, unread: map[int64]bool{}, wake: make(chan struct{}, 1)},
 		grown:   make(chan struct{}, 1),
@@ -171,7 +172,9 @@ type Source interface {
 	// before the findings that need them. When since is 0, several batches may come
 	// at the same time. A feed pruned past since, or of another history, answers
 	// stale = true and hands over nothing: build anew.
-	Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (version int64, stale bool, err error)
+	Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (
+		version int64, stale bool, err error,
+	)
 	// Bodies reads bodies by finding id, for those that do not fit in memory.
 	Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error)
 }

@@ -82,7 +82,8 @@ func newLineageJSON(t *model.Triage, a *model.Annotations) (*lineageJSON, error)
 	if assistant != nil && *assistant == (model.Assistant{}) {
 		assistant = nil
 	}
-	if t.Comment == "" && t.Assignee == "" && t.Until.IsZero() && assistant == nil && a.ExternalTicket == nil && a.EPSS == nil &&
+	if t.Comment == "" && t.Assignee == "" && t.Until.IsZero() && assistant == nil &&
+		a.ExternalTicket == nil && a.EPSS == nil &&
 		len(a.ReviewComments)+len(a.ClickToFixPRs)+len(a.ClickToFixFailures) == 0 {
 		return nil, nil
 	}
@@ -285,7 +286,8 @@ func (s *state) countByHorizon(p *partition, rows *roaring.Bitmap, now time.Time
 	counts := map[string]int{}
 	for _, h := range endHorizons {
 		end, _ := EndsBy(h.value, now)
-		if n := roaring.FastOr(append(p.bitmaps(byUntil, s.untils.through(end)), emptyBitmap)...).AndCardinality(rows); n > 0 {
+		ending := roaring.FastOr(append(p.bitmaps(byUntil, s.untils.through(end)), emptyBitmap)...)
+		if n := ending.AndCardinality(rows); n > 0 {
 			counts[h.value] = int(n)
 		}
 	}

@@ -198,7 +198,8 @@ func (b *bestNames) put(hit NameHit, values ...uint32) {
 
 // compare is below 0 where a hit comes before another one of its kind.
 func (h NameHit) compare(other NameHit) int {
-	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)), cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))
+	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)),
+		cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))
 }
 
 func (b *bestNames) hits() []NameHit {

@@ -41,7 +41,8 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 		it := &p.items[i]
 		it.issueType, it.row = from.issueType, from.rows[ordinal]
 		r := &it.row
-		it.ref, it.project, it.rule, it.note = s.refs.Form(r.ref), s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
+		it.ref, it.note = s.refs.Form(r.ref), emptyLineageJSON
+		it.project, it.rule = s.projects.entries[r.project], s.rules.entries[r.rule]
 		if r.annotated == flagYes {
 			it.note = s.lineages.entries[r.lineage].note
 		}

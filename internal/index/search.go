@@ -18,7 +18,7 @@ import (
 // names of rules, projects and packages have a bitmap each; paths, names of
 // vulnerabilities and messages are so many that a pass over the rows is cheaper
 // than a bitmap for each. Paths and what messages are made of stand one behind the
-// other in memory (lexicon), and all processors look through them. What was found is
+// other in memory (lexicon.Texts), and all processors look through them. What was found is
 // remembered until something changes, because every facet of a page asks again.
 
 // searchedText is how many bytes of a message a search looks at.
@@ -148,7 +148,8 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 		vulns.Add(n)
 	}
 	return roaring.FastOr(append(sets, p.having(
-		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns}, columnSet{saidItself, s.says.Containing(text)}))...)
+		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns},
+		columnSet{saidItself, s.says.Containing(text)}))...)
 }
 
 // columnSet is what is looked for in a column.

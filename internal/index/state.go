@@ -49,9 +49,10 @@ type state struct {
 // visible with compact.
 func newState(b *budget, clock func() time.Time) *state {
 	s := &state{
-		clock: clock,
-		refs:  lexicon.NewWords(memberOf("ref")), secrets: lexicon.NewWords(memberOf("secret_type")), rulesByName: map[string][]uint32{},
-		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
+		clock: clock, rulesByName: map[string][]uint32{},
+		refs: lexicon.NewWords(memberOf("ref")), secrets: lexicon.NewWords(memberOf("secret_type")),
+		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{},
+		orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
 		s.parts[i] = newPartition(model.IssueType(i+1), &arena{budget: b})
@@ -229,12 +230,16 @@ func (s *state) row(f *model.IndexedFinding, texts searched) (*row, error) {
 		scan: f.FirstScanID, id: uint32(f.ID),
 		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
-		ref: s.refs.Number(f.Ref), pkg: s.packages.Number(f.Package), secret: s.secrets.Number(f.SecretType), validation: uint8(f.ValidationState),
-		path: s.paths.Number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
-		unrated: yesNo(f.IssueType == model.SCA && model.BodyUnrated(f.Body)), fixable: yesNo(f.IssueType == model.SCA && model.BodyFixable(f.Body)),
+		ref: s.refs.Number(f.Ref), pkg: s.packages.Number(f.Package),
+		secret: s.secrets.Number(f.SecretType), validation: uint8(f.ValidationState),
+		path: s.paths.Number(texts.path), malicious: yesNo(f.Malicious),
+		proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
+		unrated: yesNo(f.IssueType == model.SCA && model.BodyUnrated(f.Body)),
+		fixable: yesNo(f.IssueType == model.SCA && model.BodyFixable(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
-		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d", f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
+		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d",
+			f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
 	}
 	if f.IssueType == model.SCA {
 		r.scanned = uint8(known(f.Reachability, model.ReachabilityUnknown))

@@ -38,12 +38,19 @@ func (v *View) Trend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 		}
 		byScan := p.readBitmap(byStatus, uint32(model.StatusFixed))
 		fixed = p.countClosures(roaring.And(b, byScan), at)
-		decided = p.countClosures(roaring.AndNot(roaring.AndNot(b, byScan), p.readBitmap(byStatus, uint32(model.StatusOpen))), at)
+		open := p.readBitmap(byStatus, uint32(model.StatusOpen))
+		decided = p.countClosures(roaring.AndNot(roaring.AndNot(b, byScan), open), at)
 	})
 	closed := fixed[0] + decided[0]
 	for i := range out {
 		closed += fixed[i+1] + decided[i+1]
-		out[i] = TrendPoint{At: ends[i+1], New: began[i+1] - began[i], Fixed: fixed[i+1], Decided: decided[i+1], Open: began[i+1] - closed}
+		out[i] = TrendPoint{
+			At:      ends[i+1],
+			New:     began[i+1] - began[i],
+			Fixed:   fixed[i+1],
+			Decided: decided[i+1],
+			Open:    began[i+1] - closed,
+		}
 	}
 	return out
 }
@@ -80,7 +87,8 @@ func (v *View) addFixHours(hours [][]int, f model.FindingFilter, since time.Time
 	f.Statuses = []model.Status{model.StatusFixed}
 	v.read(f.IssueType, func(s *state, p *partition) {
 		from := since.UnixMicro()
-		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) { // a finding ends when it is fixed, or later
+		// A finding ends when it is fixed, or later.
+		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) {
 			for _, ordinal := range batch {
 				r := &p.rows[ordinal]
 				if r.stateAt < from || r.severity == 0 {

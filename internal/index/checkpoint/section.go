@@ -67,7 +67,12 @@ func unpackHeading(b []byte) (*Heading, error) {
 	}
 	h.Deployment, h.Version, h.ID, h.Findings = u.Int(), u.Int(), u.Text(), u.Int()
 	for range u.Below(maxParts) {
-		h.Sections = append(h.Sections, Section{Name: u.Text(), offset: u.Int(), size: u.Int(), Sum: uint32(u.Below(1 << 32))})
+		h.Sections = append(h.Sections, Section{
+			Name:   u.Text(),
+			offset: u.Int(),
+			size:   u.Int(),
+			Sum:    uint32(u.Below(1 << 32)),
+		})
 	}
 	return h, u.End()
 }

@@ -64,7 +64,8 @@ func (m *Messages) part(last uint32, message string) (n uint32, size int) {
 	if int(last) < len(m.after) {
 		guess := m.parts.text(m.after[last])
 		size = len(guess)
-		if size > 0 && strings.HasPrefix(message, guess) && (size == len(message) || cutBetween(message[size-1], message[size])) {
+		if size > 0 && strings.HasPrefix(message, guess) &&
+			(size == len(message) || cutBetween(message[size-1], message[size])) {
 			return m.after[last], size
 		}
 	}

@@ -178,7 +178,8 @@ func (l *Texts) mark(set Set, text string, from, to int) {
 		}
 		at += uint64(found)
 		n = l.holder(n, at)
-		if at+uint64(len(text)) <= l.ends[n] { // else it goes over the end, and whatever begins behind it in this text does too
+		// Otherwise it crosses the end of the text, as any later occurrence that begins in this text does.
+		if at+uint64(len(text)) <= l.ends[n] {
 			set[n/64] |= 1 << (n % 64)
 		}
 		n++
