@@ -29,6 +29,12 @@ type ChangedFinding struct {
 // FindingChanges answers what changed since a cursor or a time. Who follows it from the
 // beginning, putting in what changed and taking out what was removed, has what
 // the deployment has.
-func (c *Client) FindingChanges(ctx context.Context, deployment string, q FindingChangesQuery) (*FindingChangesResponse, error) {
-	return answer[FindingChangesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", "changes"), query: values(q)})
+func (c *Client) FindingChanges(
+	ctx context.Context, deployment string, q FindingChangesQuery,
+) (*FindingChangesResponse, error) {
+	return answer[FindingChangesResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "findings", "changes"),
+		query:  values(q),
+	})
 }

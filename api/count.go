@@ -33,6 +33,12 @@ type FindingsCount struct {
 }
 
 // CountFindings counts findings.
-func (c *Client) CountFindings(ctx context.Context, deployment string, q CountFindingsQuery) (*CountFindingsResponse, error) {
-	return answer[CountFindingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", "counts"), query: values(q)})
+func (c *Client) CountFindings(
+	ctx context.Context, deployment string, q CountFindingsQuery,
+) (*CountFindingsResponse, error) {
+	return answer[CountFindingsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "findings", "counts"),
+		query:  values(q),
+	})
 }

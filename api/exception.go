@@ -141,36 +141,57 @@ type RefuseExceptionRequest struct {
 }
 
 // ImportDocuments uploads VEX documents for many projects.
-func (c *Client) ImportDocuments(ctx context.Context, deployment string, q ImportDocumentsQuery, files []File, options ...Option) (*ImportDocumentsResponse, error) {
+func (c *Client) ImportDocuments(
+	ctx context.Context, deployment string, q ImportDocumentsQuery, files []File, options ...Option,
+) (*ImportDocumentsResponse, error) {
 	body, media, err := packed(files)
 	if err != nil {
 		return nil, err
 	}
 	return answer[ImportDocumentsResponse](ctx, c, call{
-		method: http.MethodPost, path: path(deployment, "exceptions", "documents"), query: values(q), packed: body, media: media,
+		method: http.MethodPost, path: path(deployment, "exceptions", "documents"),
+		query: values(q), packed: body, media: media,
 	}, options...)
 }
 
 // RequestException asks for an exception for findings.
-func (c *Client) RequestException(ctx context.Context, deployment string, r RequestExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
-	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions", "requests"), body: r}, options...)
+func (c *Client) RequestException(
+	ctx context.Context, deployment string, r RequestExceptionRequest, options ...Option,
+) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "exceptions", "requests"),
+		body:   r,
+	}, options...)
 }
 
 // ApproveException makes a requested exception active until a day.
-func (c *Client) ApproveException(ctx context.Context, deployment string, id int64, r ApproveExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+func (c *Client) ApproveException(
+	ctx context.Context, deployment string, id int64, r ApproveExceptionRequest, options ...Option,
+) (*ExceptionChangeResponse, error) {
 	return c.decideException(ctx, deployment, id, "approve", r, options...)
 }
 
 // RefuseException ends a request with the reason.
-func (c *Client) RefuseException(ctx context.Context, deployment string, id int64, r RefuseExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+func (c *Client) RefuseException(
+	ctx context.Context, deployment string, id int64, r RefuseExceptionRequest, options ...Option,
+) (*ExceptionChangeResponse, error) {
 	return c.decideException(ctx, deployment, id, "refuse", r, options...)
 }
 
 // WithdrawException ends a request of the token's maker.
-func (c *Client) WithdrawException(ctx context.Context, deployment string, id int64, options ...Option) (*ExceptionChangeResponse, error) {
+func (c *Client) WithdrawException(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*ExceptionChangeResponse, error) {
 	return c.decideException(ctx, deployment, id, "withdraw", nil, options...)
 }
 
-func (c *Client) decideException(ctx context.Context, deployment string, id int64, verb string, body any, options ...Option) (*ExceptionChangeResponse, error) {
-	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions", strconv.FormatInt(id, 10), verb), body: body}, options...)
+func (c *Client) decideException(
+	ctx context.Context, deployment string, id int64, verb string, body any, options ...Option,
+) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "exceptions", strconv.FormatInt(id, 10), verb),
+		body:   body,
+	}, options...)
 }

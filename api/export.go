@@ -48,9 +48,10 @@ type FindingsSelection struct {
 // close what it returns. One that ends with an error is not whole.
 func (c *Client) ExportFindings(ctx context.Context, deployment string, q ExportFindingsQuery) (io.ReadCloser, error) {
 	var body io.ReadCloser
-	err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)}, func(resp *http.Response) error {
-		body = resp.Body
-		return nil
-	})
+	err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)},
+		func(resp *http.Response) error {
+			body = resp.Body
+			return nil
+		})
 	return body, err
 }

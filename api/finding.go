@@ -51,9 +51,12 @@ type FurtherFilters struct {
 func (q FindingsQuery) Selection() FindingsSelection {
 	return FindingsSelection{
 		IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
-		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
-		Categories: q.Categories, Confidence: q.Confidence, AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
-		Exposures: q.Exposures, Transitivities: q.Transitivities, IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
+		Status: q.Status, TriageReasons: q.TriageReasons,
+		Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
+		Categories: q.Categories, Confidence: q.Confidence,
+		AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
+		Exposures: q.Exposures, Transitivities: q.Transitivities,
+		IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
 		Assignees: q.Assignees, Due: q.Due, DueBefore: q.DueBefore, FurtherFilters: q.FurtherFilters,
 	}
 }

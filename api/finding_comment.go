@@ -45,16 +45,33 @@ func findingComments(deployment string, finding int64, more ...string) string {
 }
 
 // ListFindingComments answers a page of the comments on a finding.
-func (c *Client) ListFindingComments(ctx context.Context, deployment string, finding int64, q FindingCommentsQuery) (*ListFindingCommentsResponse, error) {
-	return answer[ListFindingCommentsResponse](ctx, c, call{method: http.MethodGet, path: findingComments(deployment, finding), query: values(q)})
+func (c *Client) ListFindingComments(
+	ctx context.Context, deployment string, finding int64, q FindingCommentsQuery,
+) (*ListFindingCommentsResponse, error) {
+	return answer[ListFindingCommentsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   findingComments(deployment, finding),
+		query:  values(q),
+	})
 }
 
 // AddFindingComment comments on a finding.
-func (c *Client) AddFindingComment(ctx context.Context, deployment string, finding int64, r AddFindingCommentRequest, options ...Option) (*FindingCommentResponse, error) {
-	return answer[FindingCommentResponse](ctx, c, call{method: http.MethodPost, path: findingComments(deployment, finding), body: r}, options...)
+func (c *Client) AddFindingComment(
+	ctx context.Context, deployment string, finding int64, r AddFindingCommentRequest, options ...Option,
+) (*FindingCommentResponse, error) {
+	return answer[FindingCommentResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   findingComments(deployment, finding),
+		body:   r,
+	}, options...)
 }
 
 // WithdrawFindingComment takes a comment back.
-func (c *Client) WithdrawFindingComment(ctx context.Context, deployment string, finding, comment int64, options ...Option) (*FindingCommentResponse, error) {
-	return answer[FindingCommentResponse](ctx, c, call{method: http.MethodPost, path: findingComments(deployment, finding, strconv.FormatInt(comment, 10), "withdraw")}, options...)
+func (c *Client) WithdrawFindingComment(
+	ctx context.Context, deployment string, finding, comment int64, options ...Option,
+) (*FindingCommentResponse, error) {
+	return answer[FindingCommentResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   findingComments(deployment, finding, strconv.FormatInt(comment, 10), "withdraw"),
+	}, options...)
 }

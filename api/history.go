@@ -53,5 +53,7 @@ type EventPlace struct {
 
 // GetFindingHistory answers what happened to a finding.
 func (c *Client) GetFindingHistory(ctx context.Context, deployment string, id int64) (*FindingHistoryResponse, error) {
-	return answer[FindingHistoryResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "history")})
+	return answer[FindingHistoryResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "history")},
+	)
 }

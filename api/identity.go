@@ -35,10 +35,19 @@ type AuthorizationServer struct {
 
 // GetIdentity answers who the token is, as clients of the hosted service ask; Me says more.
 func (c *Client) GetIdentity(ctx context.Context) (*Identity, error) {
-	return answer[Identity](ctx, c, call{method: http.MethodGet, base: "/api/agent", path: "/identity", accept: "application/json"})
+	return answer[Identity](ctx, c, call{
+		method: http.MethodGet,
+		base:   "/api/agent",
+		path:   "/identity",
+		accept: "application/json",
+	})
 }
 
 // GetAuthorizationServer answers where OAuth clients find what they need. It needs no token.
 func (c *Client) GetAuthorizationServer(ctx context.Context) (*AuthorizationServer, error) {
-	return answer[AuthorizationServer](ctx, c, call{method: http.MethodGet, base: "/api/auth/oauth2", path: "/.well-known/oauth-authorization-server"})
+	return answer[AuthorizationServer](ctx, c, call{
+		method: http.MethodGet,
+		base:   "/api/auth/oauth2",
+		path:   "/.well-known/oauth-authorization-server",
+	})
 }

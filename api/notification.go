@@ -110,46 +110,87 @@ const notificationRules = "notification-rules"
 
 // ListNotificationRules answers all rules by which people are told.
 func (c *Client) ListNotificationRules(ctx context.Context, deployment string) (*ListNotificationRulesResponse, error) {
-	return answer[ListNotificationRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, notificationRules)})
+	return answer[ListNotificationRulesResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, notificationRules)},
+	)
 }
 
 // CreateNotificationRule makes a rule. The answer has the secret of a webhook, this once.
-func (c *Client) CreateNotificationRule(ctx context.Context, deployment string, r CreateNotificationRuleRequest, options ...Option) (*NotificationRuleResponse, error) {
-	return answer[NotificationRuleResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, notificationRules), body: r}, options...)
+func (c *Client) CreateNotificationRule(
+	ctx context.Context, deployment string, r CreateNotificationRuleRequest, options ...Option,
+) (*NotificationRuleResponse, error) {
+	return answer[NotificationRuleResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, notificationRules),
+		body:   r,
+	}, options...)
 }
 
 // GetNotificationRule answers one rule.
-func (c *Client) GetNotificationRule(ctx context.Context, deployment string, id int64) (*NotificationRuleResponse, error) {
-	return answer[NotificationRuleResponse](ctx, c, call{method: http.MethodGet, path: pathOf(deployment, notificationRules, id)})
+func (c *Client) GetNotificationRule(
+	ctx context.Context, deployment string, id int64,
+) (*NotificationRuleResponse, error) {
+	return answer[NotificationRuleResponse](
+		ctx, c, call{method: http.MethodGet, path: pathOf(deployment, notificationRules, id)},
+	)
 }
 
 // UpdateNotificationRule changes a rule.
-func (c *Client) UpdateNotificationRule(ctx context.Context, deployment string, id int64, r UpdateNotificationRuleRequest, options ...Option) (*NotificationRuleResponse, error) {
-	return answer[NotificationRuleResponse](ctx, c, call{method: http.MethodPatch, path: pathOf(deployment, notificationRules, id), body: r}, options...)
+func (c *Client) UpdateNotificationRule(
+	ctx context.Context, deployment string, id int64, r UpdateNotificationRuleRequest, options ...Option,
+) (*NotificationRuleResponse, error) {
+	return answer[NotificationRuleResponse](ctx, c, call{
+		method: http.MethodPatch,
+		path:   pathOf(deployment, notificationRules, id),
+		body:   r,
+	}, options...)
 }
 
 // DeleteNotificationRule forgets a rule with its log.
-func (c *Client) DeleteNotificationRule(ctx context.Context, deployment string, id int64, options ...Option) (*NotificationRuleResponse, error) {
-	return answer[NotificationRuleResponse](ctx, c, call{method: http.MethodDelete, path: pathOf(deployment, notificationRules, id)}, options...)
+func (c *Client) DeleteNotificationRule(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*NotificationRuleResponse, error) {
+	return answer[NotificationRuleResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   pathOf(deployment, notificationRules, id),
+	}, options...)
 }
 
 // TestNotificationRule sends a rule's receivers a message now.
-func (c *Client) TestNotificationRule(ctx context.Context, deployment string, id int64, options ...Option) (*TestNotificationRuleResponse, error) {
-	return answer[TestNotificationRuleResponse](ctx, c, call{method: http.MethodPost, path: pathOf(deployment, notificationRules, id, "test")}, options...)
+func (c *Client) TestNotificationRule(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*TestNotificationRuleResponse, error) {
+	return answer[TestNotificationRuleResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   pathOf(deployment, notificationRules, id, "test"),
+	}, options...)
 }
 
 // RotateNotificationSecret replaces the secret of a webhook; the one before signs for a day more.
-func (c *Client) RotateNotificationSecret(ctx context.Context, deployment string, id int64, options ...Option) (*NotificationRuleResponse, error) {
-	return answer[NotificationRuleResponse](ctx, c, call{method: http.MethodPost, path: pathOf(deployment, notificationRules, id, "rotate")}, options...)
+func (c *Client) RotateNotificationSecret(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*NotificationRuleResponse, error) {
+	return answer[NotificationRuleResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   pathOf(deployment, notificationRules, id, "rotate"),
+	}, options...)
 }
 
 // ListNotifications answers a page of the log of a rule.
-func (c *Client) ListNotifications(ctx context.Context, deployment string, id int64, q NotificationsQuery) (*ListNotificationsResponse, error) {
-	return answer[ListNotificationsResponse](ctx, c, call{method: http.MethodGet, path: pathOf(deployment, notificationRules, id, "notifications"), query: values(q)})
+func (c *Client) ListNotifications(
+	ctx context.Context, deployment string, id int64, q NotificationsQuery,
+) (*ListNotificationsResponse, error) {
+	return answer[ListNotificationsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   pathOf(deployment, notificationRules, id, "notifications"),
+		query:  values(q),
+	})
 }
 
 // ResendNotification queues a notification once more.
-func (c *Client) ResendNotification(ctx context.Context, deployment string, rule, id int64, options ...Option) (*NotificationResponse, error) {
+func (c *Client) ResendNotification(
+	ctx context.Context, deployment string, rule, id int64, options ...Option,
+) (*NotificationResponse, error) {
 	at := pathOf(deployment, notificationRules, rule, "notifications", strconv.FormatInt(id, 10), "resend")
 	return answer[NotificationResponse](ctx, c, call{method: http.MethodPost, path: at}, options...)
 }

@@ -61,13 +61,26 @@ func (c *Client) GetDeployment(ctx context.Context, deployment string) (*Deploym
 }
 
 // SearchIssues answers findings as assistants of the hosted service ask for them.
-func (c *Client) SearchIssues(ctx context.Context, deployment string, r SearchIssuesRequest) (*SearchIssuesResponse, error) {
-	return answer[SearchIssuesResponse](ctx, c, call{reads: true, method: http.MethodPost, base: "/api/agent", path: path(deployment, "issues", "v2"), body: r})
+func (c *Client) SearchIssues(
+	ctx context.Context, deployment string, r SearchIssuesRequest,
+) (*SearchIssuesResponse, error) {
+	return answer[SearchIssuesResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		base:   "/api/agent",
+		path:   path(deployment, "issues", "v2"),
+		body:   r,
+	})
 }
 
 // ListVulns answers a page of supply-chain findings in their older shape.
 func (c *Client) ListVulns(ctx context.Context, deployment string, r ListVulnsRequest) (*ListVulnsResponse, error) {
-	return answer[ListVulnsResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "ssc-vulns"), body: r})
+	return answer[ListVulnsResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		path:   path(deployment, "ssc-vulns"),
+		body:   r,
+	})
 }
 
 // Me answers who the token is and what it may do.
@@ -82,42 +95,76 @@ func (c *Client) ListDeployments(ctx context.Context) (*ListDeploymentsResponse,
 
 // ListFindings answers a page of findings.
 func (c *Client) ListFindings(ctx context.Context, deployment string, q FindingsQuery) (*ListFindingsResponse, error) {
-	return answer[ListFindingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings"), query: values(q)})
+	return answer[ListFindingsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "findings"),
+		query:  values(q),
+	})
 }
 
 // GetFinding answers one finding.
 func (c *Client) GetFinding(ctx context.Context, deployment string, id int64) (*FindingResponse, error) {
-	return answer[FindingResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10))})
+	return answer[FindingResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10))},
+	)
 }
 
 // GetEvidence answers what there is to judge a finding by.
 func (c *Client) GetEvidence(ctx context.Context, deployment string, id int64) (*EvidenceResponse, error) {
-	return answer[EvidenceResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "evidence")})
+	return answer[EvidenceResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "evidence")},
+	)
 }
 
 // AnnotateFinding writes what no scanner brings, and answers the finding.
-func (c *Client) AnnotateFinding(ctx context.Context, deployment string, id int64, r AnnotateRequest, options ...Option) (*FindingResponse, error) {
-	return answer[FindingResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "findings", strconv.FormatInt(id, 10)), body: r}, options...)
+func (c *Client) AnnotateFinding(
+	ctx context.Context, deployment string, id int64, r AnnotateRequest, options ...Option,
+) (*FindingResponse, error) {
+	return answer[FindingResponse](ctx, c, call{
+		method: http.MethodPatch,
+		path:   path(deployment, "findings", strconv.FormatInt(id, 10)),
+		body:   r,
+	}, options...)
 }
 
 // TriageFindings decides on many findings at once.
-func (c *Client) TriageFindings(ctx context.Context, deployment string, r TriageRequest, options ...Option) (*TriageResponse, error) {
-	return answer[TriageResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "triage"), body: r}, options...)
+func (c *Client) TriageFindings(
+	ctx context.Context, deployment string, r TriageRequest, options ...Option,
+) (*TriageResponse, error) {
+	return answer[TriageResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "triage"),
+		body:   r,
+	}, options...)
 }
 
 // ListSecrets answers a page of secrets.
 func (c *Client) ListSecrets(ctx context.Context, deployment string, q SecretsQuery) (*ListSecretsResponse, error) {
-	return answer[ListSecretsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "secrets"), query: values(q)})
+	return answer[ListSecretsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "secrets"),
+		query:  values(q),
+	})
 }
 
 // ListProjects answers a page of projects.
 func (c *Client) ListProjects(ctx context.Context, deployment string, q ProjectsQuery) (*ListProjectsResponse, error) {
-	return answer[ListProjectsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "projects"), query: values(q)})
+	return answer[ListProjectsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "projects"),
+		query:  values(q),
+	})
 }
 
 // CreateProject makes a project.
-func (c *Client) CreateProject(ctx context.Context, deployment string, r CreateProjectRequest, options ...Option) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "projects"), body: r}, options...)
+func (c *Client) CreateProject(
+	ctx context.Context, deployment string, r CreateProjectRequest, options ...Option,
+) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "projects"),
+		body:   r,
+	}, options...)
 }
 
 // GetProject answers one project.
@@ -126,72 +173,145 @@ func (c *Client) GetProject(ctx context.Context, deployment, name string) (*Proj
 }
 
 // UpdateProject changes a project.
-func (c *Client) UpdateProject(ctx context.Context, deployment, name string, r UpdateProjectRequest, options ...Option) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name), body: r}, options...)
+func (c *Client) UpdateProject(
+	ctx context.Context, deployment, name string, r UpdateProjectRequest, options ...Option,
+) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodPatch,
+		path:   path(deployment, "projects", name),
+		body:   r,
+	}, options...)
 }
 
 // DeleteProject drops a project and all it has.
-func (c *Client) DeleteProject(ctx context.Context, deployment, name string, options ...Option) (*DeleteProjectResponse, error) {
-	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)}, options...)
+func (c *Client) DeleteProject(
+	ctx context.Context, deployment, name string, options ...Option,
+) (*DeleteProjectResponse, error) {
+	return answer[DeleteProjectResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   path(deployment, "projects", name),
+	}, options...)
 }
 
 // RenameProject gives a project another name. Its old name keeps answering.
-func (c *Client) RenameProject(ctx context.Context, deployment string, r RenameProjectRequest, options ...Option) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "project-renames"), body: r}, options...)
+func (c *Client) RenameProject(
+	ctx context.Context, deployment string, r RenameProjectRequest, options ...Option,
+) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "project-renames"),
+		body:   r,
+	}, options...)
 }
 
 // MergeProject makes one project of two.
-func (c *Client) MergeProject(ctx context.Context, deployment string, r MergeProjectRequest, options ...Option) (*MergeProjectResponse, error) {
-	return answer[MergeProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "project-merges"), body: r}, options...)
+func (c *Client) MergeProject(
+	ctx context.Context, deployment string, r MergeProjectRequest, options ...Option,
+) (*MergeProjectResponse, error) {
+	return answer[MergeProjectResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "project-merges"),
+		body:   r,
+	}, options...)
 }
 
 // DeleteRef takes a ref that is no more out of a project.
-func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQuery, options ...Option) (*DeleteRefResponse, error) {
-	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)}, options...)
+func (c *Client) DeleteRef(
+	ctx context.Context, deployment string, q DeleteRefQuery, options ...Option,
+) (*DeleteRefResponse, error) {
+	return answer[DeleteRefResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   path(deployment, "refs"),
+		query:  values(q),
+	}, options...)
 }
 
 // AddProjectTags gives a project further tags.
-func (c *Client) AddProjectTags(ctx context.Context, deployment, name string, r ProjectTagsRequest, options ...Option) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "projects", name, "tags"), body: r}, options...)
+func (c *Client) AddProjectTags(
+	ctx context.Context, deployment, name string, r ProjectTagsRequest, options ...Option,
+) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodPut,
+		path:   path(deployment, "projects", name, "tags"),
+		body:   r,
+	}, options...)
 }
 
 // RemoveProjectTags takes tags from a project. Those that it does not have are
 // passed over.
-func (c *Client) RemoveProjectTags(ctx context.Context, deployment, name string, tags []string, options ...Option) (*ProjectResponse, error) {
+func (c *Client) RemoveProjectTags(
+	ctx context.Context, deployment, name string, tags []string, options ...Option,
+) (*ProjectResponse, error) {
 	return answer[ProjectResponse](ctx, c, call{
-		method: http.MethodDelete, path: path(deployment, "projects", name, "tags"), query: values(RemoveProjectTagsQuery{Tags: tags}),
+		method: http.MethodDelete, path: path(deployment, "projects", name, "tags"),
+		query: values(RemoveProjectTagsQuery{Tags: tags}),
 	}, options...)
 }
 
 // ToggleManagedScan switches the scans that the server starts by itself.
-func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest, options ...Option) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r}, options...)
+func (c *Client) ToggleManagedScan(
+	ctx context.Context, deployment, name string, r ToggleManagedScanRequest, options ...Option,
+) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodPatch,
+		path:   path(deployment, "projects", name, "managed-scan"),
+		body:   r,
+	}, options...)
 }
 
 // ListDependencies answers a page of dependencies.
-func (c *Client) ListDependencies(ctx context.Context, deployment string, r ListDependenciesRequest) (*ListDependenciesResponse, error) {
-	return answer[ListDependenciesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies"), body: r})
+func (c *Client) ListDependencies(
+	ctx context.Context, deployment string, r ListDependenciesRequest,
+) (*ListDependenciesResponse, error) {
+	return answer[ListDependenciesResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		path:   path(deployment, "dependencies"),
+		body:   r,
+	})
 }
 
 // ListDependencyRepositories answers a page of the projects that have
 // dependencies.
-func (c *Client) ListDependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) (*ListDependencyRepositoriesResponse, error) {
-	return answer[ListDependencyRepositoriesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies", "repositories"), body: r})
+func (c *Client) ListDependencyRepositories(
+	ctx context.Context, deployment string, r ListDependencyRepositoriesRequest,
+) (*ListDependencyRepositoriesResponse, error) {
+	return answer[ListDependencyRepositoriesResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		path:   path(deployment, "dependencies", "repositories"),
+		body:   r,
+	})
 }
 
 // ListLockfiles answers a page of a project's lockfiles.
-func (c *Client) ListLockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) (*ListLockfilesResponse, error) {
-	return answer[ListLockfilesResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "dependencies", "repositories", repositoryID, "lockfiles"), body: r})
+func (c *Client) ListLockfiles(
+	ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest,
+) (*ListLockfilesResponse, error) {
+	return answer[ListLockfilesResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		path:   path(deployment, "dependencies", "repositories", repositoryID, "lockfiles"),
+		body:   r,
+	})
 }
 
 // CreateSBOMExport starts an export.
-func (c *Client) CreateSBOMExport(ctx context.Context, deployment string, r CreateSBOMExportRequest, options ...Option) (*CreateSBOMExportResponse, error) {
-	return answer[CreateSBOMExportResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "sbom", "export"), body: r}, options...)
+func (c *Client) CreateSBOMExport(
+	ctx context.Context, deployment string, r CreateSBOMExportRequest, options ...Option,
+) (*CreateSBOMExportResponse, error) {
+	return answer[CreateSBOMExportResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "sbom", "export"),
+		body:   r,
+	}, options...)
 }
 
 // GetSBOMExport answers how far an export is.
 func (c *Client) GetSBOMExport(ctx context.Context, deployment, taskToken string) (*SBOMExportStatusResponse, error) {
-	return answer[SBOMExportStatusResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "sbom", "export", taskToken)})
+	return answer[SBOMExportStatusResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "sbom", "export", taskToken)},
+	)
 }
 
 // DownloadSBOM reads a document from the address that GetSBOMExport answered,
@@ -218,20 +338,32 @@ func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document
 }
 
 // SearchScans answers a page of scans.
-func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchScansRequest) (*SearchScansResponse, error) {
-	return answer[SearchScansResponse](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "scans", "search"), body: r})
+func (c *Client) SearchScans(
+	ctx context.Context, deployment string, r SearchScansRequest,
+) (*SearchScansResponse, error) {
+	return answer[SearchScansResponse](ctx, c, call{
+		reads:  true,
+		method: http.MethodPost,
+		path:   path(deployment, "scans", "search"),
+		body:   r,
+	})
 }
 
 // GetScan answers one scan.
 func (c *Client) GetScan(ctx context.Context, deployment string, scanID int64) (*ScanResponse, error) {
-	return answer[ScanResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "scan", strconv.FormatInt(scanID, 10))})
+	return answer[ScanResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "scan", strconv.FormatInt(scanID, 10))},
+	)
 }
 
 // ImportReport hands in one report as it is read. It is sent once, without
 // trying again.
-func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQuery, report io.Reader, options ...Option) (*ImportResponse, error) {
+func (c *Client) ImportReport(
+	ctx context.Context, deployment string, q ImportQuery, report io.Reader, options ...Option,
+) (*ImportResponse, error) {
 	return answer[ImportResponse](ctx, c, call{
-		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), raw: report, media: "application/octet-stream",
+		method: http.MethodPost, path: path(deployment, "imports"),
+		query: values(q), raw: report, media: "application/octet-stream",
 	}, options...)
 }
 
@@ -249,7 +381,9 @@ type File struct {
 // cannot be read is told in the answer; any other file that cannot be, or none
 // that can, is an error, and nothing is taken. With
 // a key it is tried again where the connection broke or the server is busy.
-func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option) (*ImportResponse, error) {
+func (c *Client) ImportReports(
+	ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option,
+) (*ImportResponse, error) {
 	body, media, err := packed(files)
 	if err != nil {
 		return nil, err
@@ -282,17 +416,20 @@ func packed(files []File) ([]byte, string, error) {
 
 // ListSnippets answers where code is wanted around findings of a scan.
 func (c *Client) ListSnippets(ctx context.Context, deployment string, scanID int64) (*ListSnippetsResponse, error) {
-	return answer[ListSnippetsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets")})
+	return answer[ListSnippetsResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets")},
+	)
 }
 
 // PutSnippets sends code around findings of a scan.
-func (c *Client) PutSnippets(ctx context.Context, deployment string, scanID int64, r PutSnippetsRequest, options ...Option) (*PutSnippetsResponse, error) {
-	return answer[PutSnippetsResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets"), body: r}, options...)
-}
-
-// ListPolicies answers all policies.
-func (c *Client) ListPolicies(ctx context.Context, deployment string) (*ListPoliciesResponse, error) {
-	return answer[ListPoliciesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies")})
+func (c *Client) PutSnippets(
+	ctx context.Context, deployment string, scanID int64, r PutSnippetsRequest, options ...Option,
+) (*PutSnippetsResponse, error) {
+	return answer[PutSnippetsResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets"),
+		body:   r,
+	}, options...)
 }
 
 // GetAdvisory answers what is known of a vulnerability, by any of its ids.
@@ -302,128 +439,98 @@ func (c *Client) GetAdvisory(ctx context.Context, deployment, id string) (*Advis
 
 // AdvisoryImpact answers a page of who has a vulnerability.
 func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q ImpactQuery) (*ImpactResponse, error) {
-	return answer[ImpactResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "advisories", id, "impact"), query: values(q)})
-}
-
-// ListPolicyRules answers a page of a policy's rules.
-func (c *Client) ListPolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) (*ListPolicyRulesResponse, error) {
-	return answer[ListPolicyRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID), query: values(q)})
-}
-
-// UpdatePolicy sets the mode of a rule in a policy.
-func (c *Client) UpdatePolicy(ctx context.Context, deployment, policyID string, r UpdatePolicyRequest, options ...Option) (*UpdatePolicyResponse, error) {
-	return answer[UpdatePolicyResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID), body: r}, options...)
-}
-
-// CreatePolicy makes a policy without rules.
-func (c *Client) CreatePolicy(ctx context.Context, deployment string, r CreatePolicyRequest, options ...Option) (*PolicyChangeResponse, error) {
-	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies"), body: r}, options...)
-}
-
-// DeletePolicy drops a policy that is not the default one of its product.
-func (c *Client) DeletePolicy(ctx context.Context, deployment, policyID string, options ...Option) (*PolicyChangeResponse, error) {
-	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID)}, options...)
-}
-
-// GetPolicySettings answers what a policy is for, and what it leaves out.
-func (c *Client) GetPolicySettings(ctx context.Context, deployment, policyID string) (*PolicySettingsResponse, error) {
-	return answer[PolicySettingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "settings")})
-}
-
-// SetPolicySettings replaces them.
-func (c *Client) SetPolicySettings(ctx context.Context, deployment, policyID string, r SetPolicySettingsRequest, options ...Option) (*PolicyChangeResponse, error) {
-	return answer[PolicyChangeResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID, "settings"), body: r}, options...)
-}
-
-// PreviewPolicy tells what a change of a policy would do.
-func (c *Client) PreviewPolicy(ctx context.Context, deployment, policyID string, r PreviewPolicyRequest) (*PolicyImpact, error) {
-	return answer[PolicyImpact](ctx, c, call{reads: true, method: http.MethodPost, path: path(deployment, "policies", policyID, "preview"), body: r})
-}
-
-// AddPolicyRules has a policy distribute the rules of a file.
-func (c *Client) AddPolicyRules(ctx context.Context, deployment, policyID string, r AddPolicyRulesRequest, options ...Option) (*AddPolicyRulesResponse, error) {
-	return answer[AddPolicyRulesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "rules"), body: r}, options...)
-}
-
-// ListServedRules returns the rules that a policy serves to scanners.
-func (c *Client) ListServedRules(ctx context.Context, deployment, policyID string, q ServedRulesQuery) (*ListServedRulesResponse, error) {
-	at := path(deployment, "policies", policyID, "served-rules")
-	return answer[ListServedRulesResponse](ctx, c, call{method: http.MethodGet, path: at, query: values(q)})
-}
-
-// GetPolicyRule answers a rule of a policy, with its texts.
-func (c *Client) GetPolicyRule(ctx context.Context, deployment, policyID, id string) (*PolicyRuleResponse, error) {
-	return answer[PolicyRuleResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "rules", id)})
-}
-
-// RemovePolicyRule takes a rule out of a policy.
-func (c *Client) RemovePolicyRule(ctx context.Context, deployment, policyID, id string, options ...Option) (*PolicyRuleResponse, error) {
-	return answer[PolicyRuleResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID, "rules", id)}, options...)
-}
-
-// GetDueDays answers how many days a policy gives findings.
-func (c *Client) GetDueDays(ctx context.Context, deployment, policyID string) (*DueDaysResponse, error) {
-	return answer[DueDaysResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "due-days")})
-}
-
-// SetDueDays replaces them.
-func (c *Client) SetDueDays(ctx context.Context, deployment, policyID string, r SetDueDaysRequest, options ...Option) (*DueDaysResponse, error) {
-	return answer[DueDaysResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID, "due-days"), body: r}, options...)
-}
-
-// ListPolicyConditions answers the conditions of a policy.
-func (c *Client) ListPolicyConditions(ctx context.Context, deployment, policyID string) (*ListPolicyConditionsResponse, error) {
-	return answer[ListPolicyConditionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "conditions")})
-}
-
-// CreatePolicyCondition gives a policy a further condition.
-func (c *Client) CreatePolicyCondition(ctx context.Context, deployment, policyID string, r CreatePolicyConditionRequest, options ...Option) (*PolicyConditionResponse, error) {
-	return answer[PolicyConditionResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "conditions"), body: r}, options...)
-}
-
-// DeletePolicyCondition takes a condition from a policy.
-func (c *Client) DeletePolicyCondition(ctx context.Context, deployment, policyID string, id int64, options ...Option) (*PolicyConditionResponse, error) {
-	return answer[PolicyConditionResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID, "conditions", strconv.FormatInt(id, 10))}, options...)
+	return answer[ImpactResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "advisories", id, "impact"),
+		query:  values(q),
+	})
 }
 
 // ListExceptions answers a page of the exceptions that the token may see.
-func (c *Client) ListExceptions(ctx context.Context, deployment string, q ExceptionsQuery) (*ListExceptionsResponse, error) {
-	return answer[ListExceptionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions"), query: values(q)})
+func (c *Client) ListExceptions(
+	ctx context.Context, deployment string, q ExceptionsQuery,
+) (*ListExceptionsResponse, error) {
+	return answer[ListExceptionsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "exceptions"),
+		query:  values(q),
+	})
 }
 
 // GetException answers one exception.
-func (c *Client) GetException(ctx context.Context, deployment string, id int64, q ExceptionQuery) (*ExceptionResponse, error) {
-	return answer[ExceptionResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)})
+func (c *Client) GetException(
+	ctx context.Context, deployment string, id int64, q ExceptionQuery,
+) (*ExceptionResponse, error) {
+	return answer[ExceptionResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "exceptions", strconv.FormatInt(id, 10)),
+		query:  values(q),
+	})
 }
 
 // CreateException accepts what a rule or a vulnerability finds.
-func (c *Client) CreateException(ctx context.Context, deployment string, r CreateExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
-	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions"), body: r}, options...)
+func (c *Client) CreateException(
+	ctx context.Context, deployment string, r CreateExceptionRequest, options ...Option,
+) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "exceptions"),
+		body:   r,
+	}, options...)
 }
 
 // DeleteException ends an exception, and reopens what it ignored.
-func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option) (*ExceptionChangeResponse, error) {
-	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)}, options...)
+func (c *Client) DeleteException(
+	ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option,
+) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   path(deployment, "exceptions", strconv.FormatInt(id, 10)),
+		query:  values(q),
+	}, options...)
 }
 
 // CreateTickets has tickets made of findings in an issue tracker.
-func (c *Client) CreateTickets(ctx context.Context, deployment string, r CreateTicketsRequest, options ...Option) (*CreateTicketsResponse, error) {
-	return answer[CreateTicketsResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets"), body: r}, options...)
+func (c *Client) CreateTickets(
+	ctx context.Context, deployment string, r CreateTicketsRequest, options ...Option,
+) (*CreateTicketsResponse, error) {
+	return answer[CreateTicketsResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "tickets"),
+		body:   r,
+	}, options...)
 }
 
 // LinkTicket links findings to a ticket that is there.
-func (c *Client) LinkTicket(ctx context.Context, deployment string, r LinkTicketRequest, options ...Option) (*LinkTicketResponse, error) {
-	return answer[LinkTicketResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets", "link"), body: r}, options...)
+func (c *Client) LinkTicket(
+	ctx context.Context, deployment string, r LinkTicketRequest, options ...Option,
+) (*LinkTicketResponse, error) {
+	return answer[LinkTicketResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "tickets", "link"),
+		body:   r,
+	}, options...)
 }
 
 // UnlinkTicket has findings be linked to no ticket.
-func (c *Client) UnlinkTicket(ctx context.Context, deployment string, r UnlinkTicketRequest, options ...Option) (*UnlinkTicketResponse, error) {
-	return answer[UnlinkTicketResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets", "unlink"), body: r}, options...)
+func (c *Client) UnlinkTicket(
+	ctx context.Context, deployment string, r UnlinkTicketRequest, options ...Option,
+) (*UnlinkTicketResponse, error) {
+	return answer[UnlinkTicketResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "tickets", "unlink"),
+		body:   r,
+	}, options...)
 }
 
 // DeleteTicket forgets a ticket, which stays in its tracker.
-func (c *Client) DeleteTicket(ctx context.Context, deployment string, id int64, options ...Option) (*DeleteTicketResponse, error) {
-	return answer[DeleteTicketResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "ticketing", "v2", "tickets", strconv.FormatInt(id, 10))}, options...)
+func (c *Client) DeleteTicket(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*DeleteTicketResponse, error) {
+	return answer[DeleteTicketResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   path(deployment, "ticketing", "v2", "tickets", strconv.FormatInt(id, 10)),
+	}, options...)
 }
 
 // GetTicketSettings returns where the deployment's tickets are created.
@@ -432,16 +539,28 @@ func (c *Client) GetTicketSettings(ctx context.Context, deployment string) (*Tic
 }
 
 // SetTicketSettings replaces where the deployment's tickets are created.
-func (c *Client) SetTicketSettings(ctx context.Context, deployment string, r SetTicketSettingsRequest, options ...Option) (*TicketSettingsResponse, error) {
-	return answer[TicketSettingsResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "ticket-settings"), body: r}, options...)
+func (c *Client) SetTicketSettings(
+	ctx context.Context, deployment string, r SetTicketSettingsRequest, options ...Option,
+) (*TicketSettingsResponse, error) {
+	return answer[TicketSettingsResponse](ctx, c, call{
+		method: http.MethodPut,
+		path:   path(deployment, "ticket-settings"),
+		body:   r,
+	}, options...)
 }
 
 // ListTickets answers a page of the tickets that the token may see.
 func (c *Client) ListTickets(ctx context.Context, deployment string, q TicketsQuery) (*ListTicketsResponse, error) {
-	return answer[ListTicketsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets"), query: values(q)})
+	return answer[ListTicketsResponse](ctx, c, call{
+		method: http.MethodGet,
+		path:   path(deployment, "tickets"),
+		query:  values(q),
+	})
 }
 
 // GetTicket answers one ticket.
 func (c *Client) GetTicket(ctx context.Context, deployment string, id int64) (*TicketResponse, error) {
-	return answer[TicketResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets", strconv.FormatInt(id, 10))})
+	return answer[TicketResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets", strconv.FormatInt(id, 10))},
+	)
 }

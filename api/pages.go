@@ -14,7 +14,9 @@ func (c *Client) Findings(ctx context.Context, deployment string, q FindingsQuer
 }
 
 // SupplyChainFindings yields all supply-chain findings of a query.
-func (c *Client) SupplyChainFindings(ctx context.Context, deployment string, q FindingsQuery) iter.Seq2[SupplyChainFinding, error] {
+func (c *Client) SupplyChainFindings(
+	ctx context.Context, deployment string, q FindingsQuery,
+) iter.Seq2[SupplyChainFinding, error] {
 	q.IssueType = "sca"
 	return numbered(&q.Page, func() (*ListFindingsResponse, error) { return c.ListFindings(ctx, deployment, q) },
 		func(a *ListFindingsResponse) []SupplyChainFinding { return a.SCAFindings.Findings })
@@ -27,13 +29,17 @@ func (c *Client) Projects(ctx context.Context, deployment string, q ProjectsQuer
 }
 
 // Dependencies yields all dependencies of a request, none twice and none lost.
-func (c *Client) Dependencies(ctx context.Context, deployment string, r ListDependenciesRequest) iter.Seq2[Dependency, error] {
+func (c *Client) Dependencies(
+	ctx context.Context, deployment string, r ListDependenciesRequest,
+) iter.Seq2[Dependency, error] {
 	return cursored(&r.Cursor, func() (*ListDependenciesResponse, error) { return c.ListDependencies(ctx, deployment, r) },
 		func(a *ListDependenciesResponse) ([]Dependency, string) { return a.Dependencies, a.Cursor })
 }
 
 // DependencyRepositories yields all projects that have dependencies.
-func (c *Client) DependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) iter.Seq2[RepositorySummary, error] {
+func (c *Client) DependencyRepositories(
+	ctx context.Context, deployment string, r ListDependencyRepositoriesRequest,
+) iter.Seq2[RepositorySummary, error] {
 	return cursored(&r.Cursor, func() (*ListDependencyRepositoriesResponse, error) {
 		return c.ListDependencyRepositories(ctx, deployment, r)
 	},
@@ -43,8 +49,12 @@ func (c *Client) DependencyRepositories(ctx context.Context, deployment string, 
 }
 
 // Lockfiles yields all lockfiles of a project.
-func (c *Client) Lockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) iter.Seq2[LockfileSummary, error] {
-	return cursored(&r.Cursor, func() (*ListLockfilesResponse, error) { return c.ListLockfiles(ctx, deployment, repositoryID, r) },
+func (c *Client) Lockfiles(
+	ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest,
+) iter.Seq2[LockfileSummary, error] {
+	return cursored(&r.Cursor, func() (*ListLockfilesResponse, error) {
+		return c.ListLockfiles(ctx, deployment, repositoryID, r)
+	},
 		func(a *ListLockfilesResponse) ([]LockfileSummary, string) { return a.LockfileSummaries, a.Cursor })
 }
 
@@ -55,8 +65,12 @@ func (c *Client) Scans(ctx context.Context, deployment string, r SearchScansRequ
 }
 
 // PolicyRules yields all rules of a policy.
-func (c *Client) PolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) iter.Seq2[PolicyRule, error] {
-	return cursored(&q.Cursor, func() (*ListPolicyRulesResponse, error) { return c.ListPolicyRules(ctx, deployment, policyID, q) },
+func (c *Client) PolicyRules(
+	ctx context.Context, deployment, policyID string, q PolicyRulesQuery,
+) iter.Seq2[PolicyRule, error] {
+	return cursored(&q.Cursor, func() (*ListPolicyRulesResponse, error) {
+		return c.ListPolicyRules(ctx, deployment, policyID, q)
+	},
 		func(a *ListPolicyRulesResponse) ([]PolicyRule, string) { return a.Rules, a.Cursor })
 }
 
@@ -73,7 +87,9 @@ func (c *Client) Tickets(ctx context.Context, deployment string, q TicketsQuery)
 }
 
 // VEXStatements yields all statements of a VEX document, in its own order.
-func (c *Client) VEXStatements(ctx context.Context, deployment string, id int64, q ExceptionQuery) iter.Seq2[VEXStatement, error] {
+func (c *Client) VEXStatements(
+	ctx context.Context, deployment string, id int64, q ExceptionQuery,
+) iter.Seq2[VEXStatement, error] {
 	return cursored(&q.Cursor, func() (*ExceptionResponse, error) { return c.GetException(ctx, deployment, id, q) },
 		func(a *ExceptionResponse) ([]VEXStatement, string) { return a.Statements, a.Cursor })
 }
@@ -86,7 +102,9 @@ func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery)
 
 // FollowFindings yields what changed since a cursor or a time in parts, to the last there is
 // by now. Keep the cursor of each part: the next call goes on from there.
-func (c *Client) FollowFindings(ctx context.Context, deployment string, q FindingChangesQuery) iter.Seq2[*FindingChangesResponse, error] {
+func (c *Client) FollowFindings(
+	ctx context.Context, deployment string, q FindingChangesQuery,
+) iter.Seq2[*FindingChangesResponse, error] {
 	return func(yield func(*FindingChangesResponse, error) bool) {
 		for more := true; more; {
 			answer, err := c.FindingChanges(ctx, deployment, q)
@@ -105,14 +123,22 @@ func (c *Client) Impact(ctx context.Context, deployment, id string, q ImpactQuer
 }
 
 // Notifications yields all notifications of a rule.
-func (c *Client) Notifications(ctx context.Context, deployment string, rule int64, q NotificationsQuery) iter.Seq2[Notification, error] {
-	return cursored(&q.Cursor, func() (*ListNotificationsResponse, error) { return c.ListNotifications(ctx, deployment, rule, q) },
+func (c *Client) Notifications(
+	ctx context.Context, deployment string, rule int64, q NotificationsQuery,
+) iter.Seq2[Notification, error] {
+	return cursored(&q.Cursor, func() (*ListNotificationsResponse, error) {
+		return c.ListNotifications(ctx, deployment, rule, q)
+	},
 		func(a *ListNotificationsResponse) ([]Notification, string) { return a.Notifications, a.Cursor })
 }
 
 // Deliveries yields all deliveries of a connection.
-func (c *Client) Deliveries(ctx context.Context, deployment string, connection int64, q DeliveriesQuery) iter.Seq2[Delivery, error] {
-	return cursored(&q.Cursor, func() (*ListDeliveriesResponse, error) { return c.ListDeliveries(ctx, deployment, connection, q) },
+func (c *Client) Deliveries(
+	ctx context.Context, deployment string, connection int64, q DeliveriesQuery,
+) iter.Seq2[Delivery, error] {
+	return cursored(&q.Cursor, func() (*ListDeliveriesResponse, error) {
+		return c.ListDeliveries(ctx, deployment, connection, q)
+	},
 		func(a *ListDeliveriesResponse) ([]Delivery, string) { return a.Deliveries, a.Cursor })
 }
 
@@ -133,7 +159,9 @@ func numbered[A, T any](page *int64, fetch func() (*A, error), items func(*A) []
 }
 
 // cursored walks pages by cursor until there is none. cursor is that of the query of fetch.
-func cursored[A, T any, C ~string](cursor *C, fetch func() (*A, error), items func(*A) ([]T, string)) iter.Seq2[T, error] {
+func cursored[A, T any, C ~string](
+	cursor *C, fetch func() (*A, error), items func(*A) ([]T, string),
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			answer, err := fetch()

@@ -99,19 +99,30 @@ func (c *Client) LeaseRun(ctx context.Context, r LeaseRunRequest) (*LeasedRun, e
 
 // ProgressRun says how far a run is, which keeps it; ErrRunLost where it is lost.
 func (c *Client) ProgressRun(ctx context.Context, id string, r ProgressRunRequest) (*ProgressRunResponse, error) {
-	out, err := answer[ProgressRunResponse](ctx, c, call{method: http.MethodPost, base: runnerBase, path: "/runs/" + id + "/progress", body: r})
+	out, err := answer[ProgressRunResponse](ctx, c, call{
+		method: http.MethodPost,
+		base:   runnerBase,
+		path:   "/runs/" + id + "/progress",
+		body:   r,
+	})
 	return out, lost(err)
 }
 
 // FinishRun says how a run ended; ErrRunLost where it is lost.
 func (c *Client) FinishRun(ctx context.Context, id string, r FinishRunRequest) (*FinishRunResponse, error) {
-	out, err := answer[FinishRunResponse](ctx, c, call{method: http.MethodPost, base: runnerBase, path: "/runs/" + id + "/finish", body: r})
+	out, err := answer[FinishRunResponse](ctx, c, call{
+		method: http.MethodPost,
+		base:   runnerBase,
+		path:   "/runs/" + id + "/finish",
+		body:   r,
+	})
 	return out, lost(err)
 }
 
 func lost(err error) error {
 	var p *Problem
-	if errors.As(err, &p) && (p.Status == http.StatusConflict || p.Status == http.StatusNotFound || p.Code == CodeUnauthenticated) {
+	if errors.As(err, &p) &&
+		(p.Status == http.StatusConflict || p.Status == http.StatusNotFound || p.Code == CodeUnauthenticated) {
 		return errors.Join(ErrRunLost, err)
 	}
 	return err

@@ -58,21 +58,40 @@ func (c *Client) ListSavedViews(ctx context.Context, deployment string) (*ListSa
 }
 
 // CreateSavedView makes a view.
-func (c *Client) CreateSavedView(ctx context.Context, deployment string, r CreateSavedViewRequest, options ...Option) (*SavedViewResponse, error) {
-	return answer[SavedViewResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "saved-views"), body: r}, options...)
+func (c *Client) CreateSavedView(
+	ctx context.Context, deployment string, r CreateSavedViewRequest, options ...Option,
+) (*SavedViewResponse, error) {
+	return answer[SavedViewResponse](ctx, c, call{
+		method: http.MethodPost,
+		path:   path(deployment, "saved-views"),
+		body:   r,
+	}, options...)
 }
 
 // GetSavedView answers one view.
 func (c *Client) GetSavedView(ctx context.Context, deployment string, id int64) (*SavedViewResponse, error) {
-	return answer[SavedViewResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "saved-views", strconv.FormatInt(id, 10))})
+	return answer[SavedViewResponse](
+		ctx, c, call{method: http.MethodGet, path: path(deployment, "saved-views", strconv.FormatInt(id, 10))},
+	)
 }
 
 // UpdateSavedView changes a view.
-func (c *Client) UpdateSavedView(ctx context.Context, deployment string, id int64, r UpdateSavedViewRequest, options ...Option) (*SavedViewResponse, error) {
-	return answer[SavedViewResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "saved-views", strconv.FormatInt(id, 10)), body: r}, options...)
+func (c *Client) UpdateSavedView(
+	ctx context.Context, deployment string, id int64, r UpdateSavedViewRequest, options ...Option,
+) (*SavedViewResponse, error) {
+	return answer[SavedViewResponse](ctx, c, call{
+		method: http.MethodPatch,
+		path:   path(deployment, "saved-views", strconv.FormatInt(id, 10)),
+		body:   r,
+	}, options...)
 }
 
 // DeleteSavedView forgets a view.
-func (c *Client) DeleteSavedView(ctx context.Context, deployment string, id int64, options ...Option) (*SavedViewResponse, error) {
-	return answer[SavedViewResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "saved-views", strconv.FormatInt(id, 10))}, options...)
+func (c *Client) DeleteSavedView(
+	ctx context.Context, deployment string, id int64, options ...Option,
+) (*SavedViewResponse, error) {
+	return answer[SavedViewResponse](ctx, c, call{
+		method: http.MethodDelete,
+		path:   path(deployment, "saved-views", strconv.FormatInt(id, 10)),
+	}, options...)
 }

@@ -73,7 +73,9 @@ func (i Instant) Time() (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("expected an ISO 8601 date or date and time, as 2024-05-28 or 2024-05-28T06:38:54Z, got %.80q", string(i))
+	return time.Time{}, fmt.Errorf(
+		"expected an ISO 8601 date or date and time, as 2024-05-28 or 2024-05-28T06:38:54Z, got %.80q", string(i),
+	)
 }
 
 // ID is a member that requests may give as a string or as a number, as clients

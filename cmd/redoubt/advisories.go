@@ -38,7 +38,10 @@ func followRefs(ctx context.Context, tx *store.Tx, advised []model.Advised, most
 
 // matchDeployments has all deployments follow the advisories. One that fails stops no
 // other.
-func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(model.Deployment, advisory.SweepResult)) error {
+func matchDeployments(
+	ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int),
+	told func(model.Deployment, advisory.SweepResult),
+) error {
 	ctx = store.Long(ctx) // people go first
 	all, err := st.Deployments(ctx)
 	if err != nil {
@@ -55,7 +58,9 @@ func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Li
 	for _, d := range all {
 		swept, err := sweep.Deployment(ctx, d.ID)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("deployment %s could not be matched with the advisories; it is tried again: %w", d.Slug, err))
+			failed = append(
+				failed, fmt.Errorf("deployment %s could not be matched with the advisories; it is tried again: %w", d.Slug, err),
+			)
 			continue
 		}
 		if told != nil {
@@ -98,7 +103,10 @@ func (c advisoriesListCmd) Run(a *app) error {
 				state = "withdrawn"
 			}
 			v := advisory.Vulnerability{Records: []advisory.Record{r}, Malicious: r.Malicious}
-			rows[i] = []string{fmt.Sprint(stored.ID), r.ID, day(r.Modified), severityWord(v.Severity("").String(), !v.Rated("")), state, v.Summary()}
+			rows[i] = []string{
+				fmt.Sprint(stored.ID), r.ID, day(r.Modified),
+				severityWord(v.Severity("").String(), !v.Rated("")), state, v.Summary(),
+			}
 		}
 		return table(a.out, "NUMBER ID MODIFIED SEVERITY STATE SUMMARY", rows)
 	})
@@ -113,12 +121,14 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; %d known to be exploited\n\n",
+		fmt.Fprintf(a.out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; %d "+
+			"known to be exploited\n\n",
 			s.Records, s.Withdrawn, s.Packages, s.Version, day(s.ChangedAt), s.Scores, s.Exploited)
 		rows := make([][]string, len(s.Sources))
 		for i, source := range s.Sources {
 			rows[i] = []string{
-				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused), day(source.LoadedAt), day(source.CheckedAt), ageOf(a.clock(), source), source.Shown(),
+				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused),
+				day(source.LoadedAt), day(source.CheckedAt), ageOf(a.clock(), source), source.Shown(),
 			}
 		}
 		if err := table(a.out, "KIND RECORDS REFUSED LOADED CHECKED AGE LOCATION", rows); err != nil {
@@ -132,7 +142,8 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 		if age, known := age(a.clock(), s.Sources); !known {
 			fmt.Fprintln(a.err, "warning: no advisories were ever loaded: run redoubt advisories update")
 		} else if age > advisory.StaleAfter {
-			fmt.Fprintf(a.err, "warning: the advisories are %s old: run redoubt advisories update, or serve with --advisories-every\n", age.Round(time.Hour))
+			fmt.Fprintf(a.err, "warning: the advisories are %s old: run redoubt advisories update, or serve with "+
+				"--advisories-every\n", age.Round(time.Hour))
 		}
 		return nil
 	})

@@ -35,7 +35,12 @@ type download struct {
 }
 
 // fetcher waits for headers, not for bodies: they may be long.
-var fetcher = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, ResponseHeaderTimeout: headerTimeout, TLSHandshakeTimeout: headerTimeout}}
+var fetcher = &http.Client{Transport: &http.Transport{
+	Proxy:                 http.ProxyFromEnvironment,
+	DisableCompression:    true,
+	ResponseHeaderTimeout: headerTimeout,
+	TLSHandshakeTimeout:   headerTimeout,
+}}
 
 // run returns the whole file, or says that the source is as it was loaded.
 func (d *download) run(ctx context.Context) (file string, unchanged bool, err error) {
@@ -60,7 +65,8 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 	switch {
 	case res.StatusCode == http.StatusNotModified:
 		return "", true, nil
-	case res.StatusCode == http.StatusPartialContent && strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
+	case res.StatusCode == http.StatusPartialContent &&
+		strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
 	case res.StatusCode == http.StatusOK:
 		have = 0
 	default:

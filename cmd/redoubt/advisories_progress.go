@@ -37,7 +37,8 @@ func (s *steps) show(name string, done, of int64, more ...decor.Decorator) {
 	if s.name != name {
 		s.end()
 		s.name, s.container = name, mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(48))
-		s.bar = s.container.AddBar(of, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(name+" ")), mpb.AppendDecorators(append(more, decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO))...))
+		s.bar = s.container.AddBar(of, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(name+" ")),
+			mpb.AppendDecorators(append(more, decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO))...))
 	}
 	s.bar.SetTotal(max(of, done)+1, false)
 	s.bar.SetCurrent(done)

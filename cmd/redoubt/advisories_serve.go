@@ -96,10 +96,15 @@ type advisoryCollector struct {
 }
 
 var (
-	advisoryAge     = prometheus.NewDesc("redoubt_advisories_age_seconds", "Time since a source was last found to be up to date.", []string{"kind", "source"}, nil)
-	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.", []string{"kind", "source"}, nil)
-	metricsFailed   = prometheus.NewDesc("redoubt_metrics_failed", "1 while a group of metrics cannot be told, because the database does not answer.", []string{"group"}, nil)
-	advisoryVersion = prometheus.NewDesc("redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil)
+	advisoryAge = prometheus.NewDesc("redoubt_advisories_age_seconds",
+		"Time since a source was last found to be up to date.", []string{"kind", "source"}, nil)
+	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.",
+		[]string{"kind", "source"}, nil)
+	metricsFailed = prometheus.NewDesc("redoubt_metrics_failed",
+		"1 while a group of metrics cannot be told, because the database does not answer.", []string{"group"}, nil)
+	advisoryVersion = prometheus.NewDesc(
+		"redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil,
+	)
 )
 
 // Describe names the series.
@@ -135,7 +140,9 @@ func (c advisoryCollector) collectSources(ctx context.Context, ch chan<- prometh
 	}
 	for _, s := range sources {
 		if at := later(s.CheckedAt, s.LoadedAt); !at.IsZero() {
-			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, s.Shown())
+			ch <- prometheus.MustNewConstMetric(
+				advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, s.Shown(),
+			)
 			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, s.Shown())
 		}
 	}

@@ -125,10 +125,12 @@ func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *st
 			fixes[j] = fix.Version
 		}
 		rows[i] = []string{
-			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), cmp.Or(model.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
+			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version,
+			orDash(strings.Join(fixes, " ")), cmp.Or(model.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
 		}
 	}
-	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows), warnTruncated(a, more))
+	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows),
+		warnTruncated(a, more))
 }
 
 func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *app, tx *store.Tx) error {
@@ -153,7 +155,8 @@ func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *app, tx *store.Tx
 		}
 		rows[i] = []string{projects[d.ProjectID], d.Lockfile, d.Ecosystem, d.Name, d.Version, d.Transitivity.String()}
 	}
-	return errors.Join(table(a.out, "PROJECT LOCKFILE ECOSYSTEM PACKAGE VERSION TRANSITIVITY", rows), warnTruncated(a, more))
+	return errors.Join(table(a.out, "PROJECT LOCKFILE ECOSYSTEM PACKAGE VERSION TRANSITIVITY", rows),
+		warnTruncated(a, more))
 }
 
 // bounds takes '>=2.0,<2.17' apart: a lower bound, an upper bound, or both.

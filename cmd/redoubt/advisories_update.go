@@ -62,15 +62,16 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 		bar.pause(func() { printSource(a.out, s, done, unchanged) })
 	})
 	library := advisory.NewLibrary(orders)
-	err = errors.Join(err, matchDeployments(a.ctx, st, library, bar.refs, func(d model.Deployment, swept advisory.SweepResult) {
-		bar.pause(func() {
-			if swept.Busy {
-				fmt.Fprintf(a.out, "%s: another process is matching it\n", d.Slug)
-				return
-			}
-			fmt.Fprintf(a.out, "%s: %d refs matched, %d findings changed\n", d.Slug, swept.Refs, swept.Changed)
-		})
-	}))
+	err = errors.Join(err,
+		matchDeployments(a.ctx, st, library, bar.refs, func(d model.Deployment, swept advisory.SweepResult) {
+			bar.pause(func() {
+				if swept.Busy {
+					fmt.Fprintf(a.out, "%s: another process is matching it\n", d.Slug)
+					return
+				}
+				fmt.Fprintf(a.out, "%s: %d refs matched, %d findings changed\n", d.Slug, swept.Refs, swept.Changed)
+			})
+		}))
 	bar.close()
 	return errors.Join(err, st.Close())
 }
@@ -89,7 +90,9 @@ func printSource(w io.Writer, s model.AdvisorySource, done advisory.LoadResult, 
 // defaultSources are what the publishers give out.
 func defaultSources(archives string, ecosystems []string, scores bool) (list []string) {
 	for _, e := range ecosystems {
-		list = append(list, strings.TrimSuffix(archives, "/")+"/"+strings.ReplaceAll(advisory.OSVName(e), " ", "%20")+"/all.zip")
+		list = append(
+			list, strings.TrimSuffix(archives, "/")+"/"+strings.ReplaceAll(advisory.OSVName(e), " ", "%20")+"/all.zip",
+		)
 	}
 	if scores {
 		list = append(list, epssScores, kevFeed)
@@ -142,10 +145,14 @@ var (
 )
 
 // errAddress has no cause: that of net/url quotes what stands in the place of a port.
-var errAddress = errors.New("the address is not valid: write special characters of a user name or password as in %23 for #")
+var errAddress = errors.New(
+	"the address is not valid: write special characters of a user name or password as in %23 for #",
+)
 
 // all loads the sources one after the other and publishes what they brought.
-func (u *updater) all(ctx context.Context, from []string, told func(model.AdvisorySource, advisory.LoadResult, bool)) error {
+func (u *updater) all(
+	ctx context.Context, from []string, told func(model.AdvisorySource, advisory.LoadResult, bool),
+) error {
 	var failed []error
 	for _, location := range from {
 		location = strings.TrimSpace(location)
@@ -180,7 +187,9 @@ func (u *updater) note(ctx context.Context, s model.AdvisorySource, done advisor
 }
 
 // one loads a source. What was loaded before and has not changed is left.
-func (u *updater) one(ctx context.Context, location string) (s model.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
+func (u *updater) one(
+	ctx context.Context, location string,
+) (s model.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
 	isURL := model.AdvisorySource{Location: location}.IsAddress()
 	if !isURL {
 		if location, err = filepath.Abs(location); err != nil {
@@ -216,7 +225,9 @@ func (u *updater) one(ctx context.Context, location string) (s model.AdvisorySou
 }
 
 // load stores what a file or folder holds.
-func (u *updater) load(ctx context.Context, name string, s *model.AdvisorySource) (done advisory.LoadResult, err error) {
+func (u *updater) load(
+	ctx context.Context, name string, s *model.AdvisorySource,
+) (done advisory.LoadResult, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return done, err
@@ -277,5 +288,10 @@ func (u *updater) exploited(ctx context.Context, r io.Reader) (advisory.LoadResu
 	if err == nil {
 		err = u.store.PutExploited(ctx, file.Entries)
 	}
-	return advisory.LoadResult{Records: len(file.Entries), Changed: len(file.Entries), Refused: file.Broken, Newest: file.Released}, err
+	return advisory.LoadResult{
+		Records: len(file.Entries),
+		Changed: len(file.Entries),
+		Refused: file.Broken,
+		Newest:  file.Released,
+	}, err
 }

@@ -9,7 +9,14 @@ import (
 // oldNouns and oldVerbs are the words of commands before they had one grammar. They still
 // work, and are in no help.
 var (
-	oldNouns = map[string]string{"project": "projects", "scan": "scans", "run": "runs", "connection": "connections", "exception": "exceptions", "policy": "policies"}
+	oldNouns = map[string]string{
+		"project":    "projects",
+		"scan":       "scans",
+		"run":        "runs",
+		"connection": "connections",
+		"exception":  "exceptions",
+		"policy":     "policies",
+	}
 	oldVerbs = map[string]map[string]string{
 		"connections": {"add": "create", "remove": "delete"},
 		"exceptions":  {"add": "create", "remove": "delete", "ask": "request"},
@@ -17,7 +24,8 @@ var (
 		"conditions":  {"add": "create", "remove": "delete"},
 	}
 	oldVEX = map[string][]string{
-		"list": {"exceptions", "list", "--kind", "document"}, "show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
+		"list": {"exceptions", "list", "--kind", "document"},
+		"show": {"exceptions", "show"}, "remove": {"exceptions", "delete"},
 		"accept": {"exceptions", "approve"}, "refuse": {"exceptions", "refuse"}, "add": {"exceptions", "import"},
 		"export": {"sbom"},
 	}

@@ -66,7 +66,8 @@ func (a *app) create(c config.Storage) (*store.Store, error) {
 func (a *app) open(c config.Storage) (*store.Store, error) {
 	if c.DatabaseURL == "" {
 		if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no Redoubt data in %s: name its folder with --data, or make it with redoubt serve or redoubt deployment create", c.Data)
+			return nil, fmt.Errorf("there is no Redoubt data in %s: name its folder with --data, or make it with redoubt "+
+				"serve or redoubt deployment create", c.Data)
 		}
 	}
 	return a.create(c)
@@ -110,7 +111,8 @@ func (t tenant) find(ctx context.Context, st *store.Store) (model.Deployment, er
 		for i, d := range all {
 			slugs[i] = d.Slug
 		}
-		return model.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)", len(all), strings.Join(slugs, ", "))
+		return model.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)",
+			len(all), strings.Join(slugs, ", "))
 	}
 	return all[0], nil
 }

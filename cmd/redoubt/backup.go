@@ -32,13 +32,15 @@ func (c backupCmd) run(a *app, st *store.Store) error {
 	if err := st.Backup(a.ctx, c.File); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db. The folder index is not needed: it is made again\n", c.File)
+	fmt.Fprintf(a.out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db. The folder "+
+		"index is not needed: it is made again\n", c.File)
 	if !c.WithKeys {
 		if lost != nil {
 			_, err = fmt.Fprintf(a.out, "The keys are not in it, and were not found: %v\n", lost)
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "The keys are not in it: keep %s, too, or take it along with --with-keys. The copy does not start without it\n", c.KeyPath())
+		_, err = fmt.Fprintf(a.out, "The keys are not in it: keep %s, too, or take it along with --with-keys. The copy "+
+			"does not start without it\n", c.KeyPath())
 		return err
 	}
 	keys := c.File + ".key"

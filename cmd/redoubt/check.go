@@ -85,7 +85,9 @@ func (c checkCmd) Run(a *app) error {
 	case report.Whole:
 		return nil
 	}
-	fmt.Fprintln(a.err, "redoubt: what is stored is not whole: stop the server, keep a copy of what is there, and restore a backup")
+	fmt.Fprintln(
+		a.err, "redoubt: what is stored is not whole: stop the server, keep a copy of what is there, and restore a backup",
+	)
 	return &exitError{exitFaults}
 }
 
@@ -166,7 +168,8 @@ func checkIndex(a *app, st *store.Store, findings *index.Index, d model.Deployme
 			return nil
 		}
 	}
-	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or while it is stopped")
+	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or " +
+		"while it is stopped")
 }
 
 // isOfRows reports whether an error is about what is stored, and not about reading it.
@@ -183,13 +186,20 @@ func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults 
 		if c.Status == 0 {
 			continue // removed ones are in no list
 		}
-		got := view.Count(model.FindingFilter{IssueType: c.IssueType, ProjectIDs: []int64{c.ProjectID}, Statuses: []model.Status{c.Status}})
+		got := view.Count(model.FindingFilter{
+			IssueType:  c.IssueType,
+			ProjectIDs: []int64{c.ProjectID},
+			Statuses:   []model.Status{c.Status},
+		})
 		if got != n {
-			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed", c.ProjectID, n, c.IssueType, c.Status, got))
+			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed",
+				c.ProjectID, n, c.IssueType, c.Status, got))
 		}
 		all[c.IssueType] += n
 	}
-	statuses := []model.Status{model.StatusOpen, model.StatusFixed, model.StatusIgnored, model.StatusReviewing, model.StatusFixing}
+	statuses := []model.Status{
+		model.StatusOpen, model.StatusFixed, model.StatusIgnored, model.StatusReviewing, model.StatusFixing,
+	}
 	for t := model.SAST; t <= model.Secrets; t++ {
 		if listed[t] = view.Count(model.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
 			faults = append(faults, fmt.Sprintf("there are %d %s findings, %d are listed", all[t], t, listed[t]))

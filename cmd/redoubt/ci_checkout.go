@@ -35,7 +35,8 @@ func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err er
 	}
 	facts := ci.Facts{Top: filepath.ToSlash(top)}
 	for fact, args := range map[*string][]string{
-		&facts.Remote: {"remote", "get-url", "origin"}, &facts.Branch: {"rev-parse", "--abbrev-ref", "HEAD"}, &facts.Commit: {"rev-parse", "HEAD"},
+		&facts.Remote: {"remote", "get-url", "origin"},
+		&facts.Branch: {"rev-parse", "--abbrev-ref", "HEAD"}, &facts.Commit: {"rev-parse", "HEAD"},
 	} {
 		*fact, _ = git(ctx, top, args...) // not there: not known
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ci"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // Bounds of the code that is read and sent.
@@ -72,7 +73,9 @@ func (b *build) code(ctx context.Context) error {
 
 // wantedCode asks for what the server wants of each scan of this build, and for
 // where secrets are, by path.
-func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets map[string][]model.SnippetPlace, err error) {
+func (b *build) wantedCode(ctx context.Context) (
+	wanted []wantedCode, secrets map[string][]model.SnippetPlace, err error,
+) {
 	secrets = map[string][]model.SnippetPlace{}
 	asked := map[string]bool{}
 	for _, s := range b.result.Sources {
@@ -90,7 +93,8 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 			return nil, nil, nil
 		}
 		if answer.More {
-			fmt.Fprintf(b.err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n", id, len(answer.Findings))
+			fmt.Fprintf(b.err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n",
+				id, len(answer.Findings))
 		}
 		w := wantedCode{scanID: id}
 		for _, p := range answer.Findings {
@@ -107,12 +111,16 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 }
 
 // blanker knows the secrets that other scanners' reports tell.
-func (b *build) blanker() *report.Blanker {
+func (b *build) blanker() *secrets.Blanker {
 	reading := &report.Reading{}
 	for _, name := range b.Report {
 		// One that cannot be read was said to be so when it was handed in.
 		if data, err := os.ReadFile(name); err == nil {
-			_ = reading.Add(bytes.NewReader(data), report.Options{Name: filepath.ToSlash(name), Key: []byte("redoubt ci"), Root: b.top})
+			_ = reading.Add(bytes.NewReader(data), report.Options{
+				Name: filepath.ToSlash(name),
+				Key:  []byte("redoubt ci"),
+				Root: b.top,
+			})
 		}
 	}
 	reading.Reports(nil)
@@ -143,7 +151,7 @@ func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) e
 // codeReader reads files of the checkout, and nothing beyond it.
 type codeReader struct {
 	root    *os.Root
-	blanker *report.Blanker
+	blanker *secrets.Blanker
 	secrets map[string][]model.SnippetPlace // by path
 	left    map[string]string               // files of which there is no code, and why
 	files   int
@@ -207,7 +215,7 @@ func (c *codeReader) snippets(places []model.SnippetPlace) (list []api.Snippet) 
 			c.left[p.Path] = fmt.Sprintf("it has no line %d", p.Line)
 			continue
 		}
-		report.BlankSnippet(lines, first, p, c.secrets[p.Path])
+		secrets.BlankSnippet(lines, first, p, c.secrets[p.Path])
 		list = append(list, api.Snippet{FindingID: p.FindingID, Path: p.Path, Line: p.Line, First: first, Lines: lines})
 	}
 	return list
@@ -226,7 +234,9 @@ func (c *codeReader) readBytes(name string) ([]byte, error) {
 	switch {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
 		return nil, errors.New("it is not in the checkout")
-	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool {
+		return strings.EqualFold(part, ".git")
+	}):
 		return nil, errors.New("files of git itself are never sent")
 	}
 	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -181,7 +181,7 @@ func TestCodeIsOfTheCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := codeReader{root: root, blanker: &report.Blanker{}, left: map[string]string{}}
+	c := codeReader{root: root, blanker: &secrets.Blanker{}, left: map[string]string{}}
 	for name, want := range map[string]string{"a b/ü.py": "x == x\n", "latin.py": "# caf\uFFFD\n"} {
 		if got, err := c.read(name); got != want || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)

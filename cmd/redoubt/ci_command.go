@@ -60,7 +60,10 @@ const (
 // says.
 func (c ciCmd) Run(a *app) error {
 	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
-	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, Unread: []ci.UnreadFile{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
+	b.result = ci.Outcome{
+		Version: 1, Unblock: []string{}, Trouble: []string{}, Unread: []ci.UnreadFile{}, New: []ci.Finding{},
+		Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{},
+	}
 	if f, ok := raw(a.err).(*os.File); ok {
 		b.terminal = term.IsTerminal(int(f.Fd()))
 	}
@@ -84,7 +87,8 @@ func (b *build) end() error {
 // nothing but what needs the server's name.
 func (b *build) runSteps() {
 	if b.URL == "" || b.Token == "" {
-		b.addTrouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of it (redoubt token create --scope ci NAME)"))
+		b.addTrouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of " +
+			"it (redoubt token create --scope ci NAME)"))
 		return
 	}
 	var err error
@@ -93,7 +97,8 @@ func (b *build) runSteps() {
 		return
 	}
 	fmt.Fprintf(b.out, "redoubt ci: %s at %s of %s (%s)\n", b.at.Project, shortCommit(b.at.Commit), b.at.Ref, b.at.System)
-	b.result.System, b.result.Project, b.result.Ref, b.result.Commit, b.result.PullRequest = b.at.System, b.at.Project, b.at.Ref, b.at.Commit, b.at.PullRequest
+	b.result.System, b.result.Project, b.result.Ref = b.at.System, b.at.Project, b.at.Ref
+	b.result.Commit, b.result.PullRequest = b.at.Commit, b.at.PullRequest
 	if b.server, err = newCIServer(b.ctx, b.ciCmd); err != nil {
 		b.addTrouble(err)
 		return
@@ -164,7 +169,8 @@ func (b *build) scan(ctx context.Context) error {
 	run := rand.Text() // which scan is this run's: another of the ref may end meanwhile
 	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, raw(b.out), raw(b.err)
-	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base,
+	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token),
+		"SEMGREP_FAIL_OPEN_URL="+b.server.base,
 		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
 	defaults := map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"}
 	if b.at.Remote != "" {
@@ -212,7 +218,9 @@ func (b *build) printResult() {
 	case b.result.ExitCode == ciBlocked:
 		fmt.Fprintln(b.err, "redoubt ci: this build is BLOCKED")
 	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread) && b.FailOpen:
-		fmt.Fprintln(b.err, "redoubt ci: WARNING: NOT ALL OF THIS BUILD IS CHECKED, AND IT PASSES ONLY BECAUSE OF --fail-open")
+		fmt.Fprintln(
+			b.err, "redoubt ci: WARNING: NOT ALL OF THIS BUILD IS CHECKED, AND IT PASSES ONLY BECAUSE OF --fail-open",
+		)
 	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread):
 		fmt.Fprintln(b.err, "redoubt ci: not all of this build could be checked (--fail-open lets such builds pass)")
 	case len(b.result.Trouble) > 0 && b.FailOpen:

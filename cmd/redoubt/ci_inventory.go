@@ -50,7 +50,9 @@ func (b *build) inventory(ctx context.Context) error {
 	all := slices.Concat(names, included)
 	b.clearStep()
 	if len(all) > maxCIFiles {
-		found.lose(fmt.Errorf("the checkout has %d lockfiles and bills of materials: the first %d are sent", len(all), maxCIFiles))
+		found.lose(
+			fmt.Errorf("the checkout has %d lockfiles and bills of materials: the first %d are sent", len(all), maxCIFiles),
+		)
 		all = all[:maxCIFiles]
 	}
 	for i, name := range all {
@@ -129,7 +131,8 @@ func (b *ciInventory) text(name string) ([]byte, error) {
 	case info.Size() > maxCIFile:
 		return nil, fmt.Errorf("it has %d bytes, more than the %d that are read of one", info.Size(), maxCIFile)
 	case info.Size() > b.room:
-		return nil, fmt.Errorf("it has %d bytes, and the files before it take the %d that are sent at once", info.Size(), maxCIBytes)
+		return nil, fmt.Errorf("it has %d bytes, and the files before it take the %d that are sent at once",
+			info.Size(), maxCIBytes)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -193,7 +196,9 @@ func (b *ciInventory) checkoutPaths(ctx context.Context) ([]string, error) {
 var bomFormats = []report.Format{report.CycloneDXJSON, report.CycloneDXXML, report.SPDXJSON}
 
 // bomNames are how bills of materials are called.
-var bomNames = []string{"bom.json", "bom.xml", "sbom.json", "sbom.xml", "*.cdx.json", "*.cdx.xml", "*.bom.json", "*.sbom.json", "*.spdx.json"}
+var bomNames = []string{
+	"bom.json", "bom.xml", "sbom.json", "sbom.xml", "*.cdx.json", "*.cdx.xml", "*.bom.json", "*.sbom.json", "*.spdx.json",
+}
 
 func isBOM(name string) bool {
 	return slices.ContainsFunc(bomNames, func(pattern string) bool {

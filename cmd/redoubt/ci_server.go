@@ -35,7 +35,12 @@ func newCIServer(ctx context.Context, c ciCmd) (ciServer, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return s, fmt.Errorf("REDOUBT_URL is %q: expected the server's address, as https://redoubt.example", c.URL)
 	}
-	s.client = &api.Client{BaseURL: s.base, Token: string(c.Token), HTTP: &http.Client{Timeout: ciWait}, UserAgent: "redoubt-ci/" + version}
+	s.client = &api.Client{
+		BaseURL:   s.base,
+		Token:     string(c.Token),
+		HTTP:      &http.Client{Timeout: ciWait},
+		UserAgent: "redoubt-ci/" + version,
+	}
 	var out struct {
 		Deployment struct {
 			Slug string `json:"slug"`
@@ -97,7 +102,8 @@ func withAdvice(err error) error {
 	}
 	switch p.Status {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("the token is not valid here: %s (REDOUBT_TOKEN: make one with redoubt token create --scope ci NAME)", p.Detail)
+		return fmt.Errorf("the token is not valid here: %s (REDOUBT_TOKEN: make one with redoubt token create "+
+			"--scope ci NAME)", p.Detail)
 	case http.StatusForbidden:
 		return fmt.Errorf("the token may not do this: %s (it needs the scope ci)", p.Detail)
 	case http.StatusNotFound:
@@ -132,8 +138,10 @@ func (s ciServer) findings(project, ref string) string {
 // sourceOf is what one report or lockfile of an upload came to.
 func sourceOf(i api.Import) ci.Source {
 	s := ci.Source{
-		Name: i.Source, ScanID: i.ScanID, Outcome: i.Outcome, New: i.New + i.Returned, Fixed: i.Closed, Unchanged: i.Unchanged, Lockfiles: i.Changes.Lockfiles,
-		Added: i.Changes.Added, Removed: i.Changes.Removed, Dropped: append([]string{}, i.Changes.LockfilesDropped...), Refused: []string{},
+		Name: i.Source, ScanID: i.ScanID, Outcome: i.Outcome, New: i.New + i.Returned,
+		Fixed: i.Closed, Unchanged: i.Unchanged, Lockfiles: i.Changes.Lockfiles,
+		Added: i.Changes.Added, Removed: i.Changes.Removed,
+		Dropped: append([]string{}, i.Changes.LockfilesDropped...), Refused: []string{},
 	}
 	for _, refused := range i.Refused {
 		s.Refused = append(s.Refused, refused.Item+": "+refused.Reason)
@@ -172,7 +180,8 @@ func (b *build) addOutcome(in api.ImportResponse) {
 	}
 	for _, f := range in.Unread {
 		r.Unread = append(r.Unread, ci.UnreadFile(f))
-		b.addTrouble(fmt.Errorf("%s could not be read, and what was known of it stays: %s (.semgrepignore leaves files out)", f.Name, f.Reason))
+		b.addTrouble(fmt.Errorf("%s could not be read, and what was known of it stays: %s (.semgrepignore leaves files out)",
+			f.Name, f.Reason))
 	}
 	for _, i := range in.Imports {
 		note(i.Items, i.Source)

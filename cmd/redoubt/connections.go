@@ -48,7 +48,10 @@ type ofConnection struct {
 const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
 
 func connectionRow(c api.Connection) []string {
-	return []string{strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks), cmp.Or(c.Problem, c.WebhookProblem, toldElsewhere(c.WebhooksElsewhere), "works")}
+	return []string{
+		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks),
+		cmp.Or(c.Problem, c.WebhookProblem, toldElsewhere(c.WebhooksElsewhere), "works"),
+	}
 }
 
 // toldElsewhere says that webhooks tell another address than the server's, where there is one.
@@ -131,10 +134,16 @@ func (c connectionsCreateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	r := api.CreateConnectionRequest{Kind: c.Kind, Name: c.Name, BaseURL: strings.TrimSuffix(c.BaseURL, "/"), Follow: c.Follow}
+	r := api.CreateConnectionRequest{
+		Kind:    c.Kind,
+		Name:    c.Name,
+		BaseURL: strings.TrimSuffix(c.BaseURL, "/"),
+		Follow:  c.Follow,
+	}
 	if shown != (model.HostCredential{}) {
 		r.Credential = &api.ConnectionCredential{
-			Kind: string(shown.Kind), Secret: shown.Secret, Username: shown.Username, KnownHosts: shown.KnownHosts, AppID: shown.AppID, InstallationID: shown.InstallationID,
+			Kind: string(shown.Kind), Secret: shown.Secret, Username: shown.Username,
+			KnownHosts: shown.KnownHosts, AppID: shown.AppID, InstallationID: shown.InstallationID,
 		}
 	}
 	made, err := client.CreateConnection(a.ctx, deployment, r)
@@ -182,14 +191,16 @@ func (c connectionsRepositoriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	items := itemsOf(client.Repositories(a.ctx, deployment, c.ID, api.RepositoriesQuery{Limit: c.page(c.Output, 1, 500)}), func(r api.HostRepository) []string {
-		project := "-"
-		if r.Project != nil {
-			project = *r.Project
-		}
-		return []string{r.Name, orDash(r.DefaultBranch), project, r.State, webhookOf(r)}
-	})
-	return unknownAt(c.list(a, c.cut, "NAME BRANCH PROJECT STATE WEBHOOK", items, nil), "connection", "redoubt connections list")
+	items := itemsOf(client.Repositories(a.ctx, deployment, c.ID, api.RepositoriesQuery{Limit: c.page(c.Output, 1, 500)}),
+		func(r api.HostRepository) []string {
+			project := "-"
+			if r.Project != nil {
+				project = *r.Project
+			}
+			return []string{r.Name, orDash(r.DefaultBranch), project, r.State, webhookOf(r)}
+		})
+	return unknownAt(c.list(a, c.cut, "NAME BRANCH PROJECT STATE WEBHOOK", items, nil), "connection",
+		"redoubt connections list")
 }
 
 // webhookOf says whether a repository's webhook tells, as far as anybody knows.
@@ -260,7 +271,9 @@ func (c connectionsHooksCmd) Run(a *app) error {
 	if err != nil {
 		return unknownAt(err, "connection", "redoubt connections list")
 	}
-	if err := c.print(a, "REPOSITORIES PROBLEM", [][]string{{strconv.FormatInt(made.Repositories, 10), orDash(made.Problem)}}, made); err != nil || made.Problem == "" {
+	if err := c.print(a, "REPOSITORIES PROBLEM", [][]string{
+		{strconv.FormatInt(made.Repositories, 10), orDash(made.Problem)},
+	}, made); err != nil || made.Problem == "" {
 		return err
 	}
 	return &exitError{code: 1}
@@ -280,10 +293,14 @@ func (c connectionsDeliveriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	items := itemsOf(client.Deliveries(a.ctx, deployment, c.ID, api.DeliveriesQuery{Limit: c.page(c.Output, 1, 500)}), func(d api.Delivery) []string {
-		return []string{strconv.FormatInt(d.ID, 10), day(d.ReceivedAt.Time), d.Event, orDash(d.HostID), cmp.Or(d.Outcome, "waits")}
-	})
-	return unknownAt(c.list(a, c.cut, "ID RECEIVED EVENT REPOSITORY OUTCOME", items, nil), "connection", "redoubt connections list")
+	items := itemsOf(client.Deliveries(a.ctx, deployment, c.ID, api.DeliveriesQuery{Limit: c.page(c.Output, 1, 500)}),
+		func(d api.Delivery) []string {
+			return []string{
+				strconv.FormatInt(d.ID, 10), day(d.ReceivedAt.Time), d.Event, orDash(d.HostID), cmp.Or(d.Outcome, "waits"),
+			}
+		})
+	return unknownAt(c.list(a, c.cut, "ID RECEIVED EVENT REPOSITORY OUTCOME", items, nil), "connection",
+		"redoubt connections list")
 }
 
 // repliesChange is what is to be another of whose replies decide.

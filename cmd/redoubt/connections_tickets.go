@@ -41,7 +41,10 @@ func (c connectionsTicketsCmd) Run(a *app) error {
 	}
 	s := now.Settings
 	return c.print(a, "CONNECTION PROJECT TYPE LABELS PUBLIC", [][]string{
-		{orDash(now.Connection), orDash(s.Project), cmp.Or(s.IssueType, "Task"), orDash(strings.Join(s.Labels, ",")), yesNo(s.Public)},
+		{
+			orDash(now.Connection),
+			orDash(s.Project), cmp.Or(s.IssueType, "Task"), orDash(strings.Join(s.Labels, ",")), yesNo(s.Public),
+		},
 	}, now)
 }
 

@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	"os"
 
-	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
 // countVariable names the file that a program under test adds a byte to for each statement to
@@ -23,13 +23,13 @@ func countStatements() {
 	if err != nil {
 		panic(err)
 	}
-	db, err := sql.Open(store.SQLiteDriver, ":memory:")
+	db, err := sql.Open(sqldb.SQLiteDriver, ":memory:")
 	if err != nil {
 		panic(err)
 	}
 	const counting = "counting sqlite"
 	sql.Register(counting, countingDriver{db.Driver(), func() { _, _ = file.WriteString(".") }})
-	store.SQLiteDriver = counting
+	sqldb.SQLiteDriver = counting
 }
 
 type countingDriver struct {

@@ -93,7 +93,8 @@ func (c demoCmd) fill(a *app, clock *demoClock, s *service) (model.Deployment, e
 // printWelcome prints where the demo is and three lines to ask it with.
 func (c demoCmd) printWelcome(a *app, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
-	_, err := fmt.Fprintf(a.out, `Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
+	_, err := fmt.Fprintf(a.out,
+		`Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
 Open it, signed in as an admin (works once, for a day):
 
     %[6]s

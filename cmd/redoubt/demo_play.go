@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -87,7 +87,11 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 			return err
 		}
 		p.people[person.Name] = u.Actor()
-		if err := p.client(ctx, tx, person.Name, model.Token{Name: person.DisplayName, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI}}); err != nil {
+		if err := p.client(ctx, tx, person.Name, model.Token{
+			Name:   person.DisplayName,
+			UserID: u.ID,
+			Scopes: []model.Scope{model.ScopeWebAPI},
+		}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +119,7 @@ func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.
 	t.Dialect = model.DialectContract
 	secret, _, err := mint(ctx, tx, t)
 	p.clients[name] = api.New("http://demo", secret)
-	p.clients[name].HTTP = &http.Client{Transport: edge.InProcess{Handler: p.service.server.Handler()}}
+	p.clients[name].HTTP = &http.Client{Transport: httpx.InProcess{Handler: p.service.server.Handler()}}
 	return err
 }
 
@@ -138,7 +142,9 @@ func (p *player) apply(e demo.Event) error {
 			return err
 		})
 	case e.Condition != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return addCondition(ctx, tx, *e.Condition) })
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+			return addCondition(ctx, tx, *e.Condition)
+		})
 	case e.Block != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return block(ctx, tx, e.Block) })
 	case e.Exception != nil:
@@ -222,7 +228,8 @@ func (p *player) scan(step *demo.Step) error {
 	}
 	p.tagged[step.Project] = true
 	tags := api.List[string](step.Tags)
-	_, err = p.clients[demo.Owner].UpdateProject(p.app.ctx, p.deployment.Slug, step.Project, api.UpdateProjectRequest{Tags: &tags})
+	_, err = p.clients[demo.Owner].UpdateProject(p.app.ctx, p.deployment.Slug, step.Project,
+		api.UpdateProjectRequest{Tags: &tags})
 	return err
 }
 
@@ -244,7 +251,8 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	}
 	done, err := p.clients[by].TriageFindings(p.app.ctx, p.deployment.Slug, r)
 	if err == nil && done.NumTriaged == 0 {
-		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings", by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
+		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings",
+			by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
 	}
 	return err
 }
@@ -269,7 +277,8 @@ func (p *player) comment(by string, c demo.Comment) error {
 	if len(found) == 0 {
 		return fmt.Errorf("%s comments on %s in %s, and there is no such finding", by, c.Rule, c.Project)
 	}
-	_, err = p.clients[by].AddFindingComment(p.app.ctx, p.deployment.Slug, found[0].ID, api.AddFindingCommentRequest{Text: c.Text})
+	_, err = p.clients[by].AddFindingComment(p.app.ctx, p.deployment.Slug, found[0].ID,
+		api.AddFindingCommentRequest{Text: c.Text})
 	return err
 }
 
@@ -280,7 +289,8 @@ func (p *player) ask(e demo.Event) error {
 		return err
 	}
 	r := api.RequestExceptionRequest{
-		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(), Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
+		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(),
+		Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
 	}
 	for _, f := range found {
 		r.IssueIDs = append(r.IssueIDs, api.Int(f.ID))

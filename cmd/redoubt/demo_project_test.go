@@ -15,7 +15,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
@@ -31,7 +31,7 @@ func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 // testProjectsSayWhatIsCounted compares what the pages of projects say with what the Web API
 // counts: by product, by severity, by branch and by package.
 func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.Store) {
-	log, keys := slog.New(slog.DiscardHandler), edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	log, keys := slog.New(slog.DiscardHandler), httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
 	srv, err := server.New(server.Config{
 		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys, SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,

@@ -29,7 +29,8 @@ func (c demoCmd) aboutRunner() string {
 	if !c.Runner {
 		return ""
 	}
-	return fmt.Sprintf("The project %s is scanned here from the repository in\n\n    %s\n\nCommit something there: it is scanned within five minutes, or at once by Scan now on the project's page.\n\n", demoRepository, c.repository())
+	return fmt.Sprintf("The project %s is scanned here from the repository in\n\n    %s\n\nCommit something there: it "+
+		"is scanned within five minutes, or at once by Scan now on the project's page.\n\n", demoRepository, c.repository())
 }
 
 // addRepository makes the repository, once, and has it scanned: now, and when something is
@@ -50,13 +51,19 @@ func (c demoCmd) addRepository(a *app, s *service, d model.Deployment) error {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
-	err = s.store.Update(a.ctx, d.ID, model.Actor{Kind: "system", Name: "demo"}, func(ctx context.Context, tx *store.Tx) error {
-		made, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGit, Name: "this machine", BaseURL: address, Account: "anybody", CheckedAt: tx.Now()},
+	err = s.store.Update(a.ctx, d.ID, model.Actor{
+		Kind: "system", Name: "demo",
+	}, func(ctx context.Context, tx *store.Tx) error {
+		made, err := tx.AddConnection(ctx, model.Connection{
+			Kind: model.HostGit, Name: "this machine", BaseURL: address, Account: "anybody", CheckedAt: tx.Now(),
+		},
 			func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 		if err != nil {
 			return err
 		}
-		seen, err := tx.SaveRepositories(ctx, made.ID, []model.Repository{{HostID: address, FullName: demoRepository, DefaultBranch: "main", Private: true, CloneURL: address}}, true)
+		seen, err := tx.SaveRepositories(ctx, made.ID, []model.Repository{
+			{HostID: address, FullName: demoRepository, DefaultBranch: "main", Private: true, CloneURL: address},
+		}, true)
 		if err != nil {
 			return err
 		}
@@ -101,10 +108,14 @@ func commitCode(ctx context.Context, dir string) (head string, err error) {
 	for _, words := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"add", "-A"},
-		{"-c", "user.name=" + demo.Owner, "-c", "user.email=" + demo.Owner + "@example.com", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit", "-q", "-m", "Keep a ledger"},
+		{
+			"-c", "user.name=" + demo.Owner, "-c", "user.email=" + demo.Owner + "@example.com",
+			"-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit", "-q", "-m", "Keep a ledger",
+		},
 		{"rev-parse", "HEAD"},
 	} {
-		out, err := exec.CommandContext(ctx, git, append([]string{"-C", dir}, words...)...).CombinedOutput() //nolint:gosec // words of our own
+		words = append([]string{"-C", dir}, words...)
+		out, err := exec.CommandContext(ctx, git, words...).CombinedOutput() //nolint:gosec // words of our own
 		if err != nil {
 			return "", fmt.Errorf("git %s: %w: %s", strings.Join(words, " "), err, out)
 		}

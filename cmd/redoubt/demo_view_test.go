@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
@@ -26,7 +26,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	log := slog.New(slog.DiscardHandler)
 	srv, err := server.New(server.Config{
 		Store: st, Index: index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log}), Clock: time.Now, Logger: log, Version: "test",
-		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
+		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,8 @@ func (c deploymentCreateCmd) Run(a *app) error {
 	c.Name = model.Line(c.Name)
 	d, err := st.CreateDeployment(a.ctx, c.Slug, c.Name, a.actor(), c.rules)
 	if err == nil {
-		_, err = fmt.Fprintf(a.out, "created deployment %s (id %d); next: redoubt token create --deployment %s NAME\n", d.Slug, d.ID, d.Slug)
+		_, err = fmt.Fprintf(a.out, "created deployment %s (id %d); next: redoubt token create --deployment %s NAME\n",
+			d.Slug, d.ID, d.Slug)
 	}
 	return errors.Join(err, st.Close())
 }
@@ -97,9 +98,14 @@ type deploymentSetCmd struct {
 // Run changes the deployment.
 func (c deploymentSetCmd) Run(a *app) error {
 	if c.OpenRules == nil && c.SecondFactor == nil && c.Code == "" {
-		return errors.New("nothing to set: give --open-rules, --no-open-rules, --second-factor, --no-second-factor or --code=on|off")
+		return errors.New(
+			"nothing to set: give --open-rules, --no-open-rules, --second-factor, --no-second-factor or --code=on|off",
+		)
 	}
-	return tenant{Storage: c.Storage, Deployment: c.Slug}.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+	return tenant{
+		Storage:    c.Storage,
+		Deployment: c.Slug,
+	}.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		var done []string
 		slug := tx.Deployment().Slug
 		if c.OpenRules != nil {
@@ -154,7 +160,8 @@ func (c deploymentDeleteCmd) Run(a *app) error {
 			err = fmt.Errorf("the deployment is deleted, but not what a server starts its index from: %w", left)
 		}
 		if busy := removeOwnRunner(c.Storage, d.ID); busy != nil {
-			fmt.Fprintf(a.err, "its repositories are still with the built-in runner: a server that runs removes them within a minute (%v)\n", busy)
+			fmt.Fprintf(a.err, "its repositories are still with the built-in runner: a server that runs removes them within a "+
+				"minute (%v)\n", busy)
 		}
 		_, say := fmt.Fprintf(a.out, "deleted deployment %s with all that was in it\n", d.Slug)
 		err = errors.Join(err, say)

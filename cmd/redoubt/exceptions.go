@@ -77,7 +77,8 @@ func exceptionRow(e api.Exception) []string {
 		what = strings.Join(ids, " ")
 	}
 	return []string{
-		strconv.FormatInt(e.ID, 10), e.State, what, where, untilOf(e), strconv.FormatInt(e.Ignores, 10), e.CreatedBy, reason, cmp.Or(e.Answer, "-"),
+		strconv.FormatInt(e.ID, 10), e.State, what, where, untilOf(e),
+		strconv.FormatInt(e.Ignores, 10), e.CreatedBy, reason, cmp.Or(e.Answer, "-"),
 	}
 }
 
@@ -124,13 +125,15 @@ func (c exceptionsCreateCmd) Run(a *app) error {
 		return err
 	}
 	answer, err := client.CreateException(a.ctx, deployment, api.CreateExceptionRequest{
-		Target: c.Target, Reason: c.Reason, Until: c.Until, Forever: c.Forever, Paths: c.Path, Projects: c.Project, TriageReason: c.TriageReason,
+		Target: c.Target, Reason: c.Reason, Until: c.Until, Forever: c.Forever,
+		Paths: c.Path, Projects: c.Project, TriageReason: c.TriageReason,
 	})
 	if err != nil {
 		return err
 	}
 	e := answer.Exception
-	return c.printed(a, answer, fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, whereOf(e), untilOf(e), decided(int(answer.Changed))))
+	return c.printed(a, answer, fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s",
+		e.ID, e.Target, whereOf(e), untilOf(e), decided(int(answer.Changed))))
 }
 
 // printed prints a sentence about a change, or the exception where programs read the output.
@@ -182,8 +185,10 @@ func (c exceptionsShowCmd) Run(a *app) error {
 		if d.IssuedAt != nil {
 			issued = d.IssuedAt.UTC().Format(time.DateOnly)
 		}
-		fmt.Fprintf(a.out, "%s %s, %s\nversion %d of %s, by %s, read from %s\nfor %s, since %s by %s\n\n", d.Format, d.Name, answer.Exception.State, d.Version, issued,
-			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), exceptionRow(answer.Exception)[3], answer.Exception.CreatedAt.UTC().Format(time.DateOnly), answer.Exception.CreatedBy)
+		fmt.Fprintf(a.out, "%s %s, %s\nversion %d of %s, by %s, read from %s\nfor %s, since %s by %s\n\n",
+			d.Format, d.Name, answer.Exception.State, d.Version, issued,
+			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), exceptionRow(answer.Exception)[3],
+			answer.Exception.CreatedAt.UTC().Format(time.DateOnly), answer.Exception.CreatedBy)
 	}
 	return c.list(a, cut{All: true}, "VULNERABILITY ABOUT SAYS MAKES DETAIL", func(yield func(listItem, error) bool) {
 		for s, err := range client.VEXStatements(a.ctx, deployment, c.ID, api.ExceptionQuery{Limit: 500}) {
@@ -221,7 +226,8 @@ func (c exceptionsDeleteCmd) Run(a *app) error {
 	case e.Target != "":
 		what = e.Target + " is"
 	}
-	return c.printed(a, answer, fmt.Sprintf("exception %d is removed: %s no longer accepted in %s; %s", e.ID, what, exceptionRow(e)[3], decided(int(answer.Changed))))
+	return c.printed(a, answer, fmt.Sprintf("exception %d is removed: %s no longer accepted in %s; %s",
+		e.ID, what, exceptionRow(e)[3], decided(int(answer.Changed))))
 }
 
 type exceptionsRequestCmd struct {
@@ -256,7 +262,9 @@ type ofExceptions struct {
 }
 
 // decide makes a call for each exception, and prints what they became.
-func (c ofExceptions) decide(a *app, call func(client *api.Client, deployment string, id int64) (*api.ExceptionChangeResponse, error)) error {
+func (c ofExceptions) decide(
+	a *app, call func(client *api.Client, deployment string, id int64) (*api.ExceptionChangeResponse, error),
+) error {
 	client, deployment, err := c.connect(a)
 	if err != nil {
 		return err
@@ -286,7 +294,11 @@ type exceptionsApproveCmd struct {
 // Run approves requests.
 func (c exceptionsApproveCmd) Run(a *app) error {
 	return c.decide(a, func(client *api.Client, deployment string, id int64) (*api.ExceptionChangeResponse, error) {
-		return client.ApproveException(a.ctx, deployment, id, api.ApproveExceptionRequest{Until: c.Until, Forever: c.Forever, Answer: c.Answer})
+		return client.ApproveException(a.ctx, deployment, id, api.ApproveExceptionRequest{
+			Until:   c.Until,
+			Forever: c.Forever,
+			Answer:  c.Answer,
+		})
 	})
 }
 

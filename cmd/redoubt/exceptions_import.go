@@ -20,7 +20,8 @@ func describeVEX(d api.ImportVEX) string {
 	case model.VEXOlder:
 		return name + " is older than the one that is held: nothing changed"
 	case model.VEXProposed:
-		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted", name, d.ID, statements(d.Statements))
+		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted",
+			name, d.ID, statements(d.Statements))
 	case model.VEXRefused:
 		return name + " has only statements that were refused before: it is not stored"
 	case model.VEXDropped:

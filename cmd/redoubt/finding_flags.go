@@ -47,13 +47,18 @@ type findingFlags struct {
 // selection is what the flags select, in the words of the API.
 func (f findingFlags) selection(status []string) (api.FindingsSelection, error) {
 	out := api.FindingsSelection{
-		Repos: f.Project, Ref: f.Ref, Status: status, Severities: f.Severity, Confidence: f.Confidence, TriageReasons: f.Reason, Assignees: f.Assignee,
-		Rules: f.Rule, Categories: f.Category, AutotriageVerdict: f.Verdict, ComponentTags: f.ComponentTag, ClickToFixPRStates: f.PRState,
-		Due: f.Due, DueBefore: f.DueBefore, Exposures: f.Reachability, Transitivities: f.Transitivity, IsMalicious: optionalFlag(f.Malicious),
+		Repos: f.Project, Ref: f.Ref, Status: status, Severities: f.Severity,
+		Confidence: f.Confidence, TriageReasons: f.Reason, Assignees: f.Assignee,
+		Rules: f.Rule, Categories: f.Category, AutotriageVerdict: f.Verdict,
+		ComponentTags: f.ComponentTag, ClickToFixPRStates: f.PRState,
+		Due: f.Due, DueBefore: f.DueBefore, Exposures: f.Reachability,
+		Transitivities: f.Transitivity, IsMalicious: optionalFlag(f.Malicious),
 		SecretTypes: f.SecretType, ValidationState: f.Validation, IncludeHistorical: optionalFlag(f.Historical),
 		FurtherFilters: api.FurtherFilters{
-			ProjectTags: f.ProjectTag, RepositoryVisibility: f.Visibility, PolicyMode: f.Mode, Ruleset: f.Ruleset, ProOnly: optionalFlag(f.Pro),
-			Dependencies: f.Dependency, EPSSProbability: f.EPSS, KnownExploited: optionalFlag(f.Exploited), SeverityUnrated: optionalFlag(f.Unrated),
+			ProjectTags: f.ProjectTag, RepositoryVisibility: f.Visibility,
+			PolicyMode: f.Mode, Ruleset: f.Ruleset, ProOnly: optionalFlag(f.Pro),
+			Dependencies: f.Dependency, EPSSProbability: f.EPSS,
+			KnownExploited: optionalFlag(f.Exploited), SeverityUnrated: optionalFlag(f.Unrated),
 		},
 	}
 	for flag, day := range map[string]string{"since": f.Since, "due-before": f.DueBefore} {

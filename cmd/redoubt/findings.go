@@ -119,7 +119,9 @@ func rowsOf(f api.Finding) [][]string {
 		rows = append(rows, []string{"due", dueWord(f.FindingCore)})
 	}
 	if d := f.FoundDependency; d != nil {
-		rows = append(rows, []string{"dependency", fmt.Sprintf("%s %s (%s, %s)", d.Package, d.Version, d.Ecosystem, d.Transitivity)}, []string{"reachability", f.Reachability})
+		rows = append(rows, []string{
+			"dependency", fmt.Sprintf("%s %s (%s, %s)", d.Package, d.Version, d.Ecosystem, d.Transitivity),
+		}, []string{"reachability", f.Reachability})
 		optional("vulnerability", f.VulnerabilityIdentifier)
 		for _, fix := range f.FixRecommendations {
 			rows = append(rows, []string{"fix", fix.Package + " " + fix.Version})
@@ -188,7 +190,8 @@ func (c findingsTriageCmd) Run(a *app) error {
 		return err
 	}
 	r := api.TriageRequest{
-		IssueType: c.Type, NewTriageState: c.State, NewTriageReason: c.Reason, NewNote: c.Note, NewTriageUntil: c.Until, NewAssignee: c.Assign, DryRun: c.DryRun,
+		IssueType: c.Type, NewTriageState: c.State, NewTriageReason: c.Reason,
+		NewNote: c.Note, NewTriageUntil: c.Until, NewAssignee: c.Assign, DryRun: c.DryRun,
 	}
 	for _, id := range c.IDs {
 		r.IssueIDs = append(r.IssueIDs, api.Int(id))

@@ -21,7 +21,8 @@ func (c findingsListCmd) wantsChanges() bool { return c.changeFlags != (changeFl
 
 // listChanges prints what changed and what went away, and on standard error where to go on.
 func (c findingsListCmd) listChanges(a *app) error {
-	if !reflect.ValueOf(c.findingFlags).IsZero() || len(c.Status) > 0 || c.Type != "" || c.View != "" || c.Sort != "" || c.cut != (cut{}) {
+	if !reflect.ValueOf(c.findingFlags).IsZero() || len(c.Status) > 0 || c.Type != "" || c.View != "" ||
+		c.Sort != "" || c.cut != (cut{}) {
 		return errors.New("--updated-since and --cursor go with no filter, order or limit: they tell all that changed")
 	}
 	query := api.FindingChangesQuery{Cursor: c.Cursor}
@@ -52,7 +53,8 @@ func momentFlag(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--%s: %q is neither a time, as 2026-01-31T09:00:00Z, nor a day, as 2026-01-31", flag, text)
+	return time.Time{}, fmt.Errorf("--%s: %q is neither a time, as 2026-01-31T09:00:00Z, nor a day, as 2026-01-31",
+		flag, text)
 }
 
 // removedFinding is what JSON says of a finding that is in no list any more.
@@ -76,7 +78,10 @@ func changedItems(parts iter.Seq2[*api.FindingChangesResponse, error], next *str
 				}
 			}
 			for _, id := range part.Removed {
-				if !yield(listItem{removedFinding{id, true}, []string{strconv.FormatInt(id, 10), "-", "removed", "-", "-", "-", "-"}}, nil) {
+				if !yield(listItem{
+					removedFinding{id, true},
+					[]string{strconv.FormatInt(id, 10), "-", "removed", "-", "-", "-", "-"},
+				}, nil) {
 					return
 				}
 			}

@@ -25,7 +25,8 @@ type findingsListCmd struct {
 
 // Help tells what the flags leave open.
 func (c findingsListCmd) Help() string {
-	return c.reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, --status, --severity, --validation and --since; redoubt findings export takes all flags for them."
+	return c.reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, " +
+		"--status, --severity, --validation and --since; redoubt findings export takes all flags for them."
 }
 
 // Run lists findings of one type, or what changed.
@@ -57,12 +58,8 @@ func (c findingsListCmd) Run(a *app) error {
 		}
 		c.Type, selection.View = kind, id
 	}
-	for i, name := range selection.Repos {
-		p, err := findProject(a, client, deployment, name)
-		if err != nil {
-			return err
-		}
-		selection.Repos[i] = p.Name
+	if err := findProjects(a, client, deployment, selection.Repos); err != nil {
+		return err
 	}
 	total := func() (int64, error) {
 		n, err := client.CountFindings(a.ctx, deployment, api.CountFindingsQuery{FindingsSelection: selection})
@@ -75,9 +72,12 @@ func (c findingsListCmd) Run(a *app) error {
 	case c.Type == "secrets" && c.Sort != "":
 		return errors.New("--sort is not for secrets: they are listed by id, or as a view has them, newest first")
 	case c.Type == "secrets" && c.View != "":
-		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretsOfView(a, client, deployment, selection), total)
+		return c.list(
+			a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretsOfView(a, client, deployment, selection), total,
+		)
 	case c.Type == "secrets":
-		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretItems(client.Secrets(a.ctx, deployment, c.secrets(selection))), total)
+		return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE",
+			secretItems(client.Secrets(a.ctx, deployment, c.secrets(selection))), total)
 	}
 	query := listing(selection)
 	query.IssueType, query.Sort = c.Type, c.Sort
@@ -87,6 +87,18 @@ func (c findingsListCmd) Run(a *app) error {
 		items = supplyItems(client.SupplyChainFindings(a.ctx, deployment, query))
 	}
 	return c.list(a, c.cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE DUE", items, total)
+}
+
+// findProjects replaces what the user typed for projects by their names.
+func findProjects(a *app, client *api.Client, deployment string, names []string) error {
+	for i, name := range names {
+		p, err := findProject(a, client, deployment, name)
+		if err != nil {
+			return err
+		}
+		names[i] = p.Name
+	}
+	return nil
 }
 
 // check refuses what the list of the type cannot be asked for: left out in silence it
@@ -114,7 +126,8 @@ func (c findingsListCmd) check() (api.FindingsSelection, error) {
 	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
 	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
 		if !v.Field(i).IsZero() {
-			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them", flagName(v.Type().Field(i)))
+			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them",
+				flagName(v.Type().Field(i)))
 		}
 	}
 	return selection, c.cut.check()
@@ -138,9 +151,12 @@ func flagName(f reflect.StructField) string {
 // listing is a selection as the list of one type takes it.
 func listing(s api.FindingsSelection) api.FindingsQuery {
 	return api.FindingsQuery{
-		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status, TriageReasons: s.TriageReasons, Severities: s.Severities, Ref: s.Ref,
-		Rules: s.Rules, Categories: s.Categories, Confidence: s.Confidence, AutotriageVerdict: s.AutotriageVerdict, ComponentTags: s.ComponentTags,
-		Exposures: s.Exposures, Transitivities: s.Transitivities, IsMalicious: s.IsMalicious, ClickToFixPRStates: s.ClickToFixPRStates,
+		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status,
+		TriageReasons: s.TriageReasons, Severities: s.Severities, Ref: s.Ref,
+		Rules: s.Rules, Categories: s.Categories, Confidence: s.Confidence,
+		AutotriageVerdict: s.AutotriageVerdict, ComponentTags: s.ComponentTags,
+		Exposures: s.Exposures, Transitivities: s.Transitivities,
+		IsMalicious: s.IsMalicious, ClickToFixPRStates: s.ClickToFixPRStates,
 		Assignees: s.Assignees, Due: s.Due, DueBefore: s.DueBefore, FurtherFilters: s.FurtherFilters, View: s.View,
 	}
 }
@@ -179,7 +195,10 @@ func supplyItems(all iter.Seq2[api.SupplyChainFinding, error]) iter.Seq2[listIte
 
 func secretItems(all iter.Seq2[api.Secret, error]) iter.Seq2[listItem, error] {
 	return itemsOf(all, func(f api.Secret) []string {
-		return []string{f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status), f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath}
+		return []string{
+			f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status),
+			f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath,
+		}
 	})
 }
 

@@ -41,20 +41,28 @@ func savedView(a *app, client *api.Client, deployment, name string) (issueType s
 }
 
 // secretsOfView reads the secrets of a view: the list of secrets takes none, exports do.
-func secretsOfView(a *app, client *api.Client, deployment string, selection api.FindingsSelection) iter.Seq2[listItem, error] {
+func secretsOfView(
+	a *app, client *api.Client, deployment string, selection api.FindingsSelection,
+) iter.Seq2[listItem, error] {
 	return itemsOf(exportedFindings(a, client, deployment, selection), func(f api.Finding) []string {
 		kind := "-"
 		if f.SecretType != nil && *f.SecretType != "" {
 			kind = *f.SecretType
 		}
-		return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), kind, f.Location.FilePath}
+		return []string{
+			strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), kind, f.Location.FilePath,
+		}
 	})
 }
 
 // exportedFindings reads an export, a finding after the other.
-func exportedFindings(a *app, client *api.Client, deployment string, selection api.FindingsSelection) iter.Seq2[api.Finding, error] {
+func exportedFindings(
+	a *app, client *api.Client, deployment string, selection api.FindingsSelection,
+) iter.Seq2[api.Finding, error] {
 	return func(yield func(api.Finding, error) bool) {
-		body, err := client.ExportFindings(a.ctx, deployment, api.ExportFindingsQuery{Format: "jsonl", FindingsSelection: selection})
+		body, err := client.ExportFindings(
+			a.ctx, deployment, api.ExportFindingsQuery{Format: "jsonl", FindingsSelection: selection},
+		)
 		if err != nil {
 			yield(api.Finding{}, err)
 			return

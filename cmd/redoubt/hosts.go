@@ -12,7 +12,9 @@ import (
 )
 
 // keeper makes what keeps the connections to code hosts.
-func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string) (*hosts.Keeper, error) {
+func (a *app) keeper(
+	o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
+) (*hosts.Keeper, error) {
 	open, err := a.hosts(o)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,9 @@ func reachOf(o config.Outbound) (scm.Reach, error) {
 }
 
 // notifier makes what tells people; without an index it matches nothing.
-func (a *app) notifier(o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string) (*notify.Notifier, error) {
+func (a *app) notifier(
+	o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,
+) (*notify.Notifier, error) {
 	private, also, err := o.NotifyNetworks()
 	if err != nil {
 		return nil, err
@@ -54,8 +58,12 @@ func (a *app) notifier(o config.Notifications, ring keyring.Ring, st *store.Stor
 		return nil, err
 	}
 	return notify.New(notify.Config{
-		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer, Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + version,
+		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer,
+		Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + version,
 		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
-		Mail:  notify.Mail{Host: o.SMTPHost, Port: o.SMTPPort, User: o.SMTPUser, Password: string(o.SMTPPassword), From: o.SMTPFrom, TLS: o.SMTPTLS},
+		Mail: notify.Mail{
+			Host: o.SMTPHost,
+			Port: o.SMTPPort, User: o.SMTPUser, Password: string(o.SMTPPassword), From: o.SMTPFrom, TLS: o.SMTPTLS,
+		},
 	}), nil
 }

@@ -127,7 +127,8 @@ func (s *service) followExceptions(ctx context.Context, d model.Deployment) erro
 // logFailure logs a failure, unless it is only that the server stops.
 func (s *service) logFailure(ctx context.Context, d model.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task, "deployment", d.Slug, "error", err)
+		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task,
+			"deployment", d.Slug, "error", err)
 	}
 }
 

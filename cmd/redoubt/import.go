@@ -127,7 +127,9 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 
 // leftLockfiles lists the lockfiles of earlier imports that a folder no longer has, and that an
 // import which is not full leaves in force.
-func (c importCmd) leftLockfiles(ctx context.Context, tx *store.Tx, summaries []ingest.Summary) (left []string, err error) {
+func (c importCmd) leftLockfiles(
+	ctx context.Context, tx *store.Tx, summaries []ingest.Summary,
+) (left []string, err error) {
 	isFolder := func(name string) bool {
 		info, err := os.Stat(name)
 		return err == nil && info.IsDir()
@@ -216,10 +218,12 @@ func describe(s ingest.Summary) string {
 		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
 	}
 	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last one may be gone
-		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
+		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed",
+			s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
 	}
 	if f := s.Followed; f != nil && len(f.Items) > 0 {
-		text += fmt.Sprintf("; by advisories %d new, %d changed, %d returned, %d closed, %d removed", f.New, f.Changed+f.Moved, f.Returned, f.Closed, f.Removed)
+		text += fmt.Sprintf("; by advisories %d new, %d changed, %d returned, %d closed, %d removed",
+			f.New, f.Changed+f.Moved, f.Returned, f.Closed, f.Removed)
 	}
 	return text
 }

@@ -45,7 +45,8 @@ func (b *besideCode) open(ctx context.Context, dir, commit string) error {
 	if err != nil {
 		return errors.New("this is no checkout")
 	}
-	if full, err := git(ctx, top, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil && commit != "" && strings.HasPrefix(full, commit) {
+	if full, err := git(ctx, top, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil && commit != "" &&
+		strings.HasPrefix(full, commit) {
 		b.commit, commit = full, full
 	}
 	head, err := git(ctx, top, "rev-parse", "HEAD")
@@ -156,6 +157,7 @@ func (b *besideCode) tell(w io.Writer) {
 		if n := len(why[reason]) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		fmt.Fprintf(w, "redoubt import: the report tells no code of %q%s, and none is read here: %s\n", why[reason][0], more, reason)
+		fmt.Fprintf(w, "redoubt import: the report tells no code of %q%s, and none is read here: %s\n",
+			why[reason][0], more, reason)
 	}
 }

@@ -83,7 +83,11 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 
 // leaveOut notes a file that cannot be read.
 func (r *importReader) leaveOut(disk, name string, reason error, isLockfile bool) {
-	r.unread = append(r.unread, unreadFile{api.UnreadFile{Name: name, Reason: reason.Error()}, disk, fmt.Errorf("%s: %w", disk, reason)})
+	r.unread = append(r.unread, unreadFile{
+		api.UnreadFile{Name: name, Reason: reason.Error()},
+		disk,
+		fmt.Errorf("%s: %w", disk, reason),
+	})
 	r.blind = r.blind || !isLockfile
 }
 

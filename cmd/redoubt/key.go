@@ -59,7 +59,8 @@ func (c keyRotateCmd) Run(a *app) error {
 		if err := ring.Rotate(a.clock()).Replace(c.KeyPath()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.out, "another key signs from now on, on servers that run too; what was signed before holds until %s. Give every server on another machine this %s\n",
+		_, err := fmt.Fprintf(a.out, "another key signs from now on, on servers that run too; what was signed before holds "+
+			"until %s. Give every server on another machine this %s\n",
 			day(a.clock().Add(keyring.SigningFor)), c.KeyPath())
 		return err
 	})
@@ -112,7 +113,9 @@ type keyNewCmd struct {
 // Run makes a key file in the place of one that is lost.
 func (c keyNewCmd) Run(a *app) error {
 	if !c.Yes {
-		return errors.New("secrets that scans find from now on would count as new ones, without their triage, and who has an authenticator app would need a recovery code or redoubt user reset-2fa: redoubt key new --yes does it all the same")
+		return errors.New("secrets that scans find from now on would count as new ones, without their triage, and who has " +
+			"an authenticator app would need a recovery code or redoubt user reset-2fa: redoubt key new --yes does " +
+			"it all the same")
 	}
 	st, err := a.open(c.Storage)
 	if err != nil {
@@ -125,6 +128,13 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
 		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
 	}
+	check, err := a.setting(st, keyCheck)
+	if err != nil {
+		return err
+	}
+	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+		return err
+	}
 	ring := keyring.New(a.clock())
 	// In this order: where no file can be made, the one that is lost still fits.
 	if err := ring.Create(c.KeyPath()); err != nil {
@@ -133,6 +143,7 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
 		return errors.Join(err, os.Remove(c.KeyPath()))
 	}
-	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and start it anew\n", c.KeyPath())
+	_, err = fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and start it anew\n",
+		c.KeyPath())
 	return err
 }

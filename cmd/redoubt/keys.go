@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,10 @@ const keyCheck = "key check"
 const developmentKey = "secret key"
 
 // errKeyFile is the ground of what is said where file and database do not fit.
-var errKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as new ones and lose their triage. " +
-	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt check finds the database whole and the file is lost for good, redoubt key new makes another")
+var errKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as " +
+	"new ones and lose their triage. " +
+	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt " +
+	"check finds the database whole and the file is lost for good, redoubt key new makes another")
 
 // keys reads the key file of a database, and creates one for a new database. After a crash the
 // next start completes that. Where file and database do not fit and the database is damaged,
@@ -47,6 +48,9 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
 		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", model.ErrDamaged, len(check))
 	}
+	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+		return keyring.Ring{}, err
+	}
 	ring, err := keyring.Read(c.KeyPath())
 	made := false
 	switch {
@@ -56,7 +60,7 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	case check != nil:
 		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
 	default:
-		if ring, made, err = a.makeKeys(c, st); err != nil {
+		if ring, made, err = a.makeKeys(c); err != nil {
 			return ring, err
 		}
 	}
@@ -69,17 +73,29 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 		return ring, nil
 	}
 	if made {
-		return ring, fmt.Errorf("another server made the keys of this database while this one made %s: remove that file, put the other's in its place, and start again", c.KeyPath())
+		return ring, fmt.Errorf("another server made the keys of this database while this one made %s: remove that file, "+
+			"put the other's in its place, and start again", c.KeyPath())
 	}
 	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), errKeyFile)
 }
 
-// makeKeys writes the first key file.
-func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, made bool, err error) {
-	if held, err := a.setting(st, developmentKey); err != nil || held != nil {
-		return ring, false, cmp.Or(err, errors.New("this database holds keys of a development version from before the key file, which are not transferred: "+
-			"build commit 381e0d74 and start it once with --key-file FILE, which writes them to a file, and name that file here"))
+// refuseDevelopmentKeys returns an error if the database holds keys of a development version. One
+// that identifies its key file does not need them.
+func (a *app) refuseDevelopmentKeys(st *store.Store, check []byte) error {
+	if check != nil {
+		return nil
 	}
+	held, err := a.setting(st, developmentKey)
+	if err != nil || held == nil {
+		return err
+	}
+	return errors.New("this database holds keys of a development version from before the key file, " +
+		"which are not transferred: build commit 381e0d74 and start it once with --key-file FILE, " +
+		"which writes them to a file, and name that file here")
+}
+
+// makeKeys writes the first key file.
+func (a *app) makeKeys(c config.Storage) (ring keyring.Ring, made bool, err error) {
 	ring = keyring.New(a.clock())
 	err = ring.Create(c.KeyPath())
 	if errors.Is(err, fs.ErrExist) { // another process created it

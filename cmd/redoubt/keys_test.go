@@ -121,19 +121,33 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	})
 }
 
-// TestKeysOfADevelopmentVersionAreRefused holds that a database with keys in it gets no new key
-// file: secrets would lose their triage.
+// TestKeysOfADevelopmentVersionAreRefused holds that a database with keys in it gets no other
+// keys, neither new ones nor those of a file: secrets would lose their triage.
 func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
 		if err := st.PutSetting(t.Context(), developmentKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.keys(c, st); err == nil {
-			t.Error("a key file was made")
+		refused := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), "keys of a development version") {
+				t.Errorf("%s: %v", what, err)
+			}
+			if check, err := a.setting(st, keyCheck); err != nil || check != nil {
+				t.Errorf("%s: the database knows the key file %x, %v", what, check, err)
+			}
 		}
+		_, err := a.keys(c, st)
+		refused("a start without a key file", err)
+		refused("key new", keyNewCmd{Storage: c, Yes: true}.run(a, st))
 		if _, err := os.Stat(c.KeyPath()); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the key file: %v", err)
 		}
+		if err := keyring.New(time.Now()).Create(c.KeyPath()); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.keys(c, st)
+		refused("a start with the key file of another database", err)
 	})
 }
 

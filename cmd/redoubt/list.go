@@ -56,7 +56,9 @@ type listItem struct {
 // list prints a list as it comes. A table that nobody limited ends after tableLimit
 // rows and says on standard error that there are more: of how many, where total, which
 // may be nil, can tell. A last column DUE in which nothing stands is left out of a table.
-func (w webAPI) list(a *app, c cut, columns string, items iter.Seq2[listItem, error], total func() (int64, error)) error {
+func (w webAPI) list(
+	a *app, c cut, columns string, items iter.Seq2[listItem, error], total func() (int64, error),
+) error {
 	out, err := w.listWriter(a, columns)
 	if err != nil {
 		return err

@@ -42,9 +42,11 @@ func (c loginCmd) Run(a *app) error {
 	if err != nil {
 		return errors.Join(err, fresh.giveBack(a.ctx))
 	}
-	fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n", server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
+	fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n",
+		server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
 	if fresh.Refresh != "" { // the program is registered for so long
-		fmt.Fprintf(a.out, "it is renewed as you use it, until %s at most; then run redoubt login again\n", a.clock().Add(oauth.ClientFor).Format(time.DateOnly))
+		fmt.Fprintf(a.out, "it is renewed as you use it, until %s at most; then run redoubt login again\n",
+			a.clock().Add(oauth.ClientFor).Format(time.DateOnly))
 	}
 	return nil
 }
@@ -66,7 +68,8 @@ func (l keptLogin) keep(ctx context.Context) (*api.MeResponse, error) {
 // person made by hand stays theirs.
 func (l keptLogin) giveBack(ctx context.Context) error {
 	if err := l.revoke(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on the tokens page, %s/orgs/-/settings/tokens: %w", l.URL, err)
+		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on "+
+			"the tokens page, %s/orgs/-/settings/tokens: %w", l.URL, err)
 	}
 	return nil
 }
@@ -79,7 +82,8 @@ func (c loginCmd) token(a *app, server string) (keptLogin, error) {
 	case c.Token == "" && !isPiped(os.Stdin):
 		return c.byBrowser(a, server)
 	}
-	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, and paste it here.\nToken: ", server)
+	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, "+
+		"and paste it here.\nToken: ", server)
 	text, err := readSecret(os.Stdin)
 	fmt.Fprintln(a.err)
 	if err != nil {
@@ -187,7 +191,8 @@ func (logoutCmd) Run(a *app) error {
 		return err
 	}
 	if err := kept.revoke(a.ctx); err != nil {
-		return fmt.Errorf("the login is forgotten here, but %s could not be told: revoke the token on its tokens page: %w", kept.URL, err)
+		return fmt.Errorf("the login is forgotten here, but %s could not be told: revoke the token on its tokens page: %w",
+			kept.URL, err)
 	}
 	_, err = fmt.Fprintln(a.out, "signed out: the login is forgotten, and its token is revoked")
 	return err

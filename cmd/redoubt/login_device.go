@@ -50,7 +50,9 @@ func (e *authStatusError) Error() string { return "the server answered " + http.
 
 // authHTTP follows nobody: what is sent is secret.
 var authHTTP = &http.Client{
-	Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	},
 }
 
 // post sends a form, or JSON where body is no form, and decodes the answer into out.
@@ -112,7 +114,8 @@ func (c loginCmd) byBrowser(a *app, server string) (kept keptLogin, err error) {
 	if err != nil {
 		return kept, err
 	}
-	fmt.Fprintf(a.err, "Open %s and type the code %s,\nor open %s\nThe page asks whether to let this program in; it shows the same code.\n", codes.Page, codes.User, codes.Whole)
+	fmt.Fprintf(a.err, "Open %s and type the code %s,\nor open %s\nThe page asks whether to let this program in; it "+
+		"shows the same code.\n", codes.Page, codes.User, codes.Whole)
 	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.err) {
 		openBrowser(a.ctx, codes.Whole)
 	}
@@ -128,7 +131,10 @@ func (c loginCmd) begin(a *app, s authServer) (client string, codes deviceCodes,
 	var registered struct {
 		ID string `json:"client_id"`
 	}
-	err = s.post(a.ctx, "register", map[string]any{"client_name": clientName(), "grant_types": []string{deviceGrant, "refresh_token"}}, &registered)
+	err = s.post(a.ctx, "register", map[string]any{
+		"client_name": clientName(),
+		"grant_types": []string{deviceGrant, "refresh_token"},
+	}, &registered)
 	if err == nil {
 		wish := url.Values{"client_id": {registered.ID}, "scope": {"read write"}}
 		if c.ReadOnly {
@@ -142,9 +148,11 @@ func (c loginCmd) begin(a *app, s authServer) (client string, codes deviceCodes,
 	case err == nil:
 		return registered.ID, codes, nil
 	case errors.As(err, &other) && other.status == http.StatusTooManyRequests:
-		err = fmt.Errorf("too many programs wait to be let in at %s: try again in some minutes, or keep a token that you make on its tokens page: redoubt login %s --token -", s, s)
+		err = fmt.Errorf("too many programs wait to be let in at %s: try again in some minutes, or keep a token that you "+
+			"make on its tokens page: redoubt login %s --token -", s, s)
 	case errors.As(err, &other) || errors.As(err, &refused): // also a server that wants an address to lead a browser to
-		err = fmt.Errorf("%s lets nobody in by a code: it is older than this program, or no Redoubt server. Make a token on its tokens page and run redoubt login %s --token -: %w", s, s, err)
+		err = fmt.Errorf("%s lets nobody in by a code: it is older than this program, or no Redoubt server. Make a token "+
+			"on its tokens page and run redoubt login %s --token -: %w", s, s, err)
 	default:
 		err = fmt.Errorf("%s cannot be reached: %w", s, err)
 	}
@@ -171,7 +179,11 @@ func (s authServer) wait(a *app, client string, codes deviceCodes) (out issuedTo
 		if err := waitShown(a, end, every); err != nil {
 			return out, err
 		}
-		err := s.post(a.ctx, "token", url.Values{"grant_type": {deviceGrant}, "client_id": {client}, "device_code": {codes.Device}}, &out)
+		err := s.post(a.ctx, "token", url.Values{
+			"grant_type":  {deviceGrant},
+			"client_id":   {client},
+			"device_code": {codes.Device},
+		}, &out)
 		var refused *authError
 		switch {
 		case err == nil:
@@ -189,7 +201,8 @@ func (s authServer) wait(a *app, client string, codes deviceCodes) (out issuedTo
 			every += 5 * time.Second
 		}
 	}
-	return out, fmt.Errorf("nobody let this program in within %s: run redoubt login again", time.Duration(codes.Expires)*time.Second)
+	return out, fmt.Errorf("nobody let this program in within %s: run redoubt login again",
+		time.Duration(codes.Expires)*time.Second)
 }
 
 // waitShown waits, and tells each second on a terminal.

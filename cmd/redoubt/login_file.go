@@ -40,7 +40,8 @@ func readLogin() (kept keptLogin, err error) {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
-		return kept, fmt.Errorf("what redoubt login kept cannot be read; run redoubt logout, then redoubt login again: %w", err)
+		return kept, fmt.Errorf("what redoubt login kept cannot be read; run redoubt logout, then redoubt login again: %w",
+			err)
 	}
 	return kept, nil
 }

@@ -61,7 +61,11 @@ func renewLogin(ctx context.Context, mine keptLogin, refused string, clock func(
 	// keeps the new one.
 	ctx = context.WithoutCancel(ctx)
 	var issued issuedToken
-	err = authServer(now.URL).post(ctx, "token", url.Values{"grant_type": {"refresh_token"}, "client_id": {now.ClientID}, "refresh_token": {now.Refresh}}, &issued)
+	err = authServer(now.URL).post(ctx, "token", url.Values{
+		"grant_type":    {"refresh_token"},
+		"client_id":     {now.ClientID},
+		"refresh_token": {now.Refresh},
+	}, &issued)
 	if e, is := errors.AsType[*authError](err); is {
 		return mine, fmt.Errorf("%w, run redoubt login %s: %w", errOver, now.URL, e)
 	}
@@ -136,7 +140,8 @@ func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 	case err == nil:
 		t.kept = fresh
 	case unkept: // this process goes on with it; the next one cannot
-		fmt.Fprintf(t.say, "The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
+		fmt.Fprintf(t.say,
+			"The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
 		t.kept, err = fresh, nil
 	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // it goes on for a moment
 		err = nil
@@ -161,7 +166,9 @@ func lockLogin(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, errors.New("another redoubt has kept the login locked for a minute"))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, lockWait, errors.New("another redoubt has kept the login locked for a minute"),
+	)
 	defer cancel()
 	for !tryLock(f) {
 		select {

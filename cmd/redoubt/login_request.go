@@ -27,7 +27,9 @@ func (c tokenRequestsCmd) Run(a *app) error {
 	}
 	rows := make([][]string, len(waiting))
 	for i, l := range waiting {
-		rows[i] = []string{l.Code, day(l.AskedAt), day(l.ExpiresAt), cmp.Or(l.Address, "-"), cmp.Or(l.Program.Name, l.Agent, "-")}
+		rows[i] = []string{
+			l.Code, day(l.AskedAt), day(l.ExpiresAt), cmp.Or(l.Address, "-"), cmp.Or(l.Program.Name, l.Agent, "-"),
+		}
 	}
 	return errors.Join(table(a.out, "CODE ASKED EXPIRES ADDRESS CLIENT", rows), st.Close())
 }
@@ -44,7 +46,8 @@ type tokenApproveCmd struct {
 func (c tokenApproveCmd) Run(a *app) error {
 	code := auth.TidyLoginCode(c.Code)
 	asked := tokenCreateCmd{
-		Name: cmp.Or(c.Name, "semgrep login "+code), Scope: []string{string(model.ScopeCI)}, Project: c.Project, Expires: c.Expires,
+		Name:  cmp.Or(c.Name, "semgrep login "+code),
+		Scope: []string{string(model.ScopeCI)}, Project: c.Project, Expires: c.Expires,
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		token, err := asked.token(tx.Now())
@@ -56,9 +59,11 @@ func (c tokenApproveCmd) Run(a *app) error {
 			return "", err
 		}
 		if l.ByProgram() {
-			return "", model.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
+			return "", model.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for "+
+				"opens the page that the program names, /device", code)
 		}
 		return fmt.Sprintf("approved %s: %s at %s gets the token %q of deployment %s, with the scope ci, when it asks next",
-			l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug), tx.ApproveLogin(ctx, l, token)
+				l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug),
+			tx.ApproveLogin(ctx, l, token)
 	})
 }

@@ -72,7 +72,8 @@ func main() { os.Exit(run(os.Args[1:])) }
 func newParser(grammar *cli, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(grammar, append(options,
 		kong.Name("redoubt"),
-		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
+		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies "+
+			"over one Web API."),
 		kong.Configuration(config.Load),
 		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "With a server, or beside its database:"}}),
 		kong.Vars{"formats": formats(), "dueClasses": dueHelp},

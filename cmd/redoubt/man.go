@@ -35,7 +35,8 @@ func (c manCmd) Run(a *app, k *kong.Kong) error {
 func writeManual(w io.Writer, node *kong.Node) {
 	name := strings.ReplaceAll(node.FullPath(), " ", "-")
 	fmt.Fprintf(w, ".TH %s 1 \"\" \"Redoubt %s\" \"Redoubt\"\n", roff(strings.ToUpper(name)), roff(version))
-	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", roff(name), roff(oneLine(node.Help)), roff(node.FullPath()))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n",
+		roff(name), roff(oneLine(node.Help)), roff(node.FullPath()))
 	for _, arg := range node.Positional {
 		fmt.Fprintf(w, "%s\n", roff(arg.Summary()))
 	}

@@ -22,7 +22,8 @@ func (c mcpCmd) Run(a *app) error {
 	}
 	client.UserAgent = "redoubt-mcp/" + version
 	server := mcp.New(mcp.Config{
-		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID, MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
+		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID,
+		MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
 	})
 	if err := server.Run(a.ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.ctx.Err() == nil {
 		return err

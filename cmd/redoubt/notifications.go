@@ -48,7 +48,10 @@ func notificationRuleRow(r api.NotificationRule) []string {
 	if r.Paused {
 		state = "paused"
 	}
-	return []string{strconv.FormatInt(r.ID, 10), state, r.Channel, cmp.Or(r.Host, strings.Join(r.To, " "), "-"), strings.Join(r.Events, " "), r.Name, cmp.Or(r.Problem, "-")}
+	return []string{
+		strconv.FormatInt(r.ID, 10), state, r.Channel, cmp.Or(r.Host, strings.Join(r.To, " "), "-"),
+		strings.Join(r.Events, " "), r.Name, cmp.Or(r.Problem, "-"),
+	}
 }
 
 // ofNotificationRule is a command about one rule.
@@ -90,7 +93,8 @@ func (w webAPI) printNotifications(a *app, list []api.Notification) error {
 	for _, n := range list {
 		came := strings.TrimSpace(n.Problem + " " + n.Answer)
 		rows = append(rows, []string{
-			strconv.FormatInt(n.ID, 10), n.CreatedAt.UTC().Format(time.RFC3339), n.State, strconv.FormatInt(n.Attempts, 10), strconv.FormatInt(n.Status, 10), cmp.Or(n.To, "-"), n.Title, cmp.Or(came, "-"),
+			strconv.FormatInt(n.ID, 10), n.CreatedAt.UTC().Format(time.RFC3339), n.State,
+			strconv.FormatInt(n.Attempts, 10), strconv.FormatInt(n.Status, 10), cmp.Or(n.To, "-"), n.Title, cmp.Or(came, "-"),
 		})
 		items = append(items, n)
 	}
@@ -146,7 +150,9 @@ func (w webAPI) pause(a *app, rule int64, paused bool) error {
 	if err != nil {
 		return err
 	}
-	changed, err := client.UpdateNotificationRule(a.ctx, deployment, rule, api.UpdateNotificationRuleRequest{Paused: &paused})
+	changed, err := client.UpdateNotificationRule(
+		a.ctx, deployment, rule, api.UpdateNotificationRuleRequest{Paused: &paused},
+	)
 	if err != nil {
 		return err
 	}

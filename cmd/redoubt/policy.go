@@ -184,7 +184,8 @@ func (c policiesShowCmd) Run(a *app) error {
 	rows := model.Map(rules, policyRuleItem.row)
 	if c.Output == "table" {
 		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n", p.Name,
-			scopeOf(now.Settings), blocksOf(now.Settings), cmp.Or(strings.Join(now.Settings.Excludes, " "), "none"), dueText(due.DueDays))
+			scopeOf(now.Settings), blocksOf(now.Settings), cmp.Or(strings.Join(now.Settings.Excludes, " "), "none"),
+			dueText(due.DueDays))
 	}
 	err = c.print(a, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows, struct {
 		api.PolicySettingsResponse
@@ -247,19 +248,23 @@ func (c policiesCreateCmd) Run(a *app) error {
 		return err
 	}
 	made, err := client.CreatePolicy(a.ctx, deployment, api.CreatePolicyRequest{
-		Name: c.Name, Product: c.Product, Projects: c.Project, Tags: c.Tag, Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll,
+		Name: c.Name, Product: c.Product, Projects: c.Project, Tags: c.Tag,
+		Branches: c.Branch, Excludes: c.Exclude, BlockAll: c.BlockAll,
 	})
 	if err != nil {
 		return err
 	}
 	p := made.Policy
 	sentence := fmt.Sprintf("created policy %s (id %s) for %s", p.Slug, p.ID, scopeOf(made.Settings))
-	next := fmt.Sprintf("; next: redoubt policies add-rules --policy %s FILE, or redoubt policies set-mode --policy %s RULE MODE", p.Slug, p.Slug)
+	next := fmt.Sprintf("; next: redoubt policies add-rules --policy %s FILE, or redoubt policies set-mode "+
+		"--policy %s RULE MODE", p.Slug, p.Slug)
 	return c.changed(a, client, deployment, made, c.Due, sentence, next)
 }
 
 // changed sets the due days of a policy that was created or changed, and prints the change.
-func (w webAPI) changed(a *app, client *api.Client, deployment string, made *api.PolicyChangeResponse, days dueFlags, sentence, next string) error {
+func (w webAPI) changed(
+	a *app, client *api.Client, deployment string, made *api.PolicyChangeResponse, days dueFlags, sentence, next string,
+) error {
 	due, err := days.update(a, client, deployment, made.Policy.ID)
 	if err != nil {
 		return err
@@ -318,7 +323,8 @@ func (c policiesUpdateCmd) Run(a *app) error {
 		member *[]string
 		given  []string
 	}{
-		"project": {&s.Projects, c.Project}, "tag": {&s.Tags, c.Tag}, "branch": {&s.Branches, c.Branch}, "exclude": {&s.Excludes, c.Exclude},
+		"project": {&s.Projects, c.Project}, "tag": {&s.Tags, c.Tag},
+		"branch": {&s.Branches, c.Branch}, "exclude": {&s.Excludes, c.Exclude},
 	} {
 		switch cleared := slices.Contains(c.Clear, what); {
 		case cleared && len(list.given) > 0:
@@ -338,13 +344,16 @@ func (c policiesUpdateCmd) Run(a *app) error {
 		}
 	}
 	made, err := client.SetPolicySettings(a.ctx, deployment, p.ID, api.SetPolicySettingsRequest{
-		Name: cmp.Or(c.Name, p.Name), Projects: s.Projects, Tags: s.Tags, Branches: s.Branches, Excludes: s.Excludes, BlockAll: s.BlockAll,
+		Name: cmp.Or(c.Name, p.Name), Projects: s.Projects, Tags: s.Tags,
+		Branches: s.Branches, Excludes: s.Excludes, BlockAll: s.BlockAll,
 	})
 	if err != nil {
 		return err
 	}
-	return c.changed(a, client, deployment, made, c.Due, fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s",
-		p.Slug, scopeOf(made.Settings), blocksOf(made.Settings), cmp.Or(strings.Join(made.Settings.Excludes, " "), "nothing")), "")
+	return c.changed(a, client, deployment, made, c.Due,
+		fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s",
+			p.Slug, scopeOf(made.Settings), blocksOf(made.Settings),
+			cmp.Or(strings.Join(made.Settings.Excludes, " "), "nothing")), "")
 }
 
 type policiesDeleteCmd struct{ ofPolicy }

@@ -17,7 +17,8 @@ type policiesConditionsCmd struct {
 // conditionFrom is a condition as the Web API returns it.
 func conditionFrom(c api.PolicyCondition) model.PolicyCondition {
 	out := model.PolicyCondition{
-		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct,
+		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited,
+		Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct,
 		GraceDays: int(c.GraceDays), Scope: model.PolicyScope{Projects: c.Projects, Tags: c.Tags}, Branches: c.Branches,
 	}
 	out.Mode, _ = model.ParsePolicyMode(c.Mode)

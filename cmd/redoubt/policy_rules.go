@@ -85,7 +85,9 @@ func (c policiesAddRulesCmd) add(a *app, set *ruleSet, checked bool) (added []ap
 const maxRulesText = 900_000
 
 // requests splits the rules for a policy into requests that a server accepts.
-func (c policiesAddRulesCmd) requests(rules []policy.Rule, p api.Policy, checked bool) (list []api.AddPolicyRulesRequest, err error) {
+func (c policiesAddRulesCmd) requests(
+	rules []policy.Rule, p api.Policy, checked bool,
+) (list []api.AddPolicyRulesRequest, err error) {
 	var texts []json.RawMessage
 	size := 0
 	flush := func() {
@@ -123,7 +125,9 @@ func (c policiesAddRulesCmd) printAdded(a *app, added []api.AddedRule, left int,
 	case checked:
 		sentence += "; semgrep has parsed them"
 	default:
-		sentence += fmt.Sprintf("; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", c.Semgrep)
+		sentence += fmt.Sprintf(
+			"; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", c.Semgrep,
+		)
 	}
 	for _, r := range added {
 		fmt.Fprintf(a.err, "%s: %s, version %d\n", r.Path, r.Mode, r.Version)
@@ -154,7 +158,8 @@ func (c policiesAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err erro
 		}
 		set.withoutBad(bad)
 		if round == maxRounds && !c.Skip {
-			set.leaveOut("the other rules", "may have faults too: the scanner reports one at a time, and was run %d times", round)
+			set.leaveOut("the other rules", "may have faults too: the scanner reports one at a time, and was run %d times",
+				round)
 			break
 		}
 		err = nil
@@ -224,7 +229,8 @@ func (c ofRule) find(a *app) (client *api.Client, deployment string, found []rul
 // missing is the error about a rule that no policy has.
 func (c ofRule) missing() error {
 	if c.Policy != "" {
-		return fmt.Errorf("the policy %s has no rule %q; redoubt policies show %s lists its rules", c.Policy, c.Rule, c.Policy)
+		return fmt.Errorf("the policy %s has no rule %q; redoubt policies show %s lists its rules",
+			c.Policy, c.Rule, c.Policy)
 	}
 	return fmt.Errorf("no policy has a rule %q; redoubt policies show lists a policy's", c.Rule)
 }
@@ -235,7 +241,9 @@ func (c ofRule) printChanged(a *app, sentence string, in []ruleIn) error {
 		_, err := fmt.Fprintln(a.out, sentence)
 		return err
 	}
-	rows := model.Map(in, func(r ruleIn) []string { return []string{r.policy.Slug, r.rule.Path, modeOf(r.rule.PolicyMode)} })
+	rows := model.Map(in, func(r ruleIn) []string {
+		return []string{r.policy.Slug, r.rule.Path, modeOf(r.rule.PolicyMode)}
+	})
 	return c.print(a, "POLICY RULE MODE", rows, model.Map(in, func(r ruleIn) api.PolicyRule { return r.rule }))
 }
 

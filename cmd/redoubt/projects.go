@@ -74,7 +74,11 @@ func (c projectsCreateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	made, err := client.CreateProject(a.ctx, deployment, api.CreateProjectRequest{Name: c.Name, URL: c.Source, Tags: c.Tag})
+	made, err := client.CreateProject(a.ctx, deployment, api.CreateProjectRequest{
+		Name: c.Name,
+		URL:  c.Source,
+		Tags: c.Tag,
+	})
 	if err != nil {
 		return err
 	}

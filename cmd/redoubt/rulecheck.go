@@ -47,7 +47,9 @@ func runScanner(a *app, program, dir string, args ...string) (stdout, stderr []b
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 
-	cmd := exec.CommandContext(a.ctx, program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
+	cmd := exec.CommandContext(
+		a.ctx, program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...,
+	)
 	cmd.Dir = dir
 	endWithChildren(cmd)
 	// Any token will do for this server; without one semgrep omits the ids of findings.
@@ -101,7 +103,9 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 		return false, errors.New("interrupted: nothing was added")
 	case errors.As(err, &ended):
 		text := strings.NewReplacer(file, "the rules", mergedFile, "the rules").Replace(string(append(stdout, stderr...)))
-		return false, rejected(rules, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, strings.TrimSpace(text)), text)
+		return false, rejected(
+			rules, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, strings.TrimSpace(text)), text,
+		)
 	}
 	return err == nil, err
 }

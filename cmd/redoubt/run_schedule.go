@@ -20,7 +20,10 @@ func (s *service) scheduleRuns(ctx context.Context, j model.Job) (result []byte,
 // queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It adds
 // the next ScheduleJob, due with the next schedule or lease end.
 func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
-	return st.Update(ctx, deploymentID, model.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
+	return st.Update(ctx, deploymentID, model.Actor{
+		Kind: "system",
+		Name: "managed scans",
+	}, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EndOverdueRuns(ctx); err != nil {
 			return err
 		}

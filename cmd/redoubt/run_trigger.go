@@ -68,7 +68,8 @@ func runProposed(ctx context.Context, tx *store.Tx, r model.Repository, c model.
 	if err != nil {
 		return err
 	}
-	run.Kind, run.Ref, run.Commit, run.Base, run.Change = model.RunDiff, c.FetchRef, c.HeadCommit, "refs/heads/"+c.BaseRef, c.Number
+	run.Kind, run.Ref, run.Commit, run.Base, run.Change = model.RunDiff, c.FetchRef, c.HeadCommit, "refs/heads/"+
+		c.BaseRef, c.Number
 	return queueOrExplain(ctx, tx, run)
 }
 

@@ -58,7 +58,8 @@ func (c runnerCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		base.Client, base.Server, base.Labels, base.Isolation, base.Resolve = client, server, c.Label, runner.Isolation(c.Isolation), reach.Resolve
+		base.Client, base.Server, base.Labels = client, server, c.Label
+		base.Isolation, base.Resolve = runner.Isolation(c.Isolation), reach.Resolve
 		base.Limits.Memory, base.Limits.Disk, base.Limits.Cache = c.Memory, c.Disk, c.Cache/int64(c.Parallel)
 		base.Dir, base.Name = filepath.Join(c.Dir, fmt.Sprint(i+1)), c.Name
 		if c.Parallel > 1 {
@@ -70,7 +71,8 @@ func (c runnerCmd) Run(a *app) error {
 		}
 		runners = append(runners, r)
 	}
-	a.log.Info("redoubt runner asks for runs", "server", server.String(), "parallel", c.Parallel, "isolation", runners[0].IsolatedBy())
+	a.log.Info("redoubt runner asks for runs", "server", server.String(), "parallel", c.Parallel,
+		"isolation", runners[0].IsolatedBy())
 	return runAll(a.ctx, runners)
 }
 
@@ -107,7 +109,14 @@ func runnerConfig(a *app, semgrep string) (runner.Config, error) {
 	if program, err = filepath.EvalSymlinks(program); err != nil {
 		return runner.Config{}, err
 	}
-	c := runner.Config{Program: program, Path: os.Getenv("PATH"), Version: version, Isolation: runner.IsolateIfPossible, Limits: runner.DefaultLimits(), Logger: a.log}
+	c := runner.Config{
+		Program:   program,
+		Path:      os.Getenv("PATH"),
+		Version:   version,
+		Isolation: runner.IsolateIfPossible,
+		Limits:    runner.DefaultLimits(),
+		Logger:    a.log,
+	}
 	found, err := exec.LookPath(semgrep)
 	if semgrep == "" {
 		found, err = exec.LookPath("semgrep")

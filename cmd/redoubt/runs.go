@@ -31,7 +31,8 @@ func runRow(r api.Run) []string {
 		ended = day(r.EndedAt.Time)
 	}
 	return []string{
-		strconv.FormatInt(r.ID, 10), r.Project, r.Kind, r.Cause, orDash(r.Ref), orDash(shortOf(r.Commit)), r.State, strconv.FormatInt(r.Attempt, 10), day(r.CreatedAt.Time), ended, orDash(r.Reason),
+		strconv.FormatInt(r.ID, 10), r.Project, r.Kind, r.Cause, orDash(r.Ref), orDash(shortOf(r.Commit)),
+		r.State, strconv.FormatInt(r.Attempt, 10), day(r.CreatedAt.Time), ended, orDash(r.Reason),
 	}
 }
 
@@ -51,7 +52,11 @@ func (c runsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	items := itemsOf(client.Runs(a.ctx, deployment, api.RunsQuery{Project: c.Project, State: c.State, Limit: c.page(c.Output, 1, 500)}), runRow)
+	items := itemsOf(client.Runs(a.ctx, deployment, api.RunsQuery{
+		Project: c.Project,
+		State:   c.State,
+		Limit:   c.page(c.Output, 1, 500),
+	}), runRow)
 	return c.list(a, c.cut, runHead, items, nil)
 }
 
@@ -233,7 +238,9 @@ func (c runsScheduleCmd) Run(a *app) error {
 	if s.NextAt != nil {
 		next = day(s.NextAt.Time)
 	}
-	return c.print(a, "PROJECT SCHEDULE STATE NEXT REASON", [][]string{{p.Name, cmp.Or(s.Schedule, "-"), s.State, next, orDash(s.Reason)}}, s)
+	return c.print(a, "PROJECT SCHEDULE STATE NEXT REASON", [][]string{
+		{p.Name, cmp.Or(s.Schedule, "-"), s.State, next, orDash(s.Reason)},
+	}, s)
 }
 
 type runsRunnersCmd struct{ webAPI }
@@ -254,7 +261,10 @@ func (c runsRunnersCmd) Run(a *app) error {
 		if r.RunID != nil {
 			work = fmt.Sprint(*r.RunID)
 		}
-		rows = append(rows, []string{strconv.FormatInt(r.ID, 10), r.Name, orDash(strings.Join(r.Labels, ",")), r.Version, r.Isolation, day(r.LastSeenAt.Time), work})
+		rows = append(rows, []string{
+			strconv.FormatInt(r.ID, 10), r.Name, orDash(strings.Join(r.Labels, ",")),
+			r.Version, r.Isolation, day(r.LastSeenAt.Time), work,
+		})
 	}
 	return c.print(a, "ID NAME LABELS VERSION ISOLATION SEEN RUN", rows, list.Runners)
 }

@@ -25,7 +25,10 @@ func (c sbomCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	r := api.CreateSBOMExportRequest{Ref: c.Ref, FormatVersion: &api.FormatVersion{Format: "SBOM_FORMAT_" + strings.ToUpper(c.Format)}}
+	r := api.CreateSBOMExportRequest{
+		Ref:           c.Ref,
+		FormatVersion: &api.FormatVersion{Format: "SBOM_FORMAT_" + strings.ToUpper(c.Format)},
+	}
 	if c.XML {
 		r.SBOMOutputFormat = "SBOM_OUTPUT_FORMAT_CYCLONEDX"
 	}

@@ -139,7 +139,9 @@ func (c scansFailuresCmd) Run(a *app) error {
 	for _, f := range list[:min(len(list), c.Limit)] {
 		rows = append(rows, failureRow(f, d))
 	}
-	return errors.Join(table(a.out, "AT DEPLOYMENT STEP EXIT SCAN PROJECT REF TOKEN ADDRESS CLIENT CAUSE", rows), st.Close())
+	return errors.Join(
+		table(a.out, "AT DEPLOYMENT STEP EXIT SCAN PROJECT REF TOKEN ADDRESS CLIENT CAUSE", rows), st.Close(),
+	)
 }
 
 func failureRow(f model.FailedAttempt, d model.Deployment) []string {
@@ -155,6 +157,7 @@ func failureRow(f model.FailedAttempt, d model.Deployment) []string {
 	}
 	return []string{
 		day(f.At), deployment, string(f.Step), number(int64(f.ExitCode)), number(f.ScanID), cmp.Or(f.Repository, "-"),
-		cmp.Or(strings.TrimPrefix(f.Ref, "refs/heads/"), "-"), cmp.Or(f.TokenID, "-"), cmp.Or(f.Address, "-"), cmp.Or(f.Agent, "-"), f.Cause,
+		cmp.Or(strings.TrimPrefix(f.Ref, "refs/heads/"), "-"),
+		cmp.Or(f.TokenID, "-"), cmp.Or(f.Address, "-"), cmp.Or(f.Agent, "-"), f.Cause,
 	}
 }

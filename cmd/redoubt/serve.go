@@ -64,9 +64,11 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	}
 	s.startIndex(a)
 	s.checkFile(a.ctx)
-	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine()) // who comes now waits a moment
+	// who comes now waits a moment
+	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine())
 	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
-		a.log.Warn("links in answers and messages start with the address that is listened on where a client uses another name: set --public-url", "links", s.baseURL())
+		a.log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
+			"name: set --public-url", "links", s.baseURL())
 	}
 	steps := &starting{serveCmd: c, service: s}
 	return s.run(a, func() error { return steps.tell(a) })
@@ -134,7 +136,8 @@ func (s *starting) writeReady(a *app, st *store.Store, base string) (err error) 
 	if err := content.write(s.service, s.ReadyFile); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, "A token, and a link that makes the first admin while there is none, are in the ready file: keep it from others.")
+	fmt.Fprintln(a.out, "A token, and a link that makes the first admin while there is none, are in the ready file: "+
+		"keep it from others.")
 	return nil
 }
 
@@ -214,12 +217,13 @@ func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
 	if err != nil || len(all) > 0 {
 		return ready{}, err
 	}
-	_, err = st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules, func(ctx context.Context, tx *store.Tx) (err error) {
-		if r, err = mintFor(ctx, tx, firstTokenName); err != nil {
-			return err
-		}
-		return tx.PutSetting(ctx, untoldToken, []byte(r.DeploymentID))
-	})
+	_, err = st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules,
+		func(ctx context.Context, tx *store.Tx) (err error) {
+			if r, err = mintFor(ctx, tx, firstTokenName); err != nil {
+				return err
+			}
+			return tx.PutSetting(ctx, untoldToken, []byte(r.DeploymentID))
+		})
 	return r, err
 }
 

@@ -261,7 +261,9 @@ type ownRunner struct {
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
-func (s *service) ownRunner(ctx context.Context, a *app, d model.Deployment, transport http.RoundTripper) (*ownRunner, error) {
+func (s *service) ownRunner(
+	ctx context.Context, a *app, d model.Deployment, transport http.RoundTripper,
+) (*ownRunner, error) {
 	base, err := url.Parse(s.baseURL())
 	if err != nil {
 		return nil, err
@@ -293,7 +295,8 @@ func (s *service) ownRunner(ctx context.Context, a *app, d model.Deployment, tra
 		return nil, errors.Join(err, out.runner.Close())
 	}
 	if !out.runner.Isolates() {
-		s.log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the server reads, its key file and database among it", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
+		s.log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the "+
+			"server reads, its key file and database among it", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
 	}
 	out.name = ownRunnerName + " " + id
 	return out, nil
@@ -359,7 +362,8 @@ func (r *ownRunner) register(ctx context.Context) error {
 			return err
 		}
 		token, made, err := mint(ctx, tx, model.Token{
-			Name: r.name, Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
+			Name: r.name, Scopes: []model.Scope{model.ScopeRunner},
+			Dialect: model.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
 		})
 		if err != nil {
 			return err
@@ -374,7 +378,9 @@ func (r *ownRunner) register(ctx context.Context) error {
 
 // cloneSource tells a runner where a project's repository is, with the credential of its
 // connection.
-func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
+func (s *service) cloneSource(
+	vault *scm.Vault, hosts scm.Config,
+) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
 	return func(ctx context.Context, tx *store.Tx, p model.Project) (out model.CloneSource, err error) {
 		repository, err := tx.Repository(ctx, p.ID)
 		if err == nil && !repository.Scannable() {
@@ -388,7 +394,8 @@ func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.C
 			return out, err
 		}
 		if !connection.Serves(repository.CloneURL) { // somebody wrote to the database: the credential goes nowhere else
-			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host", repository.CloneURL, connection.Name)
+			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host",
+				repository.CloneURL, connection.Name)
 		}
 		out.URL, out.WebURL = repository.CloneURL, repository.WebURL
 		credential, err := vault.Open(tx.Deployment().ID, connection)

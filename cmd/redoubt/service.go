@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,8 +22,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
@@ -114,11 +113,7 @@ func (s *service) wire(a *app) error {
 	if err := s.notifications(a, ring); err != nil {
 		return err
 	}
-	sealer, err := ring.Sealer("second factors")
-	if err != nil {
-		return err
-	}
-	signIn, err := s.signIn(a, proxies, sealer)
+	signIn, err := s.signIn(a, proxies, ring)
 	if err != nil {
 		return err
 	}
@@ -130,15 +125,19 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	clients := oauth.New(oauth.Config{Store: s.store, Keys: edge.SigningKeys(signing).All, Clock: a.clock})
+	clients := oauth.New(oauth.Config{Store: s.store, Keys: httpx.SigningKeys(signing).All, Clock: a.clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
-		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
+		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
+		Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}),
+		Pages:      pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
-		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(), TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
+		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
+		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	if s.config.Runner {
@@ -154,8 +153,9 @@ func (s *service) wire(a *app) error {
 // openIndex makes the index of findings, which follows what is committed.
 func (s *service) openIndex(a *app) {
 	s.index = index.New(s.store, index.Options{
-		BodyCache: cmp.Or(s.config.BodyCache, ownMemory()/4), Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
-		Memory: cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
+		BodyCache:   cmp.Or(s.config.BodyCache, ownMemory()/4),
+		Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
+		Memory:      cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
 	})
 	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
 		return s.index.Deployment(ctx, deploymentID)
@@ -180,12 +180,20 @@ func (s *service) rotated(err error) {
 
 // signIn makes what lets people in; sealer encrypts the secrets of their second
 // factors.
-func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*web.SignIn, error) {
+func (s *service) signIn(a *app, proxies []netip.Prefix, ring keyring.Ring) (*web.SignIn, error) {
+	sealer, err := ring.Sealer("second factors")
+	if err != nil {
+		return nil, err
+	}
 	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
-	var err error
-	in := &web.SignIn{Sessions: s.sessions, Factors: auth.NewSecondFactors(s.sessions, s.store, sealer), Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
+	in := &web.SignIn{
+		Sessions:       s.sessions,
+		Factors:        auth.NewSecondFactors(s.sessions, s.store, sealer),
+		Secure:         c.BrowsersUseTLS(),
+		TrustedProxies: proxies,
+	}
 	if c.PublicURL != "" {
 		if in.Passkeys, err = auth.NewPasskeys(c.PublicURL, in.Factors, s.store); err != nil {
 			s.log.Warn("there are no passkeys", "cause", err)
@@ -201,7 +209,8 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 		}
 	}
 	in.Provider = sso.New(sso.Config{
-		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
+		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
+		ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
 		GroupsClaim: c.OIDCGroupsClaim, Rules: rules, Domains: c.OIDCDomain, Clock: a.clock,
 	})
 	return in, nil
@@ -210,7 +219,8 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 // scanners makes what answers scanners.
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	return agent.New(agent.Config{
-		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
+		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret,
+		MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
 		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait,
 	})
 }
@@ -345,7 +355,8 @@ func (s *service) saveIndex(within time.Duration) {
 func (s *service) serve(ctx context.Context, a *app, h http.Handler) *http.Server {
 	return &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }

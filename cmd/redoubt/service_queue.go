@@ -48,10 +48,12 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 			Work: queue.Do(s.notifier.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
 			Lease: deliverLease, Attempts: manyAttempts,
 		},
-		store.HearJob:     of(host, queue.Do(s.keeper.Hear)),
-		store.TellJob:     of(host, queue.Do(s.keeper.Tell)),
-		store.TicketJob:   tickets,
-		store.FollowJob:   {Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts},
+		store.HearJob:   of(host, queue.Do(s.keeper.Hear)),
+		store.TellJob:   of(host, queue.Do(s.keeper.Tell)),
+		store.TicketJob: tickets,
+		store.FollowJob: {
+			Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
+		},
 		store.ScheduleJob: {Work: s.scheduleRuns, MaxRunning: 4, Attempts: manyAttempts},
 		store.MatchJob:    {Work: s.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
 	}

@@ -34,7 +34,8 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	if !errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
-	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again until it does", "error", err)
+	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again "+
+		"until it does", "error", err)
 	background.Go(func() {
 		for {
 			select {
@@ -73,9 +74,11 @@ func (s *service) checkFile(ctx context.Context) {
 		err := s.store.CheckFile(ctx)
 		switch {
 		case errors.Is(err, model.ErrDamaged):
-			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and restore a backup", "error", err)
+			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and "+
+				"restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that", "looked_for", fileLookMost)
+			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that",
+				"looked_for", fileLookMost)
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("the database could not be looked through", "error", err)
 		}

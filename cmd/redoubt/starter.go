@@ -5,7 +5,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -31,7 +31,7 @@ func (f starterFlag) rules(ctx context.Context, tx *store.Tx) error {
 func serveRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) error {
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
+		content, err := semgrep.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return err
 		}

@@ -30,9 +30,13 @@ func (c ticketsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	items := itemsOf(client.Tickets(a.ctx, deployment, api.TicketsQuery{Limit: c.page(c.Output, 1, 200)}), func(t api.Ticket) []string {
-		return []string{strconv.FormatInt(t.ID, 10), t.State, cmp.Or(t.ExternalSlug, "-"), findingList(t.IssueIDs), cmp.Or(t.URL, t.Problem, "-")}
-	})
+	items := itemsOf(client.Tickets(a.ctx, deployment, api.TicketsQuery{Limit: c.page(c.Output, 1, 200)}),
+		func(t api.Ticket) []string {
+			return []string{
+				strconv.FormatInt(t.ID, 10), t.State, cmp.Or(t.ExternalSlug, "-"),
+				findingList(t.IssueIDs), cmp.Or(t.URL, t.Problem, "-"),
+			}
+		})
 	return c.list(a, c.cut, "ID STATE TICKET FINDINGS ADDRESS", items, nil)
 }
 
@@ -72,7 +76,12 @@ func (c ticketsCreateCmd) Run(a *app) error {
 		return err
 	}
 	group := !c.Each
-	made, err := client.CreateTickets(a.ctx, deployment, api.CreateTicketsRequest{IssueIDs: c.ids(), GroupIssues: &group, Connection: c.Connection, Project: c.Project})
+	made, err := client.CreateTickets(a.ctx, deployment, api.CreateTicketsRequest{
+		IssueIDs:    c.ids(),
+		GroupIssues: &group,
+		Connection:  c.Connection,
+		Project:     c.Project,
+	})
 	if err != nil {
 		return err
 	}
@@ -81,7 +90,9 @@ func (c ticketsCreateCmd) Run(a *app) error {
 		rows = append(rows, []string{findingList(t.IssueIDs), "made", t.ExternalSlug + " " + t.TicketURL})
 	}
 	for _, t := range made.Pending {
-		rows = append(rows, []string{findingList(t.IssueIDs), "pending", fmt.Sprintf("made as soon as the tracker answers: ticket %d", t.TicketID)})
+		rows = append(rows, []string{
+			findingList(t.IssueIDs), "pending", fmt.Sprintf("made as soon as the tracker answers: ticket %d", t.TicketID),
+		})
 	}
 	for _, t := range made.Skipped {
 		rows = append(rows, []string{findingList(t.IssueIDs), "skipped", t.Reason})
@@ -114,7 +125,9 @@ func (c ticketsLinkCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.print(a, "FINDINGS TICKET ADDRESS", [][]string{{findingList(linked.LinkedIssueIDs), linked.ExternalSlug, linked.TicketURL}}, linked)
+	return c.print(a, "FINDINGS TICKET ADDRESS", [][]string{
+		{findingList(linked.LinkedIssueIDs), linked.ExternalSlug, linked.TicketURL},
+	}, linked)
 }
 
 type ticketsUnlinkCmd struct {

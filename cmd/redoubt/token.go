@@ -42,7 +42,8 @@ func (c tokenCreateCmd) Run(a *app) error {
 		if c.User != "" {
 			member, err := tx.Member(ctx, c.User)
 			if err != nil {
-				return "", fmt.Errorf("there is no user %q in %s; redoubt user list shows who there is", c.User, tx.Deployment().Slug)
+				return "", fmt.Errorf("there is no user %q in %s; redoubt user list shows who there is",
+					c.User, tx.Deployment().Slug)
 			}
 			token.UserID = member.ID
 		}
@@ -92,7 +93,10 @@ func (c tokenListCmd) Run(a *app) error {
 		}
 		rows := make([][]string, len(tokens))
 		for i, t := range tokens {
-			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), tokenStatus(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt), string(t.Dialect)}
+			rows[i] = []string{
+				t.PublicID, t.Name, scopes(t), globs(t), tokenStatus(t, a.clock()),
+				day(t.CreatedAt), day(t.LastUsedAt), string(t.Dialect),
+			}
 		}
 		return table(a.out, "ID NAME SCOPES PROJECTS STATE CREATED USED DIALECT", rows)
 	})

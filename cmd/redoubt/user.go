@@ -102,7 +102,8 @@ func (c userCreateCmd) create(a *app, st *store.Store, d model.Deployment) error
 		return err
 	}
 	if _, err := st.User(a.ctx, u.Name); err == nil {
-		return fmt.Errorf("there is a user %s already; redoubt user role --deployment %s %s %s gives them a role", u.Name, d.Slug, u.Name, c.Role)
+		return fmt.Errorf("there is a user %s already; redoubt user role --deployment %s %s %s gives them a role",
+			u.Name, d.Slug, u.Name, c.Role)
 	}
 	if !c.Link {
 		var err error
@@ -194,7 +195,9 @@ func (c userRoleCmd) Run(a *app) error {
 	u, err := c.loadUser(a, st)
 	if err == nil {
 		role, _ := model.ParseRole(c.Role)
-		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
+		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.SetRole(ctx, u.ID, role)
+		})
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "%s now has the role %s in %s\n", u.Name, c.Role, d.Slug)

@@ -32,7 +32,9 @@ func readPassword(a *app) (string, error) {
 	if !term.IsTerminal(in) {
 		line, err := bufio.NewReader(io.LimitReader(os.Stdin, 1<<16)).ReadString('\n')
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-			return "", errors.New("no password on standard input: give it as the first line, or run this in a terminal, or ask for a --link")
+			return "", errors.New(
+				"no password on standard input: give it as the first line, or run this in a terminal, or ask for a --link",
+			)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}

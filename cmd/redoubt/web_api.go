@@ -40,7 +40,8 @@ const callWait = 2 * time.Minute
 // Help describes the choice between a server and a database.
 func (reach) Help() string {
 	return "With --data or --database-url the command works beside the database. " +
-		"Else it works with the server of --url or of redoubt login; without one, beside the database in the folder " + config.DefaultData + ", where that exists."
+		"Else it works with the server of --url or of redoubt login; without one, beside the database in the folder " +
+		config.DefaultData + ", where that exists."
 }
 
 // connect returns the client and the slug of the deployment.
@@ -98,7 +99,8 @@ func (r reach) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
 			return nil, nil, err
 		}
 		if server != "" && token == "" && !sameServer(server, kept.URL) {
-			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
+			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run "+
+				"redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
 		}
 		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
 	}
@@ -123,7 +125,12 @@ func serverClient(server, token string) (*api.Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%.200q is no address of a server: expected one as https://redoubt.example", server)
 	}
-	return &api.Client{BaseURL: strings.TrimSuffix(server, "/"), Token: token, HTTP: &http.Client{Timeout: callWait}, UserAgent: "redoubt/" + version}, nil
+	return &api.Client{
+		BaseURL:   strings.TrimSuffix(server, "/"),
+		Token:     token,
+		HTTP:      &http.Client{Timeout: callWait},
+		UserAgent: "redoubt/" + version,
+	}, nil
 }
 
 func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/server"
@@ -74,8 +74,8 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 		return nil, "", err
 	}
 	caller := auth.ByOperator(d, a.actor())
-	transport := edge.InProcess{Handler: s.Handler(), Prepare: func(in *http.Request) *http.Request {
-		return in.WithContext(edge.WithCaller(in.Context(), caller))
+	transport := httpx.InProcess{Handler: s.Handler(), Prepare: func(in *http.Request) *http.Request {
+		return in.WithContext(httpx.WithCaller(in.Context(), caller))
 	}}
 	return &api.Client{
 		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: transport},

@@ -113,7 +113,9 @@ func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 		previous = s
 		steps = append(steps, s)
 	}
-	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.rank, b.rank)) })
+	slices.SortStableFunc(steps, func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.rank, b.rank))
+	})
 	if !limited {
 		limits = forever
 	}

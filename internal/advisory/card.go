@@ -23,7 +23,8 @@ func (v *Vulnerability) CVSS() (score float64, vector string) {
 // Card is what lists show of it.
 func (v *Vulnerability) Card() model.AdvisoryCard {
 	c := model.AdvisoryCard{
-		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
+		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary),
+		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
 	}
 	if v.Rated("") {
 		c.Severity = v.Severity("")

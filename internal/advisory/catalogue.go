@@ -255,7 +255,8 @@ func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
 	}
 	severity := func(e *entry) model.Severity { return Rating{Severity: e.severity}.Or() } // as their findings count
 	return cmp.Or(cmp.Compare(severity(y), severity(x)), cmp.Compare(exploited(y), exploited(x)),
-		cmp.Compare(here[y.group].Projects, here[x.group].Projects), cmp.Compare(here[y.group].Findings, here[x.group].Findings))
+		cmp.Compare(here[y.group].Projects, here[x.group].Projects),
+		cmp.Compare(here[y.group].Findings, here[x.group].Findings))
 }
 
 // Exploited lists the groups of a set that are known to be exploited.

@@ -18,7 +18,9 @@ import (
 // All records that share a name with one of the list, or its group, must be in
 // it: nothing is known of the others.
 func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error) {
-	members = slices.SortedFunc(slices.Values(members), func(a, b model.AdvisoryMember) int { return cmp.Compare(a.ID, b.ID) })
+	members = slices.SortedFunc(slices.Values(members), func(a, b model.AdvisoryMember) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 	parts := components(members)
 	groups, merged = map[int64]int64{}, map[int64]int64{}
 	taken := map[int64]bool{}

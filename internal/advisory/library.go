@@ -32,7 +32,9 @@ func NewLibrary(orders Orders) *Library {
 
 // For answers for the uploads of one transaction: see ingest.Upload. Without a
 // library there is nothing to follow.
-func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error) {
+func (l *Library) For(s Store) func(
+	ctx context.Context, projectID int64, ref string, stated []model.Holding,
+) (model.Advised, error) {
 	if l == nil {
 		return nil
 	}

@@ -22,7 +22,9 @@ type LoadStore interface {
 	AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error)
 	// PutAdvisories stores records, new and changed ones, in one transaction.
 	PutAdvisories(ctx context.Context, list []model.Advisory,
-		regroup func(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)) error
+		regroup func(members []model.AdvisoryMember, fresh func() (int64, error)) (
+			groups, merged map[int64]int64, err error,
+		)) error
 }
 
 // Entry is a file that should hold one record.
@@ -91,7 +93,9 @@ func SingleFile(name string, data []byte) iter.Seq2[Entry, error] {
 // that cannot be read is refused and loses no other. A load that breaks off is
 // taken up by the next one: what is stored already is known by its digest.
 // progress hears of every batch; it may be nil.
-func Load(ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int)) (LoadResult, error) {
+func Load(
+	ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int),
+) (LoadResult, error) {
 	l := loader{store: s, progress: progress}
 	files := 0
 	for entry, err := range entries {
@@ -142,7 +146,10 @@ type loader struct {
 func (l *loader) refuse(name string, err error) {
 	l.Refused++
 	if len(l.Refusals) < maxRefusals {
-		l.Refusals = append(l.Refusals, model.Refusal{Item: truncate(name, maxName), Reason: truncate(err.Error(), maxSummary)})
+		l.Refusals = append(l.Refusals, model.Refusal{
+			Item:   truncate(name, maxName),
+			Reason: truncate(err.Error(), maxSummary),
+		})
 	}
 }
 
@@ -211,14 +218,16 @@ func KindOf(head []byte) (Kind, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return KindZip, nil
-	case bytes.HasPrefix(text, []byte("{")) && (bytes.Contains(text, []byte(`"catalogVersion"`)) || bytes.Contains(text, []byte(`"cveID"`))):
+	case bytes.HasPrefix(text, []byte("{")) &&
+		(bytes.Contains(text, []byte(`"catalogVersion"`)) || bytes.Contains(text, []byte(`"cveID"`))):
 		return KindKEV, nil
 	case bytes.HasPrefix(text, []byte("{")):
 		return KindOSV, nil
 	case bytes.HasPrefix(text, []byte("#model_version")), bytes.HasPrefix(bytes.ToLower(text), []byte("cve,")):
 		return KindEPSS, nil
 	}
-	return "", errors.New("it is neither a zip of OSV records, nor such a record, nor EPSS scores as CSV, nor the catalogue of exploited vulnerabilities as JSON")
+	return "", errors.New("it is neither a zip of OSV records, nor such a record, nor EPSS scores as CSV, nor the " +
+		"catalogue of exploited vulnerabilities as JSON")
 }
 
 // Head reads how a file begins, for KindOf.

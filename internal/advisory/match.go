@@ -38,12 +38,16 @@ func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 // Match tells what the advisories say of what the lockfiles of a ref hold. The
 // answer is for ingest.Follow. It breaks off with the context's error when that
 // ends.
-func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (model.Advised, error) {
+func (l *Library) Match(
+	ctx context.Context, s Store, projectID int64, ref string, scope *Scope,
+) (model.Advised, error) {
 	return first(l.MatchAll(ctx, s, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, scope))
 }
 
 // MatchAll is Match of several refs, which are read together.
-func (l *Library) MatchAll(ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope) ([]model.Advised, error) {
+func (l *Library) MatchAll(
+	ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope,
+) ([]model.Advised, error) {
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
@@ -63,7 +67,9 @@ func first(list []model.Advised, err error) (model.Advised, error) {
 }
 
 // match is MatchAll where the refs have these lockfiles.
-func (l *Library) match(ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope, holdings [][]model.Holding) ([]model.Advised, error) {
+func (l *Library) match(
+	ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope, holdings [][]model.Holding,
+) ([]model.Advised, error) {
 	subjects, err := s.Subjects(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -82,8 +88,16 @@ func (l *Library) match(ctx context.Context, s Store, refs []model.ProjectRef, s
 }
 
 // match tells what is known of what a ref holds, but for the scores.
-func (v view) match(ctx context.Context, at model.ProjectRef, scope *Scope, holdings []model.Holding, subjects []model.Subject) (model.Advised, error) {
-	out := model.Advised{ProjectID: at.ProjectID, Ref: at.Ref, News: scope != nil, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
+func (v view) match(
+	ctx context.Context, at model.ProjectRef, scope *Scope, holdings []model.Holding, subjects []model.Subject,
+) (model.Advised, error) {
+	out := model.Advised{
+		ProjectID: at.ProjectID,
+		Ref:       at.Ref,
+		News:      scope != nil,
+		Held:      map[int64]bool{},
+		Withdrawn: map[int64]bool{},
+	}
 	m := matcher{view: v, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
 		if f.Source == model.SourceAdvisories {
@@ -208,8 +222,10 @@ func newMatch(h model.Holding, p *packageEntry, v *Vulnerability, d *model.HeldD
 		Group: v.Group, Former: v.Former, IDs: v.Names, Package: p.key, Severity: v.Severity(p.key), Rule: v.Rule(),
 		ScanID: h.ScanID, Commit: h.Commit,
 		Dependency: model.Vulnerable{
-			Ecosystem: d.Ecosystem, Package: d.Name, Version: d.Version, Transitivity: d.Transitivity, Lockfile: h.Lockfile, Line: d.Line,
-			Vulnerability: v.Shown, Reachability: model.ReachabilityUnknown, Malicious: v.Malicious, Unrated: !v.Rated(p.key), Group: v.Group,
+			Ecosystem: d.Ecosystem, Package: d.Name, Version: d.Version,
+			Transitivity: d.Transitivity, Lockfile: h.Lockfile, Line: d.Line,
+			Vulnerability: v.Shown, Reachability: model.ReachabilityUnknown,
+			Malicious: v.Malicious, Unrated: !v.Rated(p.key), Group: v.Group,
 		},
 	}
 	out.Message = fmt.Sprintf("%s %s is affected by %s", d.Name, d.Version, v.Shown)

@@ -9,7 +9,8 @@ import (
 // osvNames are the folders of OSV's archives, by the one name.
 var osvNames = map[string]string{
 	"gomod": "Go", "cargo": "crates.io", "gem": "RubyGems", "composer": "Packagist", "maven": "Maven", "mix": "Hex",
-	"swiftpm": "SwiftURL", "conan": "ConanCenter", "github": "GitHub Actions", "npm": "npm", "pypi": "PyPI", "nuget": "NuGet",
+	"swiftpm": "SwiftURL", "conan": "ConanCenter", "github": "GitHub Actions",
+	"npm": "npm", "pypi": "PyPI", "nuget": "NuGet",
 	"pub": "Pub", "cran": "CRAN", "bioconductor": "Bioconductor", "hackage": "Hackage", "julia": "Julia",
 }
 

@@ -76,7 +76,8 @@ func Read(data []byte) (Record, error) {
 		return Record{}, errors.New("it has no id, so it is no OSV record")
 	}
 	if len(w.Affected) > maxAffected {
-		return Record{}, fmt.Errorf("%s names %d packages, more than the %d that a record may name", w.ID, len(w.Affected), maxAffected)
+		return Record{}, fmt.Errorf("%s names %d packages, more than the %d that a record may name",
+			w.ID, len(w.Affected), maxAffected)
 	}
 	r := Record{
 		Facts: Facts{ID: w.ID, Withdrawn: strings.TrimSpace(w.Withdrawn) != "", Malicious: strings.HasPrefix(w.ID, "MAL-")},
@@ -99,7 +100,8 @@ func Read(data []byte) (Record, error) {
 
 // isUsableName reports whether a name can be stored and compared.
 func isUsableName(s string) bool {
-	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
 // jsonString is a JSON string, or nothing.
@@ -250,7 +252,8 @@ func references(raw json.RawMessage) (out []string) {
 	}
 	for _, r := range list {
 		web := strings.HasPrefix(r.URL, "https://") || strings.HasPrefix(r.URL, "http://")
-		if web && len(r.URL) <= maxURL && isUsableName(r.URL[:min(len(r.URL), maxName)]) && len(out) < maxReferences && !slices.Contains(out, r.URL) {
+		if web && len(r.URL) <= maxURL && isUsableName(r.URL[:min(len(r.URL), maxName)]) && len(out) < maxReferences &&
+			!slices.Contains(out, r.URL) {
 			out = append(out, strings.ToValidUTF8(r.URL, "%FFFD"))
 		}
 	}

@@ -41,7 +41,8 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 var severityWords = map[string]model.Severity{
 	"critical": model.SeverityCritical, "high": model.SeverityHigh, "important": model.SeverityHigh,
 	"moderate": model.SeverityMedium, "medium": model.SeverityMedium,
-	"low": model.SeverityLow, "minor": model.SeverityLow, "negligible": model.SeverityLow, "unimportant": model.SeverityLow,
+	"low": model.SeverityLow, "minor": model.SeverityLow,
+	"negligible": model.SeverityLow, "unimportant": model.SeverityLow,
 }
 
 // ratingOfWord rates by the database's own word, or not at all.

@@ -94,7 +94,9 @@ func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, 
 }
 
 // run goes to the target.
-func (s *Sweep[T]) run(ctx context.Context, id int64, p *model.AdvisoryProgress, scores int64, done *SweepResult) error {
+func (s *Sweep[T]) run(
+	ctx context.Context, id int64, p *model.AdvisoryProgress, scores int64, done *SweepResult,
+) error {
 	if p.Target > p.Version {
 		scope, refs, err := s.plan(ctx, id, *p)
 		if err != nil {
@@ -118,7 +120,9 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *model.AdvisoryProgress,
 
 // all matches the refs, some in a transaction: as many as the one before tells that are to
 // be done. Where that fails they are read one by one, to keep those before the one that fails.
-func (s *Sweep[T]) all(ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, done *SweepResult) error {
+func (s *Sweep[T]) all(
+	ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, done *SweepResult,
+) error {
 	fit := sweepRefs
 	for left := refs; len(left) > 0; {
 		n, changed, err := s.some(ctx, id, p, left[:min(fit, len(left))], scope, fit)
@@ -145,7 +149,9 @@ func (s *Sweep[T]) all(ctx context.Context, id int64, p *model.AdvisoryProgress,
 // some matches the first of refs in one transaction, so many together at most, and returns
 // how many these were and how many findings changed. With an error nothing is kept, and n
 // is the place of the ref that failed, or of the first of those that were read with it.
-func (s *Sweep[T]) some(ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, together int) (n, changed int, err error) {
+func (s *Sweep[T]) some(
+	ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, together int,
+) (n, changed int, err error) {
 	next, matched := *p, false
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		t, err := newTurn(ctx, tx, refs)
@@ -169,7 +175,9 @@ func (s *Sweep[T]) some(ctx context.Context, id int64, p *model.AdvisoryProgress
 // plan finds the packages that changed since the version that was followed, and
 // the refs that hold them and are not done. A deployment that never followed
 // takes all.
-func (s *Sweep[T]) plan(ctx context.Context, id int64, p model.AdvisoryProgress) (scope *Scope, refs []model.ProjectRef, err error) {
+func (s *Sweep[T]) plan(
+	ctx context.Context, id int64, p model.AdvisoryProgress,
+) (scope *Scope, refs []model.ProjectRef, err error) {
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		var ids []int64
 		if p.Version > 0 {

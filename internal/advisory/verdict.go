@@ -56,7 +56,13 @@ type versionVerdict struct {
 // newPackageEntry makes the entry of those vulnerabilities whose live records
 // say something of the package. Of those that are withdrawn it knows so much.
 func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) *packageEntry {
-	p := &packageEntry{key: key, order: order, listed: map[string][]int{}, withdrawn: map[int64]bool{}, verdicts: map[verdictKey]*versionVerdict{}}
+	p := &packageEntry{
+		key:       key,
+		order:     order,
+		listed:    map[string][]int{},
+		withdrawn: map[int64]bool{},
+		verdicts:  map[verdictKey]*versionVerdict{},
+	}
 	var affected [][]*Affected // of each group
 	var versions []string
 	for _, v := range vulnerabilities {
@@ -226,7 +232,9 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 // lowestFirst returns the dependencies whose version is affected, the lowest
 // version first; what is not a version comes before all that are.
 func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*model.HeldDependency {
-	dependencies = slices.DeleteFunc(dependencies, func(d *model.HeldDependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
+	dependencies = slices.DeleteFunc(dependencies, func(d *model.HeldDependency) bool {
+		return len(p.verdictOn(d.Version).groups) == 0
+	})
 	if len(dependencies) < 2 {
 		return dependencies
 	}

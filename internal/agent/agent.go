@@ -22,7 +22,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -73,36 +73,36 @@ func New(c Config) *Agent {
 }
 
 // Routes returns the table: every operation there is.
-func (a *Agent) Routes() []edge.Mounted {
+func (a *Agent) Routes() []httpx.Mounted {
 	const (
 		get, post       = http.MethodGet, http.MethodPost
-		anyone, ci      = edge.Anyone, edge.Upload
+		anyone, ci      = httpx.Anyone, httpx.Upload
 		nobody          = model.RoleNone
 		viewer, triager = model.RoleViewer, model.RoleTriager
-		reads, writes   = edge.Reads, edge.Writes
+		reads, writes   = httpx.Reads, httpx.Writes
 
-		byName, byProject, unbound = edge.ByName, edge.ByProject, edge.Unbound
+		byName, byProject, unbound = httpx.ByName, httpx.ByProject, httpx.Unbound
 	)
-	routes := append([]edge.Mounted{
-		{Route: edge.Row(post, "/api/cli/v2/scans", ci, triager, writes, byName), Handle: a.begin},
-		{Route: edge.Row(get, "/api/cli/v2/scans/{uniqueId}/config", ci, viewer, reads, byProject), Handle: a.config},
-		{Route: edge.Row(post, "/api/cli/scans", ci, triager, writes, byName), Handle: a.beginAtOnce},
-		{Route: edge.Row(post, "/api/agent/scans/{scanId}/results", ci, triager, writes, byProject), Handle: a.results},
-		{Route: edge.Row(post, "/api/agent/scans/{scanId}/complete", ci, triager, writes, byProject), Handle: a.complete},
-		{Route: edge.Row(post, "/api/agent/scans/{scanId}/error", ci, triager, writes, byProject), Handle: a.fail},
-		{Route: edge.Row(get, "/api/agent/scans/outcome", ci, viewer, reads, byName), Handle: a.outcome},
-		{Route: edge.Row(post, "/failure", anyone, nobody, reads, unbound), Handle: a.failure},
-		{Route: edge.Row(get, "/api/agent/deployments/current", ci, viewer, reads, unbound), Handle: a.deployment},
-		{Route: edge.Row(get, "/api/agent/identity", ci, viewer, reads, unbound), Handle: a.identity},
-		{Route: edge.Row(get, "/api/auth/users/current", ci, viewer, reads, unbound), Handle: a.currentUser},
-		{Route: edge.Row(post, "/api/agent/tokens/requests", anyone, nobody, reads, unbound), Handle: a.login},
-		{Route: edge.Row(get, "/login", anyone, nobody, reads, unbound), When: isLogin, Handle: a.loginPage},
-		{Route: edge.Row(get, "/api/agent/deployments/scans/config", ci, viewer, reads, byName), Handle: a.editor},
-		{Route: edge.Row(get, "/api/agent/deployments/deepbinary/{platform}", ci, viewer, reads, unbound), Handle: a.engine},
-		{Route: edge.Row(post, "/api/registry/rules", ci, viewer, reads, unbound), Handle: a.publish},
-		{Route: edge.Row(post, "/api/cli/tr_cache/lookup", ci, viewer, reads, unbound), Handle: a.reachabilityCache},
-		{Route: edge.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
-		{Route: edge.Row(get, "/c/p/semgrep-rule-lints", anyone, nobody, reads, unbound), Handle: a.lints},
+	routes := append([]httpx.Mounted{
+		{Route: httpx.Row(post, "/api/cli/v2/scans", ci, triager, writes, byName), Handle: a.begin},
+		{Route: httpx.Row(get, "/api/cli/v2/scans/{uniqueId}/config", ci, viewer, reads, byProject), Handle: a.config},
+		{Route: httpx.Row(post, "/api/cli/scans", ci, triager, writes, byName), Handle: a.beginAtOnce},
+		{Route: httpx.Row(post, "/api/agent/scans/{scanId}/results", ci, triager, writes, byProject), Handle: a.results},
+		{Route: httpx.Row(post, "/api/agent/scans/{scanId}/complete", ci, triager, writes, byProject), Handle: a.complete},
+		{Route: httpx.Row(post, "/api/agent/scans/{scanId}/error", ci, triager, writes, byProject), Handle: a.fail},
+		{Route: httpx.Row(get, "/api/agent/scans/outcome", ci, viewer, reads, byName), Handle: a.outcome},
+		{Route: httpx.Row(post, "/failure", anyone, nobody, reads, unbound), Handle: a.failure},
+		{Route: httpx.Row(get, "/api/agent/deployments/current", ci, viewer, reads, unbound), Handle: a.deployment},
+		{Route: httpx.Row(get, "/api/agent/identity", ci, viewer, reads, unbound), Handle: a.identity},
+		{Route: httpx.Row(get, "/api/auth/users/current", ci, viewer, reads, unbound), Handle: a.currentUser},
+		{Route: httpx.Row(post, "/api/agent/tokens/requests", anyone, nobody, reads, unbound), Handle: a.login},
+		{Route: httpx.Row(get, "/login", anyone, nobody, reads, unbound), When: isLogin, Handle: a.loginPage},
+		{Route: httpx.Row(get, "/api/agent/deployments/scans/config", ci, viewer, reads, byName), Handle: a.editor},
+		{Route: httpx.Row(get, "/api/agent/deployments/deepbinary/{platform}", ci, viewer, reads, unbound), Handle: a.engine},
+		{Route: httpx.Row(post, "/api/registry/rules", ci, viewer, reads, unbound), Handle: a.publish},
+		{Route: httpx.Row(post, "/api/cli/tr_cache/lookup", ci, viewer, reads, unbound), Handle: a.reachabilityCache},
+		{Route: httpx.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
+		{Route: httpx.Row(get, "/c/p/semgrep-rule-lints", anyone, nobody, reads, unbound), Handle: a.lints},
 	}, a.ruleRoutes()...)
 	routes = append(routes, a.runnerRoutes()...)
 	for i := range routes {
@@ -140,5 +140,7 @@ func scanID(r *http.Request) (int64, error) {
 
 // options tell how an upload is read.
 func (a *Agent) options(name string, body io.Reader) report.Options {
-	return report.Options{Name: name, Built: edge.Build(body), Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload}}
+	return report.Options{
+		Name: name, Built: httpx.Build(body), Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload},
+	}
 }

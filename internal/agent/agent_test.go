@@ -340,7 +340,7 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 
 // TestUploadsBeyondAllRoomAreRefused refuses what no waiting makes room for, the
 // results and the completion, by the memory that they build, and keeps nothing of
-// them. Where others take the room, edge's Reservation says so, and it is a 503.
+// them. Where others take the room, httpx.Reservation refuses the upload with 503.
 func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *server.Config) { c.Limits.Intake = 8 << 10 })
 	path := w.begin("full")

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -118,7 +118,7 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 	if status == http.StatusForbidden {
 		step = model.FailedScope
 	}
-	if !a.attempts.allow(step, 0, edge.OriginOf(r).Address) {
+	if !a.attempts.allow(step, 0, httpx.OriginOf(r).Address) {
 		return
 	}
 	attempt := a.attemptOf(r, step)
@@ -134,14 +134,19 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 
 // attemptOf is what every request tells.
 func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAttempt {
-	return model.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: edge.OriginOf(r).Address}
+	return model.FailedAttempt{
+		Name:    r.Header.Get("X-Semgrep-Scan-ID"),
+		Step:    step,
+		Agent:   userAgent(r),
+		Address: httpx.OriginOf(r).Address,
+	}
 }
 
 // presented looks up the token of a request that was refused: whose it is, where
 // that is known, and what is wrong with it. One that only looks like a token of
 // a deployment says nothing, for anybody can make it up.
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
-	secret := edge.Credential(r)
+	secret := httpx.Credential(r)
 	if secret == "" {
 		return 0, "", "no token was sent; set SEMGREP_APP_TOKEN"
 	}
@@ -171,7 +176,8 @@ const maxBeginning = 64 << 10
 // beginning reads which repository and ref a refused scan was of, where the
 // request is the one that begins it.
 func (a *Agent) beginning(r *http.Request) (repository, ref string) {
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") || r.Header.Get("Content-Encoding") != "" {
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") ||
+		r.Header.Get("Content-Encoding") != "" {
 		return "", ""
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBeginning))

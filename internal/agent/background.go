@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -37,7 +37,9 @@ func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 // queue keeps a completion with the job that applies it, or returns the answer
 // where there is one already. What was queued is applied whether or not the
 // scanner asks again. The first of two completions counts: only it is queued.
-func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *report.CICompletion) (uniqueID string, answer []byte, queued bool, err error) {
+func (a *Agent) queue(
+	ctx context.Context, caller auth.Caller, id int64, done *semgrep.CICompletion,
+) (uniqueID string, answer []byte, queued bool, err error) {
 	kept, err := json.Marshal(done)
 	if err != nil {
 		return "", nil, false, err
@@ -49,14 +51,19 @@ func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *r
 		case err != nil, known.Answer != nil, known.Done != nil:
 			return err
 		case known.Report == nil:
-			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w", id, model.ErrConflict)
+			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w",
+				id, model.ErrConflict)
 		}
 		input, err := json.Marshal(scanJob{known.UniqueID, caller.Actor()})
 		if err != nil {
 			return err
 		}
 		queued = true
-		return tx.QueueAgentScan(ctx, known.UniqueID, kept, model.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
+		return tx.QueueAgentScan(ctx, known.UniqueID, kept, model.Job{
+			Kind:  ScanJob,
+			Token: jobToken(known.UniqueID),
+			Input: input,
+		})
 	})
 	return uniqueID, answer, queued, err
 }
@@ -97,7 +104,8 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 		}
 		j, err := tx.Job(ctx, jobToken(uniqueID))
 		if err == nil && j.State == model.JobFailed {
-			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w", j.Error, model.ErrConflict)
+			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w",
+				j.Error, model.ErrConflict)
 		}
 		return err
 	})
@@ -110,7 +118,8 @@ func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	defer a.applied.notifyAll()
 	err := a.apply(ctx, j.DeploymentID, in)
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
-		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
+		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
+			"unique_id", in.UniqueID, "error", err)
 		return errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
 	}
 	return err
@@ -124,7 +133,8 @@ func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error
 		return nil // as Apply: its job cannot be read, and ends all the same
 	}
 	defer a.applied.notifyAll()
-	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", reason)
+	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
+		"unique_id", in.UniqueID, "error", reason)
 	return a.giveUp(ctx, j.DeploymentID, in, reason)
 }
 

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
@@ -92,7 +92,8 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 	redact.Finder{Key: key}.Names(&p.DisplayName, &p.Repository, &p.URL, &p.Branch, &p.Commit, &p.RepoID)
 	out := begun{
 		Project: model.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: weblink.URL(p.URL)},
-		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
+		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit,
+		Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
 	}
 	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are wanted, of no known project
 		out.Project.Name = "local_scan/" + cmp.Or(out.Project.Name, "dry-run")
@@ -122,7 +123,11 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 	if err != nil {
 		fault("project_config.tags", err.Error())
 	}
-	for _, member := range []struct{ name, value string }{{"branch", out.Ref}, {"commit", out.Commit}, {"repo_id", p.RepoID}} {
+	for _, member := range []struct{ name, value string }{
+		{"branch", out.Ref},
+		{"commit", out.Commit},
+		{"repo_id", p.RepoID},
+	} {
 		err := model.CheckRef(member.value)
 		if err == nil && strings.ContainsRune(member.value, utf8.RuneError) { // what decoding makes of other bytes
 			err = errors.New("must be UTF-8")
@@ -217,10 +222,10 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}
 	b.Globs = caller.Globs()
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		if err := edge.MayTake(b.Globs, b.Project.Name); err != nil {
+		if err := gate.MayTake(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
-		if err := edge.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
 			return err
 		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
@@ -230,7 +235,8 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 		return err
 	})
 	return scanInfo{
-		ID: known.ScanID, DeploymentID: caller.Deployment.ID, DeploymentName: caller.Deployment.Slug, Products: enabled(b.Products),
+		ID: known.ScanID, DeploymentID: caller.Deployment.ID,
+		DeploymentName: caller.Deployment.Slug, Products: enabled(b.Products),
 	}, known, err
 }
 
@@ -256,7 +262,9 @@ func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string)
 
 // projectOfRun is the project that a run is of, and what was said as it began.
 // That of a dry run is what a scan would be of: one without an id would be made.
-func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known model.AgentScan) (project model.Project, b begun, err error) {
+func projectOfRun(
+	ctx context.Context, tx *store.Tx, caller auth.Caller, known model.AgentScan,
+) (project model.Project, b begun, err error) {
 	if err := json.Unmarshal(known.Begun, &b); err != nil {
 		return project, b, err
 	}
@@ -266,10 +274,10 @@ func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known m
 			return project, b, err
 		}
 		project, err = tx.Project(ctx, scan.ProjectID)
-		project, err = edge.Seen(caller.Globs(), project, err)
+		project, err = gate.Seen(caller.Globs(), project, err)
 		return project, b, err
 	}
-	if err := edge.MayTake(caller.Globs(), b.Project.Name); err != nil {
+	if err := gate.MayTake(caller.Globs(), b.Project.Name); err != nil {
 		return project, b, err
 	}
 	project, err = tx.FindProjectForScan(ctx, caller.Globs(), b.Project)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -307,7 +307,7 @@ var braces = regexp.MustCompile(`{(\w+)}`)
 
 // ask sends what an ask comes to with the i-th way of each name, and returns the
 // answer without what names the one request.
-func (w *world) ask(token string, r edge.Route, a asked, names map[string][]string, i int) string {
+func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]string, i int) string {
 	w.Helper()
 	w.runs++
 	fresh := fmt.Sprint("fresh-", w.runs)
@@ -352,7 +352,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 	if len(before) < 20 {
 		t.Fatalf("only %d rows are watched", len(before))
 	}
-	rows := map[string]edge.Route{}
+	rows := map[string]httpx.Route{}
 	for _, r := range server.Routes() {
 		rows[r.ID] = r.Route
 	}

@@ -11,12 +11,14 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -51,7 +53,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := report.ReadCICompletion(r.Body, a.options("completion", r.Body))
+	done, err := semgrep.ReadCICompletion(r.Body, a.options("completion", r.Body))
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
 		if out.Reason != "" {
-			out.Reason += whatToDo + api.BlockingPage(edge.OriginOf(r).Base, caller.Deployment.Slug, id)
+			out.Reason += whatToDo + api.BlockingPage(httpx.OriginOf(r).Base, caller.Deployment.Slug, id)
 		}
 		if text, err = json.Marshal(out); err != nil {
 			return err
@@ -77,7 +79,8 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// Nobody will ask again, and to pass would be a guess.
-		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, model.ErrConflict)
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w",
+			id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
 }
@@ -86,7 +89,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 type completion struct {
 	tx            *store.Tx
 	scan          model.Scan
-	done          report.CICompletion
+	done          semgrep.CICompletion
 	begun         begun
 	given         policy.EffectivePolicy
 	listed        map[string]bool // rules of its policies
@@ -133,14 +136,15 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	summary, err := ingest.Apply(ctx, c.tx, exceptions.ForImport{Store: c.tx}, ingest.Upload{
-		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
+		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref,
+		Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !c.listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := edge.Verdict(ctx, c.judge, &summary)
+	verdict, err := gate.Verdict(ctx, c.judge, &summary)
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +165,15 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 
 // look shows the gate what stands before the scan is applied. Rules that nobody knew before
 // are known by now, and policies may block on them.
-func (c *completion) look(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) (err error) {
+func (c *completion) look(
+	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
+) (err error) {
 	if slices.ContainsFunc(seen, func(s ingest.Sighting) bool { return !c.listed[s.Finding.RuleName] }) {
 		if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
 			return err
 		}
 	}
-	c.judge, err = edge.Judge(ctx, c.tx, &c.given, project, scan, seen)
+	c.judge, err = gate.Judge(ctx, c.tx, &c.given, project, scan, seen)
 	return err
 }
 
@@ -214,7 +220,9 @@ func (c *completion) finish() {
 		}
 	}
 	// A scan that began before a path was excluded may still report it.
-	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
+	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool {
+		return c.given.Excluded(r.Rule.IssueType, r.Path)
+	})
 	written := asWritten(rules)
 	for i := range rep.Results {
 		res := &rep.Results[i]
@@ -236,7 +244,8 @@ func (c *completion) finish() {
 	} else {
 		rep.Inventories = nil
 	}
-	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun()) // the first are kept in any case: the gate asks for them
+	// the first are kept in any case: the gate asks for them
+	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun())
 	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1

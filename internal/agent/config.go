@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -120,10 +120,12 @@ func (a *Agent) rule(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 }
 
 // rules answers the served rules that keep holds, or that there are none.
-func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(model.ServedRule, model.Policy) bool) error {
+func (a *Agent) rules(
+	w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(model.ServedRule, model.Policy) bool,
+) error {
 	var text json.RawMessage
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		policies, err := edge.SeenPolicies(ctx, tx, caller.Globs())
+		policies, err := gate.SeenPolicies(ctx, tx, caller.Globs())
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,8 @@ func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller
 		var kept []model.ServedRule
 		var names []string
 		for _, s := range rules {
-			if slices.ContainsFunc(policies, func(p model.Policy) bool { return keep(s, p) }) && !slices.Contains(names, s.Rule.Name) {
+			if slices.ContainsFunc(policies, func(p model.Policy) bool { return keep(s, p) }) &&
+				!slices.Contains(names, s.Rule.Name) {
 				kept, names = append(kept, s), append(names, s.Rule.Name)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/redact"
@@ -82,7 +82,8 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 			suspects = append(suspects, s.Rule.Name)
 		}
 	}
-	a.Logger.WarnContext(ctx, "a scanner could not parse a rule that it was served; every scan fails until the rule is mended or removed",
+	a.Logger.WarnContext(ctx, "a scanner could not parse a rule that it was served; every scan fails until the rule is "+
+		"mended or removed",
 		"scan", id, "deployment", tx.Deployment().ID, "suspects", suspects)
 	return cause + ": it could not parse a rule; not checked by semgrep --validate: " + strings.Join(suspects, ", "), nil
 }
@@ -110,7 +111,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if isUniqueID(request.RequestID) {
 		attempt.Name = request.RequestID
 	}
-	cause := strings.ReplaceAll(request.Error, orNever(edge.Credential(r)), redact.Mark)
+	cause := strings.ReplaceAll(request.Error, orNever(httpx.Credential(r)), redact.Mark)
 	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(cause)
 	known := caller.CanUpload() && caller.CanWrite()
 	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",
@@ -118,7 +119,8 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if known {
 		attempt.DeploymentID, attempt.TokenID = caller.Deployment.ID, caller.Token.PublicID
 		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
-			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept", "unique_id", brief(attempt.Name, maxAgent), "error", err)
+			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept",
+				"unique_id", brief(attempt.Name, maxAgent), "error", err)
 		}
 	}
 	if a.attempts.allow(attempt.Step, attempt.DeploymentID, attempt.Address) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // TestFinish: what a report is told at its end by the completion and the policies.
@@ -40,7 +40,7 @@ func TestFinish(t *testing.T) {
 		f := completion{
 			rep:   rep,
 			given: policy.EffectivePolicy{Rules: []model.ServedRule{served("code", model.SAST, "m"), served("sca", model.SCA, "m"), key}},
-			done:  report.CICompletion{ExitCode: 2, Seconds: 1.5, Inventories: []model.Inventory{{Lockfile: "go.sum", Dependencies: make([]model.Dependency, 1)}}, Unresolved: []string{"b"}},
+			done:  semgrep.CICompletion{ExitCode: 2, Seconds: 1.5, Inventories: []model.Inventory{{Lockfile: "go.sum", Dependencies: make([]model.Dependency, 1)}}, Unresolved: []string{"b"}},
 		}
 		f.finish()
 		var locks, gaps []string
@@ -68,7 +68,7 @@ func TestFinish(t *testing.T) {
 // know of, and with more where it could not do its work.
 func TestWhichScansFailed(t *testing.T) {
 	for code, failed := range map[int]bool{0: false, 1: false, 2: true, 7: true} {
-		c := completion{rep: &model.Report{}, done: report.CICompletion{ExitCode: code}}
+		c := completion{rep: &model.Report{}, done: semgrep.CICompletion{ExitCode: code}}
 		if c.finish(); c.rep.Failed != failed {
 			t.Errorf("a scan that ends with %d is failed: %v", code, c.rep.Failed)
 		}

@@ -41,7 +41,8 @@ func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Cal
 			t.PublicID, caller.Deployment.ID, t.UserID, t.CreatedAt.UTC().Format(time.RFC3339), strings.Join(rolesOf(t), ", "),
 		)})
 	}
-	return write(w, "text/plain; charset=utf-8", fmt.Appendf(nil, "token %s (%s) of deployment %s\n", t.Name, t.PublicID, caller.Deployment.Slug))
+	return write(w, "text/plain; charset=utf-8", fmt.Appendf(nil, "token %s (%s) of deployment %s\n",
+		t.Name, t.PublicID, caller.Deployment.Slug))
 }
 
 // userInfo is a person as the scanner's own assistant reads one: it wants every

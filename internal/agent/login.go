@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -43,25 +43,29 @@ type loginResponse struct {
 // until it is fetched there is none. Nobody knows the caller, so how many may
 // wait, how long and how often they ask is bounded.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-	if g := a.logins.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-		return edge.Busy(g, "This address asks for tokens too often.")
+	if g := a.logins.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+		return httpx.Busy(g, "This address asks for tokens too often.")
 	}
 	var request loginRequest
 	if err := decode(r, &request); err != nil {
 		return err
 	}
 	if !loginKey.MatchString(request.Key) {
-		return model.Invalid("token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has")
+		return model.Invalid(
+			"token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has",
+		)
 	}
 	sum := sha256.Sum256([]byte(request.Key))
 	waiting, err := a.Store.LoginByKey(r.Context(), sum[:])
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 		kept, err := a.Store.AddLogin(r.Context(), model.LoginRequest{
-			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key), Address: edge.OriginOf(r).Address, Agent: userAgent(r),
+			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key),
+			Address: httpx.OriginOf(r).Address, Agent: userAgent(r),
 		})
 		if err == nil && !kept {
-			return &edge.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in some minutes, or ask for a token that is made by hand."}
+			return &httpx.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in " +
+				"some minutes, or ask for a token that is made by hand."}
 		}
 		return errors.Join(err, model.ErrNotFound)
 	case err == nil && !waiting.Approved():
@@ -90,7 +94,9 @@ func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made logi
 		made = loginResponse{secret.Text, taken.Token.Name}
 		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
 		if _, full := errors.AsType[*model.InvalidError](err); full {
-			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they revoke one, under Settings, Tokens, within %s of your request; then ask again: %w", model.LoginFor, model.ErrConflict)
+			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they "+
+				"revoke one, under Settings, Tokens, within %s of your request; then ask again: %w",
+				model.LoginFor, model.ErrConflict)
 		}
 		return err
 	})
@@ -101,7 +107,8 @@ func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made logi
 // are for the pages.
 func isLogin(r *http.Request) bool { return r.URL.Query().Has("cli-token") }
 
-const loginStyle = `body{font:1rem/1.5 sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}code{font:1.1em monospace;background:#eee;padding:.1em .4em}`
+const loginStyle = `body{font:1rem/1.5 sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}code{font:1.1em ` +
+	`monospace;background:#eee;padding:.1em .4em}`
 
 var loginTemplate = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en">
@@ -110,11 +117,14 @@ var loginTemplate = template.Must(template.New("login").Parse(`<!doctype html>
 <title>A scanner asks for a token</title>
 <style>` + loginStyle + `</style>
 <h1>A scanner asks for a token</h1>
-<p>Its code is <code>{{.Code}}</code>. <a href="/orgs/-/approve/{{.Code}}">Sign in to let it have one</a>. Or whoever runs this server does so with</p>
+<p>Its code is <code>{{.Code}}</code>. <a href="/orgs/-/approve/{{.Code}}">Sign in to let it have one</a>. ` +
+	`Or whoever runs this server does so with</p>
 <p><code>redoubt token approve {{.Code}}</code></p>
 <p>or, where there are several deployments, <code>redoubt token approve {{.Code}} --deployment SLUG</code>.</p>
-<p>Approve only a scanner that you, or somebody you know, has started just now: the token can hand in scans of any project.
-The request is forgotten after {{.Minutes}} minutes; the scanner itself waits for three. It goes on as soon as it has its token.</p>
+<p>Approve only a scanner that you, or somebody you know, has started just now: ` +
+	`the token can hand in scans of any project.
+The request is forgotten after {{.Minutes}} minutes; the scanner itself waits for three. ` +
+	`It goes on as soon as it has its token.</p>
 </html>
 `))
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -21,11 +21,11 @@ type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) er
 
 // ruleRoutes are the addresses of rules, as scanners ask for them now and as
 // older ones do.
-func (a *Agent) ruleRoutes() (routes []edge.Mounted) {
+func (a *Agent) ruleRoutes() (routes []httpx.Mounted) {
 	for _, prefix := range []string{"/c", ""} {
 		add := func(place string, serve handler) {
-			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, model.RoleNone, edge.Reads, edge.Filtered)
-			routes = append(routes, edge.Mounted{Route: row, Basic: true, Handle: a.readable(serve)})
+			row := httpx.Row(http.MethodGet, prefix+place, httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Filtered)
+			routes = append(routes, httpx.Mounted{Route: row, Basic: true, Handle: a.readable(serve)})
 		}
 		add("/p/{policy}", a.policy)
 		add("/p/{deployment}/{policy}", a.policy)
@@ -44,8 +44,8 @@ func (a *Agent) readable(serve handler) handler {
 		if caller.CanUpload() && (named == "" || caller.Is(named)) {
 			return serve(w, r, caller)
 		}
-		if g := a.readers.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-			return edge.Busy(g, "This address reads rules too often without a token.")
+		if g := a.readers.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+			return httpx.Busy(g, "This address reads rules too often without a token.")
 		}
 		d, err := a.openDeployment(r.Context(), named)
 		switch {

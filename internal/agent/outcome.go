@@ -61,10 +61,13 @@ const newestScans = 50
 
 // scanOfRun finds the scan that a run began, else the latest of the ref that was
 // applied; the zero scan where there is none, or an import was the latest.
-func scanOfRun(ctx context.Context, tx *store.Tx, projectID int64, ref, run string) (scan model.Scan, known model.AgentScan, err error) {
+func scanOfRun(
+	ctx context.Context, tx *store.Tx, projectID int64, ref, run string,
+) (scan model.Scan, known model.AgentScan, err error) {
 	var scans []model.Scan
 	if run != "" {
-		if scans, _, err = tx.Scans(ctx, model.ScanFilter{ProjectID: projectID, Ref: ref}, store.ScanCursor{}, newestScans); err != nil {
+		if scans, _, err = tx.Scans(ctx, model.ScanFilter{ProjectID: projectID, Ref: ref}, store.ScanCursor{},
+			newestScans); err != nil {
 			return scan, known, err
 		}
 	}

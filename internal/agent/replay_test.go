@@ -22,12 +22,12 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	a := w.agent
 	c := server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
-		Logger: logger, SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
+		Logger: logger, SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
 	}
 	for _, f := range change {
 		f(&c)
@@ -132,7 +132,7 @@ func (w *world) rules(mode model.PolicyMode) {
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		for _, r := range rules {
-			content, err := report.SemgrepRule(r.Text)
+			content, err := semgrep.SemgrepRule(r.Text)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -107,10 +107,10 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (mode
 		return known, scan, err
 	}
 	project, err := tx.Project(ctx, scan.ProjectID)
-	if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
+	if _, err = gate.Seen(caller.Globs(), project, err); err != nil {
 		return known, scan, err
 	}
-	return known, scan, edge.MayAddTo(ctx, tx, caller, scan)
+	return known, scan, gate.MayAddTo(ctx, tx, caller, scan)
 }
 
 // packed is a report as it is kept: results name their rule by its place. A rule

@@ -11,7 +11,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/store"
@@ -28,12 +29,18 @@ const (
 const tokenGrace = 5 * time.Minute
 
 // runnerRoutes are the rows of those who make managed runs.
-func (a *Agent) runnerRoutes() []edge.Mounted {
-	const base, scope, role = "/api/runner/v1/", edge.Runner, model.RoleTriager
-	return []edge.Mounted{
-		{Route: edge.Row(http.MethodPost, base+"lease", scope, role, edge.Writes, edge.Filtered), Handle: a.leaseRun},
-		{Route: edge.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, edge.Writes, edge.ByProject), Handle: a.progressRun},
-		{Route: edge.Row(http.MethodPost, base+"runs/{runId}/finish", scope, role, edge.Writes, edge.ByProject), Handle: a.finishRun},
+func (a *Agent) runnerRoutes() []httpx.Mounted {
+	const base, scope, role = "/api/runner/v1/", httpx.Runner, model.RoleTriager
+	return []httpx.Mounted{
+		{Route: httpx.Row(http.MethodPost, base+"lease", scope, role, httpx.Writes, httpx.Filtered), Handle: a.leaseRun},
+		{
+			Route:  httpx.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, httpx.Writes, httpx.ByProject),
+			Handle: a.progressRun,
+		},
+		{
+			Route:  httpx.Row(http.MethodPost, base+"runs/{runId}/finish", scope, role, httpx.Writes, httpx.ByProject),
+			Handle: a.finishRun,
+		},
 	}
 }
 
@@ -94,7 +101,11 @@ func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing)
 		return nil, wrong
 	}
 	return nil, a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		o := model.RunOutcome{State: model.RunFailed, Failure: model.RunTransient, Reason: "the host makes no credential for the run: " + err.Error()}
+		o := model.RunOutcome{
+			State:   model.RunFailed,
+			Failure: model.RunTransient,
+			Reason:  "the host makes no credential for the run: " + err.Error(),
+		}
 		_, err := tx.FinishRun(ctx, id, l.run.Claim, o)
 		return err
 	})
@@ -108,7 +119,9 @@ func errOr(err error, next func() error) error {
 }
 
 // tryLease looks without holding the deployment whether there is something, and takes it.
-func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool) (out leasing, err error) {
+func (a *Agent) tryLease(
+	ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool,
+) (out leasing, err error) {
 	due := false
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		due, err = tx.RunIsDue(ctx, caller.Globs())
@@ -119,7 +132,13 @@ func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRu
 	}
 	by := caller.Actor()
 	err = a.Store.Update(ctx, caller.Deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.SeeRunner(ctx, model.Runner{Name: in.Name, TokenID: caller.Token.ID, Labels: in.Labels, Version: in.Version, Isolation: in.Isolation})
+		runner, err := tx.SeeRunner(ctx, model.Runner{
+			Name:      in.Name,
+			TokenID:   caller.Token.ID,
+			Labels:    in.Labels,
+			Version:   in.Version,
+			Isolation: in.Isolation,
+		})
 		if err != nil || !due {
 			return err
 		}
@@ -141,7 +160,11 @@ func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, run
 		if err != nil || refused == "" {
 			return leased, err
 		}
-		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: refused}); err != nil {
+		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, model.RunOutcome{
+			State:   model.RunFailed,
+			Failure: model.RunPermanent,
+			Reason:  refused,
+		}); err != nil {
 			return leasing{}, err
 		}
 	}
@@ -176,12 +199,19 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out l
 		err = tx.BindRunToken(ctx, run.ID, token.ID)
 	}
 	leased := &api.LeasedRun{
-		ID: strconv.FormatInt(run.ID, 10), Claim: run.Claim, Attempt: run.Attempt, Project: project.Name, Kind: run.Kind.String(),
-		Ref: run.Ref, Commit: run.Commit, Base: run.Base, Change: run.Change, CloneURL: source.URL, WebURL: source.WebURL, Token: secret.Text,
+		ID: strconv.FormatInt(run.ID, 10), Claim: run.Claim,
+		Attempt: run.Attempt, Project: project.Name, Kind: run.Kind.String(),
+		Ref: run.Ref, Commit: run.Commit, Base: run.Base, Change: run.Change,
+		CloneURL: source.URL, WebURL: source.WebURL, Token: secret.Text,
 		Limits: api.LeasedRunLimits{Seconds: int(model.RunTimeLimit / time.Second), LogBytes: model.MaxRunLog},
 	}
 	if source.Password != "" || source.SSHKey != "" || source.Make != nil {
-		leased.Credential = &api.CloneCredential{Username: source.Username, Password: source.Password, SSHKey: source.SSHKey, KnownHosts: source.KnownHosts}
+		leased.Credential = &api.CloneCredential{
+			Username:   source.Username,
+			Password:   source.Password,
+			SSHKey:     source.SSHKey,
+			KnownHosts: source.KnownHosts,
+		}
 	}
 	return leasing{leased, source.Make}, "", err
 }
@@ -206,7 +236,7 @@ func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err
 			return err
 		}
 		project, err := tx.Project(ctx, run.ProjectID)
-		if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
+		if _, err = gate.Seen(caller.Globs(), project, err); err != nil {
 			return err
 		}
 		runners, err := tx.Runners(ctx)
@@ -279,7 +309,8 @@ func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Ca
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		outcome := model.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
 		if scan > 0 {
-			if s, err := tx.Scan(ctx, scan); err == nil && run.Brought(s) { // what scans may have been taken over, and tell of any
+			// what scans may have been taken over, and tell of any
+			if s, err := tx.Scan(ctx, scan); err == nil && run.Brought(s) {
 				outcome.ScanID = scan
 			} else if err != nil && !errors.Is(err, model.ErrNotFound) {
 				return err

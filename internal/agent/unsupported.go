@@ -11,8 +11,10 @@ import (
 // What scanners ask beside a scan and cannot have here is answered with what to
 // do instead; their users read it.
 const (
-	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses the open one."
-	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policies add-rules FILE."
+	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses " +
+		"the open one."
+	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policies " +
+		"add-rules FILE."
 )
 
 // engineRefused is the code that a scanner exits with when it gets no engine.

@@ -8,13 +8,16 @@ import (
 
 // hashComments are the endings of files in whose language a # begins a comment.
 var hashComments = map[string]bool{
-	".py": true, ".rb": true, ".sh": true, ".bash": true, ".yaml": true, ".yml": true, ".tf": true, ".hcl": true, ".toml": true, ".ex": true, ".exs": true, ".r": true, ".jl": true,
+	".py": true, ".rb": true, ".sh": true, ".bash": true, ".yaml": true, ".yml": true,
+	".tf": true, ".hcl": true, ".toml": true, ".ex": true, ".exs": true, ".r": true, ".jl": true,
 }
 
 // slashComments are those in whose language // and /* begin one.
 var slashComments = map[string]bool{
-	".js": true, ".jsx": true, ".mjs": true, ".cjs": true, ".ts": true, ".tsx": true, ".java": true, ".kt": true, ".kts": true, ".scala": true, ".go": true, ".c": true, ".h": true, ".cc": true,
-	".cpp": true, ".hpp": true, ".cs": true, ".swift": true, ".rs": true, ".php": true, ".dart": true, ".sol": true, ".groovy": true, ".tf": true, ".hcl": true,
+	".js": true, ".jsx": true, ".mjs": true, ".cjs": true, ".ts": true, ".tsx": true, ".java": true,
+	".kt": true, ".kts": true, ".scala": true, ".go": true, ".c": true, ".h": true, ".cc": true,
+	".cpp": true, ".hpp": true, ".cs": true, ".swift": true, ".rs": true, ".php": true,
+	".dart": true, ".sol": true, ".groovy": true, ".tf": true, ".hcl": true,
 }
 
 // Loose returns the code of a file without what a formatter or a reviewer changes: spaces and
@@ -29,7 +32,8 @@ var slashComments = map[string]bool{
 func Loose(file, code string, column int) string {
 	ending := strings.ToLower(path.Ext(file))
 	hash, slash := hashComments[ending], slashComments[ending]
-	inComment := column > 1 && column <= len(code) && !strings.HasSuffix(withoutLayout(code[:column-1]+"x", hash, slash), "x")
+	inComment := column > 1 && column <= len(code) &&
+		!strings.HasSuffix(withoutLayout(code[:column-1]+"x", hash, slash), "x")
 	if loose := withoutLayout(code, hash, slash); loose != "" && !inComment {
 		return loose
 	}
@@ -52,7 +56,9 @@ func withoutLayout(code string, hash, slash bool) string {
 		case slash && strings.HasPrefix(code, "/*"):
 			code = after(code[2:], "*/")
 		default:
-			n := strings.IndexFunc(code[1:], func(r rune) bool { return strings.ContainsRune("\"'`#/", r) || unicode.IsSpace(r) }) + 1
+			n := strings.IndexFunc(code[1:], func(r rune) bool {
+				return strings.ContainsRune("\"'`#/", r) || unicode.IsSpace(r)
+			}) + 1
 			if n == 0 {
 				n = len(code)
 			}

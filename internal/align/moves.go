@@ -90,7 +90,9 @@ func (a *aligner) moves() map[string]string {
 	}
 	take(slices.DeleteFunc(sameName(left, came, 1), func(c candidate) bool { return c.suffix < 2 && c.from.single() }))
 	free := func(g *gone) bool { return taken[g] }
-	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool { return c.kinds < 2 }))
+	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool {
+		return c.kinds < 2
+	}))
 	return moved
 }
 

@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 		{"tenant in statements", module{
 			"internal/store/testdata/schema.postgres.sql": "deployment.id bigint\nfinding.deployment_id bigint\n" +
 				"lineage.deployment_id bigint\nuser_role.deployment_id bigint\nkev.cve text\n",
-			"internal/sqldb/a.go": "package sqldb\nvar sharedTables = []string{\"user_role\"}\nconst From = ` FROM finding`",
+			"internal/sqldb/a.go": "package sqldb\nvar SharedTables = []string{\"user_role\"}\nconst From = ` FROM finding`",
 			"internal/store/a.go": "package store\nconst columns = `id, state`\nfunc good(by string) []string { return []string{" +
 				"`SELECT `+columns+` FROM finding WHERE deployment_id = $1 AND `+by, " +
 				"`SELECT f.id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id " +

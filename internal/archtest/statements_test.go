@@ -28,12 +28,12 @@ var (
 // tables lists the tables whose rows belong to one tenant each, and the shared ones.
 type tables struct{ tenants, shared []string }
 
-// readTables reads the dumped schema, and the shared tables with a tenant column from the variable sharedTables.
+// readTables reads the dumped schema, and the shared tables with a tenant column from the variable SharedTables.
 func readTables(schema string, values map[string]value) (t tables) {
 	shared := []string{"deployment_slug", "user_link"}
 	for name, v := range values {
 		list, ok := v.expr.(*ast.CompositeLit)
-		if !ok || !strings.HasSuffix(name, ".sharedTables") {
+		if !ok || !strings.HasSuffix(name, ".SharedTables") {
 			continue
 		}
 		for _, element := range list.Elts {

@@ -34,7 +34,9 @@ type PasskeyStore interface {
 	PasskeyByCredential(ctx context.Context, credentialID []byte) (model.Passkey, model.User, error)
 	// AddPasskey gives a user one; the first second factor begins a session in place
 	// of all others.
-	AddPasskey(ctx context.Context, p model.Passkey, recovery [][]byte, s model.Session, hash []byte) (first bool, err error)
+	AddPasskey(
+		ctx context.Context, p model.Passkey, recovery [][]byte, s model.Session, hash []byte,
+	) (first bool, err error)
 	// SignInByPasskey begins a whole session.
 	SignInByPasskey(ctx context.Context, use model.PasskeyUse, s model.Session, hash []byte) (model.Session, error)
 }
@@ -92,7 +94,9 @@ type holder struct {
 }
 
 // WebAuthnID is the user's id: it tells an authenticator nothing of the person.
-func (h holder) WebAuthnID() []byte { return binary.BigEndian.AppendUint64(nil, uint64(h.ID)) } //nolint:gosec // ids rise from 1
+func (h holder) WebAuthnID() []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(h.ID)) //nolint:gosec // ids rise from 1
+}
 
 // WebAuthnName is the name to sign in with.
 func (h holder) WebAuthnName() string { return h.Name }
@@ -195,7 +199,8 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 	}
 	required := true
 	options, asked, err := p.lib.BeginRegistration(h, webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
-		ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: &required, UserVerification: protocol.VerificationRequired,
+		ResidentKey:        protocol.ResidentKeyRequirementRequired,
+		RequireResidentKey: &required, UserVerification: protocol.VerificationRequired,
 	}), webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
@@ -206,7 +211,9 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 // Add keeps the passkey that a browser made. Where it is the first second factor it
 // begins a session in place of all others and returns its secret, and the recovery
 // codes, to be shown once. What does not hold is ErrCode.
-func (p *Passkeys) Add(ctx context.Context, who SessionInfo, name, sealed, answer string, from Origin) (secret string, recovery []string, err error) {
+func (p *Passkeys) Add(
+	ctx context.Context, who SessionInfo, name, sealed, answer string, from Origin,
+) (secret string, recovery []string, err error) {
 	asked, err := p.asked(sealed, toRegister(who))
 	if err != nil {
 		return "", nil, err
@@ -233,7 +240,12 @@ func (p *Passkeys) Add(ctx context.Context, who SessionInfo, name, sealed, answe
 	}
 	recovery, hashes := newRecoveryCodes()
 	secret = random(secretBytes)
-	isFirst, err := p.store.AddPasskey(ctx, model.Passkey{UserID: who.User.ID, CredentialID: c.ID, Credential: kept, Name: strings.TrimSpace(model.Line(name))},
+	isFirst, err := p.store.AddPasskey(ctx, model.Passkey{
+		UserID:       who.User.ID,
+		CredentialID: c.ID,
+		Credential:   kept,
+		Name:         strings.TrimSpace(model.Line(name)),
+	},
 		hashes, p.factors.sessions.session(who.User.ID, first+" and passkey", from), hash(secret))
 	if err != nil || !isFirst {
 		return "", nil, err
@@ -351,7 +363,9 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 
 // use is what the store is told of a passkey that was shown, or why it does not
 // hold: the library has no credential then. A counter that went back means that there are two of it.
-func (p *Passkeys) use(h holder, c *webauthn.Credential, asked webauthn.SessionData) (use model.PasskeyUse, reason string, err error) {
+func (p *Passkeys) use(
+	h holder, c *webauthn.Credential, asked webauthn.SessionData,
+) (use model.PasskeyUse, reason string, err error) {
 	if c == nil {
 		return use, "wrong passkey", nil
 	}

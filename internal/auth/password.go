@@ -44,7 +44,11 @@ type Passwords struct {
 func NewPasswords() *Passwords { return newPasswords(usualCost) }
 
 func newPasswords(c cost) *Passwords {
-	return &Passwords{cost: c, slots: make(chan struct{}, atOnce), decoy: encode(c, make([]byte, saltBytes), make([]byte, keyBytes))}
+	return &Passwords{
+		cost:  c,
+		slots: make(chan struct{}, atOnce),
+		decoy: encode(c, make([]byte, saltBytes), make([]byte, keyBytes)),
+	}
 }
 
 // Hash returns the PHC string of a password: algorithm, cost, salt and key.
@@ -96,7 +100,8 @@ func (p *Passwords) key(ctx context.Context, c cost, password string, salt []byt
 var phc = base64.RawStdEncoding.Strict()
 
 func encode(c cost, salt, key []byte) string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.threads, phc.EncodeToString(salt), phc.EncodeToString(key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
+		argon2.Version, c.memory, c.passes, c.threads, phc.EncodeToString(salt), phc.EncodeToString(key))
 }
 
 // errHash says nothing of the hash itself.
@@ -108,7 +113,8 @@ func decode(hash string) (c cost, salt, key []byte, err error) {
 		return c, nil, nil, errHash
 	}
 	n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.passes, &c.threads)
-	if err != nil || n != 3 || c.passes < 1 || c.threads < 1 || c.memory > dearest.memory || c.passes > dearest.passes || c.threads > dearest.threads {
+	if err != nil || n != 3 || c.passes < 1 || c.threads < 1 || c.memory > dearest.memory || c.passes > dearest.passes ||
+		c.threads > dearest.threads {
 		return c, nil, nil, errHash
 	}
 	salt, errSalt := phc.DecodeString(parts[4])

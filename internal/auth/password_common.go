@@ -36,7 +36,8 @@ var ranks = sync.OnceValue(func() map[string]float64 {
 })
 
 // plain undoes what people put in place of letters.
-var plain = strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
+var plain = strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@",
+	"a", "$", "s", "!", "i")
 
 // What pieces of a password cost to guess, in bits.
 const (
@@ -57,7 +58,9 @@ func guessBits(password string, about []string) float64 {
 	lower := []rune(strings.ToLower(string(text))) // as many: a letter has one small one
 	personal := map[string]bool{}
 	for _, a := range about {
-		for _, word := range append(strings.FieldsFunc(strings.ToLower(a), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), strings.ToLower(a)) {
+		for _, word := range append(strings.FieldsFunc(strings.ToLower(a), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), strings.ToLower(a)) {
 			personal[word] = true
 		}
 	}
@@ -89,7 +92,8 @@ func signBits(r rune) float64 {
 // pieceBits is what three signs or more cost as one piece.
 func pieceBits(piece string, personal map[string]bool) float64 {
 	bits := min(wordBits(piece, personal), caseBits+wordBits(plain.Replace(piece), personal))
-	if len(piece) == 4 && (strings.HasPrefix(piece, "19") || strings.HasPrefix(piece, "20")) && strings.Trim(piece, "0123456789") == "" {
+	if len(piece) == 4 && (strings.HasPrefix(piece, "19") || strings.HasPrefix(piece, "20")) &&
+		strings.Trim(piece, "0123456789") == "" {
 		bits = min(bits, yearBits)
 	}
 	signs := []rune(piece)

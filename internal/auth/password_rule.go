@@ -30,7 +30,8 @@ func CheckPassword(password, name string, about ...string) error {
 	case len(strings.Trim(same, same[:1])) == 0:
 		return model.Invalid("password", "it is one character over and over: choose another")
 	case guessBits(password, append(about, name, "redoubt")) < minGuess:
-		return model.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or put together of them. Take a few words that have nothing to do with each other")
+		return model.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or "+
+			"put together of them. Take a few words that have nothing to do with each other")
 	}
 	return nil
 }

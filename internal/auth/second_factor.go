@@ -36,7 +36,9 @@ type UnreadableError struct {
 
 // Error says to whoever runs the server what is wrong and what to do.
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("what is kept of the %s of %s cannot be read with the keys of this server: put the key file from the backup in its place; recovery codes work, and so does redoubt user reset-2fa %s: %v", e.Factor, e.User, e.User, e.Cause)
+	return fmt.Sprintf("what is kept of the %s of %s cannot be read with the keys of this server: put the key file from "+
+		"the backup in its place; recovery codes work, and so does redoubt user reset-2fa %s: %v",
+		e.Factor, e.User, e.User, e.Cause)
 }
 
 // Unwrap is the cause.
@@ -49,7 +51,9 @@ type FactorStore interface {
 	// TryHalfSession counts a try; after too many the sign-in is over.
 	TryHalfSession(ctx context.Context, hash []byte) error
 	// FinishSignIn makes a session of it, and uses the proof up.
-	FinishSignIn(ctx context.Context, half []byte, p model.FactorProof, s model.Session, hash []byte) (model.Session, error)
+	FinishSignIn(
+		ctx context.Context, half []byte, p model.FactorProof, s model.Session, hash []byte,
+	) (model.Session, error)
 	// SignInFailed notes a try that failed.
 	SignInFailed(ctx context.Context, a model.Attempt) error
 	// TOTP finds the authenticator app of a user.
@@ -85,7 +89,12 @@ const personRate, personBurst = 1.0 / 120, 30
 // NewSecondFactors makes it; sealer encrypts the secrets that the store keeps, and
 // makes its nonces itself.
 func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD) *SecondFactors {
-	return &SecondFactors{sessions: sessions, store: store, sealer: sealer, perPerson: NewLimiter(personRate, personBurst, sessions.clock)}
+	return &SecondFactors{
+		sessions:  sessions,
+		store:     store,
+		sealer:    sealer,
+		perPerson: NewLimiter(personRate, personBurst, sessions.clock),
+	}
 }
 
 // Half finds whose sign-in waits for the second factor, by the secret of a
@@ -138,7 +147,9 @@ func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
 // Remove takes the second factor of a user away, who shows password and code, and
 // begins a session in place of all others. It answers ErrSignIn for the password,
 // and else as Finish does.
-func (f *SecondFactors) Remove(ctx context.Context, who SessionInfo, password, code string, from Origin) (string, error) {
+func (f *SecondFactors) Remove(
+	ctx context.Context, who SessionInfo, password, code string, from Origin,
+) (string, error) {
 	if who.User.PasswordHash != "" {
 		if err := f.sessions.CheckPassword(ctx, who.User, password, from, "to remove the second factor"); err != nil {
 			return "", err
@@ -168,7 +179,9 @@ func (f *SecondFactors) admit(u model.User, from Origin) error {
 }
 
 // prove reads a code, and has the store take it.
-func (f *SecondFactors) prove(ctx context.Context, u model.User, first, code string, from Origin, take taker) (string, error) {
+func (f *SecondFactors) prove(
+	ctx context.Context, u model.User, first, code string, from Origin, take taker,
+) (string, error) {
 	p, ok, err := f.proof(ctx, u, plainCode(code))
 	if err != nil {
 		return "", err
@@ -180,7 +193,9 @@ func (f *SecondFactors) prove(ctx context.Context, u model.User, first, code str
 }
 
 // take has the store take a proof, and notes one that it does not take.
-func (f *SecondFactors) take(ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, take taker) (string, error) {
+func (f *SecondFactors) take(
+	ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, take taker,
+) (string, error) {
 	secret, method := random(secretBytes), first+" and "+p.String()
 	err := take(p, f.sessions.session(u.ID, method, from), hash(secret))
 	switch {
@@ -202,7 +217,9 @@ func (f *SecondFactors) failed(ctx context.Context, u model.User, method, reason
 }
 
 // proof tells what a code is, if it may be one.
-func (f *SecondFactors) proof(ctx context.Context, u model.User, code string) (p model.FactorProof, ok bool, err error) {
+func (f *SecondFactors) proof(
+	ctx context.Context, u model.User, code string,
+) (p model.FactorProof, ok bool, err error) {
 	if len(code) == encoding.EncodedLen(recoveryBytes) {
 		return model.FactorProof{Recovery: recoveryHash(code)}, true, nil
 	}
@@ -262,7 +279,9 @@ func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment,
 // and begins a session in place of all others. It returns its secret, and the
 // recovery codes, to be shown once. A code that does not fit is ErrCode; an app
 // that is there already model.ErrConflict.
-func (f *SecondFactors) SetUp(ctx context.Context, who SessionInfo, e Enrolment, code string, from Origin) (secret string, recovery []string, err error) {
+func (f *SecondFactors) SetUp(
+	ctx context.Context, who SessionInfo, e Enrolment, code string, from Origin,
+) (secret string, recovery []string, err error) {
 	step := totpStep(e.Secret, plainCode(code), f.sessions.clock())
 	if step == 0 {
 		return "", nil, ErrCode
@@ -285,9 +304,13 @@ func (f *SecondFactors) SetUp(ctx context.Context, who SessionInfo, e Enrolment,
 // NewRecoveryCodes replaces the recovery codes of who is signed in, and returns the new
 // ones, to be shown once. All their other sessions end, as one of them may have begun
 // by a code that somebody else found, and theirs goes on under the secret returned.
-func (f *SecondFactors) NewRecoveryCodes(ctx context.Context, who SessionInfo) (secret string, codes []string, err error) {
+func (f *SecondFactors) NewRecoveryCodes(
+	ctx context.Context, who SessionInfo,
+) (secret string, codes []string, err error) {
 	texts, hashes := newRecoveryCodes()
-	secret, err = f.sessions.renew(func(hash []byte) error { return f.store.PutRecoveryCodes(ctx, who.Session, hashes, hash) })
+	secret, err = f.sessions.renew(func(hash []byte) error {
+		return f.store.PutRecoveryCodes(ctx, who.Session, hashes, hash)
+	})
 	return secret, texts, err
 }
 

@@ -136,7 +136,8 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 	}
 	password = bounded(password)
 	secret, err := s.signIn(ctx, name, password, from)
-	if errors.Is(err, model.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password
+	// the hash changed between look and entry: by a rehash, or it is another password
+	if errors.Is(err, model.ErrConflict) {
 		secret, err = s.signIn(ctx, name, password, from)
 	}
 	if errors.Is(err, model.ErrConflict) {
@@ -190,7 +191,9 @@ func (s *Sessions) Admit(name string, from Origin) error {
 // a second factor it answers a HalfError, whatever was shown. A user who is
 // disabled is ErrSignIn; one whose password changed since it was checked is
 // model.ErrConflict.
-func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, p model.CheckedPassword) (string, error) {
+func (s *Sessions) Begin(
+	ctx context.Context, userID int64, method string, from Origin, p model.CheckedPassword,
+) (string, error) {
 	return s.begin(s.session(userID, method, from), func(n model.Session, hash []byte) (model.Session, error) {
 		return s.store.SignIn(ctx, n, hash, p)
 	})
@@ -206,7 +209,13 @@ func (s *Sessions) BeginByLink(ctx context.Context, l model.UserLink, from Origi
 
 // session is a new one of a user.
 func (s *Sessions) session(userID int64, method string, from Origin) model.Session {
-	return model.Session{UserID: userID, Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
+	return model.Session{
+		UserID:    userID,
+		Method:    method,
+		Address:   from.Address,
+		Agent:     from.Agent,
+		ExpiresAt: s.clock().Add(s.limits.Max),
+	}
 }
 
 func (s *Sessions) begin(n model.Session, store func(model.Session, []byte) (model.Session, error)) (string, error) {
@@ -234,7 +243,13 @@ func (s *Sessions) CheckPassword(ctx context.Context, u model.User, password str
 	if err != nil || ok {
 		return err
 	}
-	attempt := model.Attempt{Name: u.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, " + why}
+	attempt := model.Attempt{
+		Name:    u.Name,
+		Method:  "password",
+		Address: from.Address,
+		Agent:   from.Agent,
+		Reason:  "wrong password, " + why,
+	}
 	return errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
 }
 

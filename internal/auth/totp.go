@@ -40,7 +40,13 @@ type Enrolment struct {
 
 // newEnrolment makes the address of a secret; with none, it makes a secret.
 func newEnrolment(issuer, name string, secret []byte) (Enrolment, error) {
-	opts := totp.GenerateOpts{Issuer: strings.ReplaceAll(issuer, ":", " "), AccountName: name, Period: totpSeconds, SecretSize: totpSecretBytes, Secret: secret}
+	opts := totp.GenerateOpts{
+		Issuer:      strings.ReplaceAll(issuer, ":", " "),
+		AccountName: name,
+		Period:      totpSeconds,
+		SecretSize:  totpSecretBytes,
+		Secret:      secret,
+	}
 	key, err := totp.Generate(opts)
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("make the secret of an authenticator app: %w", err)
@@ -53,7 +59,11 @@ func newEnrolment(issuer, name string, secret []byte) (Enrolment, error) {
 func totpStep(secret, code string, now time.Time) int64 {
 	at := now.Unix() / totpSeconds
 	for _, step := range []int64{at, at - 1, at + 1} {
-		ok, err := hotp.ValidateCustom(code, uint64(step), secret, hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}) //nolint:gosec // a time after 1970
+		counter := uint64(step) //nolint:gosec // a time after 1970
+		ok, err := hotp.ValidateCustom(code, counter, secret, hotp.ValidateOpts{
+			Digits:    otp.DigitsSix,
+			Algorithm: otp.AlgorithmSHA1,
+		})
 		if ok && err == nil {
 			return step
 		}

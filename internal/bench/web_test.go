@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
@@ -24,7 +24,7 @@ func newPages(w *world) *pagesOf {
 	p := &pagesOf{w: w}
 	pages, err := web.New(web.Config{
 		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.DiscardHandler), Version: "bench", Viewers: p,
-		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")),
+		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")),
 	})
 	w.check(err)
 	p.handler = pages.Handler()

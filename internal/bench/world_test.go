@@ -21,7 +21,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
@@ -114,7 +114,7 @@ func (w *world) runIndex() (stop func()) {
 func (w *world) serve() {
 	s, err := server.New(server.Config{
 		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.NewJSONHandler(discard{}, nil)),
-		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "bench",
+		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "bench",
 	})
 	w.check(err)
 	ready := http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {

@@ -63,7 +63,8 @@ func (o *Outcome) CodeQuality() ([]byte, error) {
 
 // Dotenv are variables for the jobs that follow.
 func (o *Outcome) Dotenv() []byte {
-	return fmt.Appendf(nil, "REDOUBT_BLOCKED=%t\nREDOUBT_NEW=%d\nREDOUBT_FIXED=%d\nREDOUBT_BLOCKING=%d\nREDOUBT_URL_FINDINGS=%s\n",
+	return fmt.Appendf(nil,
+		"REDOUBT_BLOCKED=%t\nREDOUBT_NEW=%d\nREDOUBT_FIXED=%d\nREDOUBT_BLOCKING=%d\nREDOUBT_URL_FINDINGS=%s\n",
 		o.Blocked, len(o.New), len(o.Fixed), len(o.Blocking), singleLine(o.URL))
 }
 
@@ -88,7 +89,8 @@ func (o *Outcome) SARIF(version string) ([]byte, error) {
 			location["region"] = object{"startLine": f.Line}
 		}
 		results = append(results, object{
-			"ruleId": f.Rule, "ruleIndex": at, "level": level, "message": object{"text": f.reviewText()}, "hostedViewerUri": f.URL,
+			"ruleId": f.Rule, "ruleIndex": at, "level": level,
+			"message": object{"text": f.reviewText()}, "hostedViewerUri": f.URL,
 			"locations":           []object{{"physicalLocation": location}},
 			"partialFingerprints": object{"redoubtFindingId/v1": fmt.Sprint(f.ID)},
 		})

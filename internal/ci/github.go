@@ -23,7 +23,11 @@ func (o *Outcome) Annotations() string {
 	for _, kind := range []struct {
 		level, text string
 		of          []Finding
-	}{{"error", "Blocks this build: ", o.Blocking}, {"warning", "To look at: ", o.commentFindings()}, {"warning", "New: ", o.New}} {
+	}{
+		{"error", "Blocks this build: ", o.Blocking},
+		{"warning", "To look at: ", o.commentFindings()},
+		{"warning", "New: ", o.New},
+	} {
 		for _, f := range kind.of[:min(len(kind.of), maxShown)] {
 			if !told[f.ID] || f.ID == 0 {
 				told[f.ID] = true
@@ -54,7 +58,8 @@ func (o *Outcome) Summary() string {
 		verdict = "could not judge this build"
 	}
 	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to look at, %d blocking. [All findings](%s)\n",
-		verdict, codeSpan(o.Project), codeSpan(o.Ref), len(o.New), len(o.Fixed), len(o.commentFindings()), len(o.Blocking), o.URL)
+		verdict, codeSpan(o.Project), codeSpan(o.Ref), len(o.New), len(o.Fixed), len(o.commentFindings()),
+		len(o.Blocking), o.URL)
 	for _, page := range o.Unblock {
 		fmt.Fprintf(&b, "\n[What blocks, and what to do](%s)\n", page)
 	}

@@ -104,9 +104,11 @@ func (o *Outcome) Text() string {
 		switch s.Outcome {
 		case "", "applied":
 		case "late":
-			b.WriteString(" (late: a scan of this branch that started later counts already; this one is recorded and changes no finding)")
+			b.WriteString(" (late: a scan of this branch that started later counts already; this one is recorded and " +
+				"changes no finding)")
 		case "superseded":
-			b.WriteString(" (superseded: the branch had this commit before and others since; this scan is recorded and changes no finding)")
+			b.WriteString(" (superseded: the branch had this commit before and others since; this scan is recorded and " +
+				"changes no finding)")
 		default:
 			fmt.Fprintf(&b, " (%s)", singleLine(s.Outcome))
 		}
@@ -140,7 +142,8 @@ func (o *Outcome) Text() string {
 		}
 	}
 	if o.Code > 0 {
-		fmt.Fprintf(&b, "\nSent the code around %d findings, without what looks like a secret (--no-code sends none).\n", o.Code)
+		fmt.Fprintf(&b, "\nSent the code around %d findings, without what looks like a secret (--no-code sends none).\n",
+			o.Code)
 	}
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", singleLine(o.Reason))
@@ -155,7 +158,8 @@ func (o *Outcome) Text() string {
 // singleLine is text on one line, free of what a terminal or a CI log would obey.
 func singleLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' ||
+			r >= '\u2066' && r <= '\u2069' {
 			return ' '
 		}
 		return r

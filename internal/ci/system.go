@@ -11,18 +11,22 @@ import (
 var systems = []system{
 	{
 		name: "github-actions", detects: isTrue("GITHUB_ACTIONS"),
-		project: fromVariables("GITHUB_REPOSITORY"), url: githubURL, branch: githubBranch, commit: githubCommit, pull: githubPull,
+		project: fromVariables("GITHUB_REPOSITORY"), url: githubURL,
+		branch: githubBranch, commit: githubCommit, pull: githubPull,
 		branchOverrides: true,
 	},
 	{
 		name: "gitlab-ci", detects: isTrue("GITLAB_CI"),
-		project: fromVariables("CI_PROJECT_PATH"), url: fromVariables("CI_PROJECT_URL"), commit: fromVariables("CI_COMMIT_SHA"),
-		branch: fromVariables("CI_COMMIT_BRANCH", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), pull: fromVariables("CI_MERGE_REQUEST_IID"),
+		project: fromVariables("CI_PROJECT_PATH"),
+		url:     fromVariables("CI_PROJECT_URL"), commit: fromVariables("CI_COMMIT_SHA"),
+		branch:   fromVariables("CI_COMMIT_BRANCH", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"),
+		pull:     fromVariables("CI_MERGE_REQUEST_IID"),
 		noBranch: true,
 	},
 	{
 		name: "circleci", detects: isTrue("CIRCLECI"),
-		project: circleProject, url: fromVariables("CIRCLE_REPOSITORY_URL"), branch: fromVariables("CIRCLE_BRANCH"), commit: fromVariables("CIRCLE_SHA1"),
+		project: circleProject, url: fromVariables("CIRCLE_REPOSITORY_URL"),
+		branch: fromVariables("CIRCLE_BRANCH"), commit: fromVariables("CIRCLE_SHA1"),
 		pull: func(e Env, _ Facts) string {
 			address := e["CIRCLE_PULL_REQUEST"]
 			return address[strings.LastIndexByte(address, '/')+1:]
@@ -31,7 +35,8 @@ var systems = []system{
 	},
 	{
 		name: "jenkins", detects: isSet("JENKINS_URL"),
-		project: nameFrom("GIT_URL"), url: fromVariables("GIT_URL", "GIT_URL_1"), branch: noTag("GIT_BRANCH"), commit: fromVariables("GIT_COMMIT"), pull: fromVariables("CHANGE_ID"),
+		project: nameFrom("GIT_URL"), url: fromVariables("GIT_URL", "GIT_URL_1"),
+		branch: noTag("GIT_BRANCH"), commit: fromVariables("GIT_COMMIT"), pull: fromVariables("CHANGE_ID"),
 		noBranch: true,
 	},
 	{
@@ -42,25 +47,29 @@ var systems = []system{
 			}
 			return NameOf(e["BITBUCKET_GIT_HTTP_ORIGIN"])
 		},
-		url: fromVariables("BITBUCKET_GIT_HTTP_ORIGIN"), branch: fromVariables("BITBUCKET_BRANCH"), commit: fromVariables("BITBUCKET_COMMIT"), pull: fromVariables("BITBUCKET_PR_ID"),
+		url: fromVariables("BITBUCKET_GIT_HTTP_ORIGIN"), branch: fromVariables("BITBUCKET_BRANCH"),
+		commit: fromVariables("BITBUCKET_COMMIT"), pull: fromVariables("BITBUCKET_PR_ID"),
 		noBranch: true,
 	},
 	{
 		name: "azure-pipelines", detects: isSet("BUILD_BUILDID"),
-		project: nameFrom("SEMGREP_REPO_URL", "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
-		url:     fromVariables("SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
-		branch:  noTag("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH", "BUILD_SOURCEBRANCHNAME"),
-		commit:  fromVariables("SYSTEM_PULLREQUEST_SOURCECOMMITID", "BUILD_SOURCEVERSION"), pull: fromVariables("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"),
+		project:  nameFrom("SEMGREP_REPO_URL", "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
+		url:      fromVariables("SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
+		branch:   noTag("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH", "BUILD_SOURCEBRANCHNAME"),
+		commit:   fromVariables("SYSTEM_PULLREQUEST_SOURCECOMMITID", "BUILD_SOURCEVERSION"),
+		pull:     fromVariables("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"),
 		noBranch: true,
 	},
 	{
 		name: "buildkite", detects: isTrue("BUILDKITE"),
-		project: nameFrom("BUILDKITE_REPO"), url: fromVariables("BUILDKITE_REPO"), branch: fromVariables("BUILDKITE_BRANCH"), commit: fromVariables("BUILDKITE_COMMIT"),
+		project: nameFrom("BUILDKITE_REPO"), url: fromVariables("BUILDKITE_REPO"),
+		branch: fromVariables("BUILDKITE_BRANCH"), commit: fromVariables("BUILDKITE_COMMIT"),
 		pull: number("BUILDKITE_PULL_REQUEST"), noBranch: true,
 	},
 	{
 		name: "travis-ci", detects: isTrue("TRAVIS"),
-		project: fromVariables("TRAVIS_REPO_SLUG"), branch: fromVariables("TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"), commit: fromVariables("TRAVIS_COMMIT"),
+		project: fromVariables("TRAVIS_REPO_SLUG"),
+		branch:  fromVariables("TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"), commit: fromVariables("TRAVIS_COMMIT"),
 		url: func(e Env, _ Facts) string {
 			if slug := e.first("SEMGREP_REPO_NAME", "TRAVIS_REPO_SLUG"); slug != "" {
 				return "https://github.com/" + slug

@@ -132,7 +132,12 @@ func certificate(t testing.TB, proof string) tls.Certificate {
 		return der
 	}
 	rootKey, key := newKey(t), newKey(t)
-	root := &x509.Certificate{Subject: pkix.Name{CommonName: "tests"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	root := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "tests"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
 	der := sign(root, root, rootKey, rootKey)
 	if err := os.WriteFile(proof, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)

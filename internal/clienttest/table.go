@@ -16,7 +16,8 @@ import (
 // Names are the clients of the table in docs/clients.md, in its order. Each has a
 // test that calls Tell.
 var Names = []string{
-	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography", "apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography",
+	"apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
 	"openapi-generator for Go", "openapi-generator for Python",
 	"MCP SDK for Go", "MCP SDK for Python",
 }
@@ -149,7 +150,9 @@ func nameOfRequest(known map[string]string, request string) string {
 // Pinned is the version of a program that scripts/setup installs.
 func Pinned(t *testing.T, name string) string {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`).FindStringSubmatch(read(t, "scripts/setup"))
+	found := regexp.MustCompile(
+		`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`,
+	).FindStringSubmatch(read(t, "scripts/setup"))
 	if found == nil {
 		t.Fatalf("scripts/setup says no version of %s", name)
 	}
@@ -159,7 +162,9 @@ func Pinned(t *testing.T, name string) string {
 // Required is the version of a module that go.mod has.
 func Required(t *testing.T, module string) string {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(read(t, "go.mod"))
+	found := regexp.MustCompile(
+		`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` v(\S+)`,
+	).FindStringSubmatch(read(t, "go.mod"))
 	if found == nil {
 		t.Fatalf("go.mod does not require %s", module)
 	}

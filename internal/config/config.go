@@ -203,14 +203,16 @@ func (s Server) checkOIDC() (faults []error) {
 		faults = append(faults, fmt.Errorf("--oidc-issuer %q is not an absolute http or https URL", s.OIDCIssuer))
 	}
 	for name, value := range map[string]string{
-		"--oidc-client-id": s.OIDCClientID, "--public-url, which the provider sends people back to": s.PublicURL, "--oidc-groups-claim": s.OIDCGroupsClaim,
+		"--oidc-client-id": s.OIDCClientID, "--public-url, which the provider sends people back to": s.PublicURL,
+		"--oidc-groups-claim": s.OIDCGroupsClaim,
 	} {
 		if value == "" {
 			faults = append(faults, fmt.Errorf("--oidc-issuer needs %s", name))
 		}
 	}
 	if len(s.OIDCRole) == 0 {
-		faults = append(faults, errors.New("--oidc-issuer needs --oidc-role, or nobody who signs in could see anything: --oidc-role '*=viewer' lets all look"))
+		faults = append(faults, errors.New("--oidc-issuer needs --oidc-role, or nobody who signs in could see anything: "+
+			"--oidc-role '*=viewer' lets all look"))
 	}
 	return faults
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
@@ -197,7 +197,7 @@ func (g *garden) serveScanners() {
 	g.store.OnQueued(work.Wake)
 	srv, err := server.New(server.Config{
 		Store: g.store, Index: index.New(g.store, index.Options{BodyCache: 1 << 20, Clock: g.clock.Now}), Clock: g.clock.Now,
-		Logger: log, SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, Version: "test",
+		Logger: log, SigningKeys: httpx.OneKey(signingKey), SecretKey: secretKey, Version: "test",
 		Limits: server.Limits{Upload: 1 << 20}, Mounted: a.Routes(),
 	})
 	if err != nil {

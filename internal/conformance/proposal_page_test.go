@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/web"
@@ -30,7 +30,7 @@ func (s *site) page(t *testing.T, path string) string {
 	t.Helper()
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 1 << 20}), Clock: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		Version: "test", Viewers: triager{s}, SigningKeys: edge.OneKey(signingKey),
+		Version: "test", Viewers: triager{s}, SigningKeys: httpx.OneKey(signingKey),
 	})
 	if err != nil {
 		t.Fatal(err)

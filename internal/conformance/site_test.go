@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
@@ -90,7 +90,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	jobs := queue.New(s.store, map[string]queue.Kind{server.SBOMJob: {Work: s.exportSBOM}}, queue.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
-		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey,
+		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: httpx.OneKey(signingKey), SecretKey: secretKey,
 		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s), ReadQuery: web.FindingQuery,
 	}
 	if len(limits) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
@@ -52,7 +52,7 @@ func (s *site) uploads(t *testing.T, role model.Role) *uploader {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 1 << 20}), Clock: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		Version: "test", Viewers: u, SigningKeys: edge.OneKey(signingKey), Uploads: func() web.Uploads { return s.server },
+		Version: "test", Viewers: u, SigningKeys: httpx.OneKey(signingKey), Uploads: func() web.Uploads { return s.server },
 	})
 	if err != nil {
 		t.Fatal(err)

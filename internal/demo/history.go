@@ -67,13 +67,19 @@ var People = []Person{
 }
 
 // Rules lists the files of Samples with the rules that the scanners are given.
-var Rules = []string{"samples/rules/go.yaml", "samples/rules/infrastructure.yaml", "samples/rules/javascript.yaml", "samples/rules/python.yaml"}
+var Rules = []string{
+	"samples/rules/go.yaml", "samples/rules/infrastructure.yaml",
+	"samples/rules/javascript.yaml", "samples/rules/python.yaml",
+}
 
 // decisions are what people and advisories did, oldest first.
 var decisions = []Event{
-	{Age: 149 * day, News: []string{"samples/advisories/first", "samples/advisories/epss.csv", "samples/advisories/kev.json"}},
+	{Age: 149 * day, News: []string{
+		"samples/advisories/first", "samples/advisories/epss.csv", "samples/advisories/kev.json",
+	}},
 	{Age: 146 * day, By: "jonas", Triage: &Triage{
-		Type: model.SAST, Projects: []string{"acme/web-shop"}, Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
+		Type: model.SAST, Projects: []string{"acme/web-shop"},
+		Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
 		State: model.TriageIgnored, Reason: model.AcceptableRisk, Note: "Style, not security: the linter has these.",
 	}},
 	{Age: 133 * day, By: "ines", Triage: &Triage{
@@ -83,19 +89,28 @@ var decisions = []Event{
 	{Age: 120 * day, By: "maya", Condition: &model.PolicyCondition{
 		ID: 1, Mode: model.ModeBlock, Severity: model.SeverityCritical, Fixable: true, GraceDays: 14,
 	}},
-	{Age: 120*day - time.Minute, By: "maya", Condition: &model.PolicyCondition{ID: 2, Mode: model.ModeBlock, Exploited: true}},
+	{Age: 120*day - time.Minute, By: "maya", Condition: &model.PolicyCondition{
+		ID:        2,
+		Mode:      model.ModeBlock,
+		Exploited: true,
+	}},
 	{Age: 119 * day, By: "maya", Due: map[string]model.DueDays{
-		"code": {Critical: 14, High: 60, Medium: 120}, "supply-chain": {Exploited: 7, Critical: 14, High: 45, Medium: 120}, "secrets": {Critical: 1, High: 3, Medium: 14, Low: 30},
+		"code": {Critical: 14, High: 60, Medium: 120}, "supply-chain": {Exploited: 7, Critical: 14, High: 45, Medium: 120},
+		"secrets": {Critical: 1, High: 3, Medium: 14, Low: 30},
 	}},
 	{Age: 119*day - time.Hour, By: "maya", View: &model.SavedView{
-		Name: "Likely to be exploited", IssueType: model.SCA, Query: "epss_probability=high&epss_probability=low&epss_probability=medium&sort=epss",
+		Name: "Likely to be exploited", IssueType: model.SCA,
+		Query: "epss_probability=high&epss_probability=low&epss_probability=medium&sort=epss",
 	}},
 	{Age: 119*day - 2*time.Hour, By: "maya", View: &model.SavedView{
-		Name: "Overdue, by due date", IssueType: model.SAST, Query: "due=overdue&severities=critical&severities=high&sort=due",
+		Name: "Overdue, by due date", IssueType: model.SAST,
+		Query: "due=overdue&severities=critical&severities=high&sort=due",
 	}},
 	{Age: 118 * day, By: "maya", Block: []string{
-		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format", "redoubt.javascript.child-process-concatenation",
-		"redoubt.javascript.sql-concatenation", "redoubt.javascript.xss", "redoubt.go.shell-command", "redoubt.go.tls-skip-verify",
+		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format",
+		"redoubt.javascript.child-process-concatenation",
+		"redoubt.javascript.sql-concatenation", "redoubt.javascript.xss",
+		"redoubt.go.shell-command", "redoubt.go.tls-skip-verify",
 		"redoubt.terraform.public-bucket",
 	}},
 	{Age: 112 * day, By: "maya", Lasts: 150 * day, Exception: &model.Exception{
@@ -103,7 +118,8 @@ var decisions = []Event{
 		Reason: "One region is what we promise; see the disaster recovery plan.",
 	}},
 	{Age: 98 * day, By: "maya", Lasts: 60 * day, Exception: &model.Exception{
-		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"}, Projects: []string{"acme/*"}, TriageReason: model.NoTime,
+		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"},
+		Projects: []string{"acme/*"}, TriageReason: model.NoTime,
 		Reason: "Old passwords are hashed anew as people sign in; done in two months.",
 	}},
 	{Age: 92 * day, By: "jonas", Triage: &Triage{
@@ -111,7 +127,8 @@ var decisions = []Event{
 		State: model.TriageReviewing, Note: "Are these tokens ever handed out?",
 	}},
 	{Age: 79 * day, By: "ines", Triage: &Triage{
-		Type: model.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
+		Type: model.SAST, Projects: []string{"acme/gateway"},
+		Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
 		State: model.TriageFixing, Note: "In the works for the next release.", Assignee: "ines",
 	}},
 	{Age: 44 * day, By: "ines", Triage: &Triage{
@@ -164,8 +181,8 @@ var decisions = []Event{
 // rescanEvery is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
 const rescanEvery = 10 * day
 
-// History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing that scanners
-// look at, decisions and news.
+// History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing
+// that scanners look at, decisions and news.
 func History() []Event {
 	events := slices.Clone(decisions)
 	steps := Timeline()

@@ -1,7 +1,7 @@
-// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours, records
-// of advisories, and the history in which they came and people decided about them. It embeds and lists; it neither parses a
-// report nor imports one. samples/README.md says which tool
-// made which file, `make samples` makes them again.
+// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours,
+// records of advisories, and the history in which they came and people decided about them. It embeds and lists; it
+// neither parses a report nor imports one. samples/README.md says which tool made which file, `make samples` makes
+// them again.
 package demo
 
 import (
@@ -23,8 +23,9 @@ var code embed.FS
 // Code is a folder of code with something to find in it, for a repository that is scanned.
 func Code() (fs.FS, error) { return fs.Sub(code, "samples/_src/acme/payments/tree") }
 
-// commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is read from the
-// file that `make samples` writes; the package's tests prove that every version of the timeline is in it.
+// commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is
+// read from the file that `make samples` writes; the package's tests prove that every version of the timeline is in
+// it.
 var commits = readCommits()
 
 func readCommits() map[string]string {

@@ -117,8 +117,8 @@ func (v version) step() Step {
 	}
 }
 
-// embedded returns the name under which a file is embedded. A folder that holds a go.mod is a module of its own, which is
-// not embedded, so that one file has another name.
+// embedded returns the name under which a file is embedded. A folder that holds a go.mod is a module of its own,
+// which is not embedded, so that one file has another name.
 func embedded(name string) string {
 	if path.Base(name) == "go.mod" {
 		return strings.TrimSuffix(name, "go.mod") + "go.mod.txt"

@@ -81,7 +81,8 @@ func (c *claim) at() time.Time {
 // came later.
 func (c *claim) order(b *claim) int {
 	own := func(c *claim) int { return min(1, int(c.Document.ProjectID)) }
-	return cmp.Or(own(c)-own(b), c.at().Compare(b.at()), int(c.Statement.Status)-int(b.Statement.Status), cmp.Compare(c.Document.ID, b.Document.ID))
+	return cmp.Or(own(c)-own(b), c.at().Compare(b.at()), int(c.Statement.Status)-int(b.Statement.Status),
+		cmp.Compare(c.Document.ID, b.Document.ID))
 }
 
 // caution ranks what a claim makes of a finding: the less it hides, the higher.

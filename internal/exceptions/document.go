@@ -40,7 +40,9 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 
 // replace makes the outcome true, and returns the document's id and how many
 // lineages changed.
-func replace(ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument) (id int64, changed int, err error) {
+func replace(
+	ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument,
+) (id int64, changed int, err error) {
 	switch o {
 	case model.VEXHeld:
 		d.ID, err = save(ctx, s, d, held)
@@ -119,7 +121,8 @@ func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error
 			return 0, err
 		}
 		if n >= model.MaxVEXDocuments {
-			return 0, model.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt exceptions list, redoubt exceptions delete)", n)
+			return 0, model.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt "+
+				"exceptions list, redoubt exceptions delete)", n)
 		}
 	}
 	return s.SaveVEX(ctx, d, held)

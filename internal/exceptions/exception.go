@@ -63,7 +63,8 @@ func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception
 		return nil, model.Invalid("target", "%d exceptions are active, as many as may be: remove one first", n)
 	}
 	if said > model.MaxExceptionBytes {
-		return nil, model.Invalid("target", "the %d active exceptions and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", n, said, model.MaxExceptionBytes)
+		return nil, model.Invalid("target", "the %d active exceptions and this one would have %d bytes of reasons and "+
+			"globs, and %d may be: remove some first, or write shorter ones", n, said, model.MaxExceptionBytes)
 	}
 	return list, nil
 }
@@ -100,7 +101,9 @@ func Remove(ctx context.Context, s Store, id int64) (_ model.Exception, changed 
 
 // applyException brings in line what an exception can cover and returns what that
 // changed; then, beside that, what expired ones still ignore.
-func applyException(ctx context.Context, s Store, list []model.Exception, scope model.ExceptionScope) (changed Effect, err error) {
+func applyException(
+	ctx context.Context, s Store, list []model.Exception, scope model.ExceptionScope,
+) (changed Effect, err error) {
 	if changed, err = apply(ctx, s, list, scope); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,9 @@ func decidedByExpired(list []model.Exception, now time.Time) (scope model.Except
 }
 
 // apply brings the lineages of scopes in line, and returns what changed.
-func apply(ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope) ([]model.TriageEvent, error) {
+func apply(
+	ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope,
+) ([]model.TriageEvent, error) {
 	events, err := judge(ctx, s, list, scopes...)
 	if err != nil {
 		return nil, err
@@ -157,7 +159,9 @@ func write(ctx context.Context, s Store, events []model.TriageEvent) error {
 }
 
 // judge lists what exceptions change of the lineages of scopes.
-func judge(ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope) ([]model.TriageEvent, error) {
+func judge(
+	ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope,
+) ([]model.TriageEvent, error) {
 	ids, err := candidates(ctx, s, scopes)
 	if err != nil {
 		return nil, err
@@ -179,7 +183,9 @@ func candidates(ctx context.Context, s Store, scopes []model.ExceptionScope) (id
 }
 
 // judgeAll lists what exceptions change of lineages.
-func judgeAll(ctx context.Context, s Store, list []model.Exception, ids []int64) (events []model.TriageEvent, err error) {
+func judgeAll(
+	ctx context.Context, s Store, list []model.Exception, ids []int64,
+) (events []model.TriageEvent, err error) {
 	j := NewJudge(list, s.Now())
 	for part := range slices.Chunk(ids, batch) {
 		cases, err := s.ExceptionCases(ctx, part)

@@ -20,7 +20,12 @@ type Judge struct {
 
 // NewJudge judges by the exceptions that are active at the time.
 func NewJudge(exceptions []model.Exception, now time.Time) *Judge {
-	j := &Judge{byRule: map[string][]*model.Exception{}, byName: map[string][]*model.Exception{}, byID: map[int64]*model.Exception{}, now: now}
+	j := &Judge{
+		byRule: map[string][]*model.Exception{},
+		byName: map[string][]*model.Exception{},
+		byID:   map[int64]*model.Exception{},
+		now:    now,
+	}
 	for i := range exceptions {
 		switch e := &exceptions[i]; {
 		case !e.Active(now):
@@ -58,7 +63,14 @@ func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 		return model.TriageEvent{}, false
 	}
 	after.At = j.now
-	return model.TriageEvent{LineageID: c.Lineage.ID, At: j.now, By: after.By, Before: before, After: after, Note: note}, true
+	return model.TriageEvent{
+		LineageID: c.Lineage.ID,
+		At:        j.now,
+		By:        after.By,
+		Before:    before,
+		After:     after,
+		Note:      note,
+	}, true
 }
 
 // triage is what a lineage's triage should be, where some exceptions name it, and the
@@ -67,12 +79,18 @@ func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
 	if by := slices.Concat(naming, j.covering(c.Project, active)); len(by) > 0 {
-		if before.State == model.TriageIgnored && slices.ContainsFunc(by, func(e *model.Exception) bool { return e.Actor() == before.By }) {
+		if before.State == model.TriageIgnored &&
+			slices.ContainsFunc(by, func(e *model.Exception) bool { return e.Actor() == before.By }) {
 			return before, ""
 		}
 		first := by[0]
 		comment := cmp.Or(first.Answer, first.Reason)
-		return model.Triage{State: model.TriageIgnored, Reason: first.TriageReason, Comment: comment, By: first.Actor()}, noteOf(first, comment)
+		return model.Triage{
+			State:   model.TriageIgnored,
+			Reason:  first.TriageReason,
+			Comment: comment,
+			By:      first.Actor(),
+		}, noteOf(first, comment)
 	}
 	if best := claimed(c.Project, active); best != nil {
 		t := best.Statement.Triage()
@@ -84,7 +102,11 @@ func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after
 	case before.By.Kind == model.ActorVEX:
 		return model.Triage{State: model.TriageReopened, By: before.By}, "No VEX statement covers it any more."
 	case before.By.Kind == model.ActorException:
-		return model.Triage{State: model.TriageReopened, Comment: before.Comment, By: before.By}, "The exception expired or no longer covers it."
+		return model.Triage{
+			State:   model.TriageReopened,
+			Comment: before.Comment,
+			By:      before.By,
+		}, "The exception expired or no longer covers it."
 	}
 	return before, ""
 }
@@ -100,7 +122,8 @@ func noteOf(e *model.Exception, comment string) string {
 
 // ignoredByOthers reports whether a worker ignored it, by neither an exception nor a VEX statement.
 func ignoredByOthers(t model.Triage) bool {
-	return t.Automatic && t.State == model.TriageIgnored && t.By.Kind != model.ActorException && t.By.Kind != model.ActorVEX
+	return t.Automatic && t.State == model.TriageIgnored && t.By.Kind != model.ActorException &&
+		t.By.Kind != model.ActorVEX
 }
 
 // reopened reports whether a triage is what an exception or a VEX statement
@@ -150,7 +173,9 @@ func (j *Judge) named(o *model.ExceptionOccurrence) []*model.Exception {
 // covers reports whether an exception whose target the occurrence is covers its
 // place.
 func covers(e *model.Exception, p model.Project, o *model.ExceptionOccurrence) bool {
-	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool { return glob.Match(e.Paths, path) })) &&
+	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool {
+		return glob.Match(e.Paths, path)
+	})) &&
 		model.PolicyScope{Projects: e.Projects}.Covers(p)
 }
 

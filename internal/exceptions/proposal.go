@@ -103,16 +103,20 @@ func setID(list []model.VEXStatement) string {
 
 // proposed is what becomes of a document that is proposed, and which statements
 // of it are.
-func (b *beside) proposed(ctx context.Context, s Store, d model.VEXDocument) (model.VEXOutcome, []model.VEXStatement, error) {
+func (b *beside) proposed(
+	ctx context.Context, s Store, d model.VEXDocument,
+) (model.VEXOutcome, []model.VEXStatement, error) {
 	switch {
 	case len(d.Statements) == 0:
 		return model.VEXSame, nil, nil
 	case b.counting.ID != 0 && !newer(&d, &b.counting):
 		return model.VEXOlder, nil, nil
 	case len(d.Statements) > model.MaxVEXProposedStatements:
-		return "", nil, model.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage has to send it", len(d.Statements), model.MaxVEXProposedStatements)
+		return "", nil, model.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage "+
+			"has to send it", len(d.Statements), model.MaxVEXProposedStatements)
 	case d.Size() > model.MaxVEXProposedBytes:
-		return "", nil, model.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: who may triage has to send it", d.Size(), model.MaxVEXProposedBytes)
+		return "", nil, model.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: "+
+			"who may triage has to send it", d.Size(), model.MaxVEXProposedBytes)
 	}
 	return b.open(ctx, s, d)
 }
@@ -120,7 +124,9 @@ func (b *beside) proposed(ctx context.Context, s Store, d model.VEXDocument) (mo
 // open is what of a document is to be decided: statements that count already stay
 // in it, those that were refused do not. Where all that is left counts, it may
 // still say less than the document that counts.
-func (b *beside) open(ctx context.Context, s Store, d model.VEXDocument) (model.VEXOutcome, []model.VEXStatement, error) {
+func (b *beside) open(
+	ctx context.Context, s Store, d model.VEXDocument,
+) (model.VEXOutcome, []model.VEXStatement, error) {
 	ids := make([]string, len(d.Statements))
 	for i := range d.Statements {
 		ids[i] = d.Statements[i].ID()
@@ -166,7 +172,9 @@ func (b *beside) withdrawn(list []model.VEXStatement) (n int) {
 // keepProposal makes the outcome true beside what was proposed before. It returns
 // the proposal's id, and which others made room. What says another thing has
 // another id: who accepts one by its id accepts what was read.
-func keepProposal(ctx context.Context, s Store, o model.VEXOutcome, d, was model.VEXDocument) (id int64, dropped []int64, err error) {
+func keepProposal(
+	ctx context.Context, s Store, o model.VEXOutcome, d, was model.VEXDocument,
+) (id int64, dropped []int64, err error) {
 	switch {
 	case o == model.VEXOlder, o != model.VEXProposed && was.ID == 0:
 		return 0, nil, nil
@@ -203,7 +211,8 @@ func makeRoom(ctx context.Context, s Store, d model.VEXDocument) (dropped []int6
 		statements, bytes = statements+own[i].Statements, bytes+own[i].Bytes
 	}
 	tooMuch := func() bool {
-		return len(own) >= model.MaxVEXProposals || statements > model.MaxVEXProposedStatements || bytes > model.MaxVEXProposedBytes
+		return len(own) >= model.MaxVEXProposals || statements > model.MaxVEXProposedStatements ||
+			bytes > model.MaxVEXProposedBytes
 	}
 	for ; len(own) > 0 && tooMuch(); own = own[1:] {
 		statements, bytes = statements-own[0].Statements, bytes-own[0].Bytes
@@ -298,7 +307,9 @@ func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (mo
 	return PutVEX(ctx, s, d)
 }
 
-func acceptStatements(ctx context.Context, s Store, d model.VEXDocument, ids []string) (receipt model.VEXReceipt, err error) {
+func acceptStatements(
+	ctx context.Context, s Store, d model.VEXDocument, ids []string,
+) (receipt model.VEXReceipt, err error) {
 	chosen, err := choose(d, ids)
 	if err != nil {
 		return receipt, err
@@ -340,7 +351,8 @@ func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err e
 	}
 	for _, id := range ids {
 		if !found[id] {
-			return nil, model.Invalid("statements", "VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
+			return nil, model.Invalid("statements",
+				"VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
 		}
 	}
 	return list, nil
@@ -406,7 +418,9 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 		}
 	}
 	if len(statements) > 0 && len(counts) > 0 {
-		return 0, model.Invalid("statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID)
+		return 0, model.Invalid(
+			"statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID,
+		)
 	}
 	if refused = len(ids); len(counts) > 0 { // that it says no more than these is refused as well
 		ids = append(ids, setID(counts))

@@ -61,9 +61,11 @@ func mayRequest(ctx context.Context, s Store, e model.Exception, findings []mode
 	case err != nil:
 		return err
 	case own >= model.MaxOpenRequestsOfOne:
-		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w", own, model.ErrConflict)
+		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w",
+			own, model.ErrConflict)
 	case all >= model.MaxOpenRequests:
-		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w", all, model.ErrConflict)
+		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w",
+			all, model.ErrConflict)
 	}
 	return nil
 }
@@ -83,7 +85,9 @@ func requested(ctx context.Context, s Store, id int64) (model.Exception, error) 
 
 // Approve makes a requested exception active until a time, the zero time being for ever. Its
 // answer, or else its reason, is the comment on the findings. It returns what that changed.
-func Approve(ctx context.Context, s Store, id int64, until time.Time, answer string) (e model.Exception, changed Effect, err error) {
+func Approve(
+	ctx context.Context, s Store, id int64, until time.Time, answer string,
+) (e model.Exception, changed Effect, err error) {
 	if err = model.CheckExceptionEnd(until, s.Now()); err != nil {
 		return e, nil, err
 	}
@@ -183,7 +187,8 @@ func restore(ctx context.Context, s Store, e model.Exception) (changed Effect, e
 	for _, event := range events {
 		if now := lineages[event.LineageID].Triage; now.State == model.TriageIgnored && now.By == e.Actor() {
 			changed = append(changed, model.TriageEvent{
-				LineageID: event.LineageID, At: s.Now(), By: s.Actor(), Before: now, After: event.Before, Note: "The approval was undone.",
+				LineageID: event.LineageID, At: s.Now(), By: s.Actor(),
+				Before: now, After: event.Before, Note: "The approval was undone.",
 			})
 		}
 	}

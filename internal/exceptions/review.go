@@ -15,7 +15,8 @@ type Review struct {
 	Changes   int             // lineages whose triage would change, were it accepted as a whole
 	Withdraws int             // statements of the document that counts which it no longer makes
 	Counts    map[string]bool // ids of its statements that count already
-	Alone     map[string]int  // lineages whose triage would change, were a statement accepted alone, by its id; of those asked for
+	// lineages whose triage would change, were a statement accepted alone, by its id; of those asked for
+	Alone map[string]int
 }
 
 // ReviewVEX tells what AcceptVEX would change, for a proposed document with its
@@ -58,7 +59,9 @@ func ReviewProposals(ctx context.Context, s Store, documents []model.Exception) 
 	return reviews, nil
 }
 
-func review(ctx context.Context, s Store, list []model.Exception, d model.VEXDocument, shown []model.VEXStatement) (r Review, err error) {
+func review(
+	ctx context.Context, s Store, list []model.Exception, d model.VEXDocument, shown []model.VEXStatement,
+) (r Review, err error) {
 	b, err := besideVEX(ctx, s, d)
 	if err != nil {
 		return r, err
@@ -161,7 +164,8 @@ func (v *supposed) claims(o *model.ExceptionOccurrence) (list []model.VEXClaim) 
 		}
 	}
 	for _, c := range o.Claims {
-		replaced := v.instead || slices.ContainsFunc(mine, func(s *model.VEXStatement) bool { return s.IsAboutSame(c.Statement) })
+		replaced := v.instead ||
+			slices.ContainsFunc(mine, func(s *model.VEXStatement) bool { return s.IsAboutSame(c.Statement) })
 		if c.Document.ID != v.document.ID || !replaced {
 			list = append(list, c)
 		}

@@ -152,7 +152,8 @@ func resultOf(f *finding, rule int) sarifResult {
 		Fingerprints: map[string]string{"redoubtFinding/v1": strconv.FormatInt(f.ID, 10)},
 		Partial:      map[string]string{},
 		Properties: sarifResultProperties{
-			Finding: f.ID, IssueType: f.issueType.String(), Ref: f.Ref, Status: f.Status, Severity: f.Severity, Confidence: f.Confidence,
+			Finding: f.ID, IssueType: f.issueType.String(), Ref: f.Ref,
+			Status: f.Status, Severity: f.Severity, Confidence: f.Confidence,
 			Score: scores[f.Severity], CreatedAt: f.CreatedAt.UTC().Format(timeFormat), Assignee: f.Assignee,
 		},
 	}

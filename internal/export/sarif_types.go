@@ -115,7 +115,8 @@ type sarifFix struct {
 func dependencyOf(f *finding) *sarifDependency {
 	d := f.FoundDependency
 	out := &sarifDependency{
-		Ecosystem: d.Ecosystem, Package: d.Package, Version: d.Version, Transitivity: d.Transitivity, Reachability: f.Reachability,
+		Ecosystem: d.Ecosystem, Package: d.Package, Version: d.Version,
+		Transitivity: d.Transitivity, Reachability: f.Reachability,
 		InCode: f.Usage != nil, Malicious: f.IsMalicious != nil && *f.IsMalicious, Unrated: f.Unrated,
 	}
 	if f.VulnerabilityIdentifier != nil {

@@ -43,7 +43,11 @@ type workbook struct {
 
 // newXLSX begins a workbook with as many sheets as so many findings take.
 func newXLSX(w io.Writer, total int) (*workbook, error) {
-	x := &workbook{zip: zip.NewWriter(w), sheet: bufio.NewWriterSize(nil, 32<<10), of: max((total+sheetRows-2)/(sheetRows-1), 1)}
+	x := &workbook{
+		zip:   zip.NewWriter(w),
+		sheet: bufio.NewWriterSize(nil, 32<<10),
+		of:    max((total+sheetRows-2)/(sheetRows-1), 1),
+	}
 	for i := range columns {
 		x.refs = append(x.refs, columnName(i))
 	}
@@ -92,7 +96,8 @@ func (x *workbook) begin() error {
 	}
 	x.sheet.Reset(part)
 	x.row = 1
-	fmt.Fprint(x.sheet, xml.Header+`<worksheet xmlns="`+sheetSpace+`"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>`)
+	fmt.Fprint(x.sheet, xml.Header+`<worksheet xmlns="`+sheetSpace+`"><sheetViews><sheetView workbookViewId="0"><pane `+
+		`ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>`)
 	for i := range columns {
 		fmt.Fprintf(x.sheet, `<col min="%d" max="%d" width="%d" customWidth="1"/>`, i+1, i+1, columns[i].width)
 	}
@@ -145,7 +150,8 @@ func (x *workbook) cell(i int, v any) {
 		}
 		fmt.Fprintf(x.sheet, `<c r="%s%d" t="b"><v>%d</v></c>`, x.refs[i], x.row, n)
 	case time.Time:
-		fmt.Fprintf(x.sheet, `<c r="%s%d" s="%d"><v>%s</v></c>`, x.refs[i], x.row, timeStyle, strconv.FormatFloat(serial(v), 'f', 9, 64))
+		fmt.Fprintf(x.sheet, `<c r="%s%d" s="%d"><v>%s</v></c>`,
+			x.refs[i], x.row, timeStyle, strconv.FormatFloat(serial(v), 'f', 9, 64))
 	}
 }
 
@@ -193,7 +199,9 @@ func cutUnits(s string, n int) string {
 
 // serial is a time in days as spreadsheets count them, in UTC.
 func serial(t time.Time) float64 {
-	return float64(t.UTC().Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Microseconds()) / float64((24 * time.Hour).Microseconds())
+	return float64(
+		t.UTC().Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Microseconds(),
+	) / float64((24 * time.Hour).Microseconds())
 }
 
 // columnName is A to Z, then AA and so on.

@@ -107,7 +107,14 @@ func (s *search) finding(ctx context.Context) ([]Hit, error) {
 	if o.Package != "" {
 		detail = fmt.Sprintf("%s, %s", o.Package, detail)
 	}
-	h := Hit{Kind: Finding, Rank: RankID, ID: o.ID, Name: cmp.Or(model.BodyVulnerability(o.Body), o.RuleName), Detail: detail, IssueType: o.IssueType}
+	h := Hit{
+		Kind:      Finding,
+		Rank:      RankID,
+		ID:        o.ID,
+		Name:      cmp.Or(model.BodyVulnerability(o.Body), o.RuleName),
+		Detail:    detail,
+		IssueType: o.IssueType,
+	}
 	if model.StatusOf(o.State, o.Lineage.Triage.State) == model.StatusOpen {
 		h.Open = 1
 	}
@@ -116,7 +123,8 @@ func (s *search) finding(ctx context.Context) ([]Hit, error) {
 
 // nameKinds are what the index calls kinds.
 var nameKinds = map[index.NameKind]Kind{
-	index.NameOfProject: Project, index.NameOfRule: Rule, index.NameOfPackage: Package, index.NameOfVulnerability: Vulnerability,
+	index.NameOfProject: Project, index.NameOfRule: Rule,
+	index.NameOfPackage: Package, index.NameOfVulnerability: Vulnerability,
 }
 
 // names are what findings have in common.
@@ -137,7 +145,14 @@ func (s *search) names(ctx context.Context) ([]Hit, error) {
 	})
 	hits := make([]Hit, len(found))
 	for i, f := range found {
-		hits[i] = Hit{Kind: nameKinds[f.Kind], Rank: Rank(f.Rank), ID: f.ID, Name: f.Name, IssueType: f.IssueType, Open: f.Open}
+		hits[i] = Hit{
+			Kind:      nameKinds[f.Kind],
+			Rank:      Rank(f.Rank),
+			ID:        f.ID,
+			Name:      f.Name,
+			IssueType: f.IssueType,
+			Open:      f.Open,
+		}
 	}
 	return s.known(ctx, hits)
 }

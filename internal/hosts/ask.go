@@ -10,10 +10,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Keep writes what a host was asked before, in a transaction of the deployment, and
-// returns the connection as it is then.
-type Keep = func(ctx context.Context, tx *store.Tx) (model.Connection, error)
-
 // seen is what a host says when it is asked who the connection is.
 type seen struct {
 	account      scm.Account
@@ -32,7 +28,9 @@ func look(ctx context.Context, h scm.Host) (s seen, err error) {
 
 // present asks a host who a connection is that shows this credential, and what it sees.
 // What will not do is a model.InvalidError.
-func (k *Keeper) present(ctx context.Context, c model.Connection, credential model.HostCredential) (found seen, err error) {
+func (k *Keeper) present(
+	ctx context.Context, c model.Connection, credential model.HostCredential,
+) (found seen, err error) {
 	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // a public remote needs none
 		if err := model.CheckCredential(c.Kind, credential); err != nil {
 			return found, err
@@ -50,7 +48,9 @@ func (k *Keeper) present(ctx context.Context, c model.Connection, credential mod
 
 // AskToAdd asks the host of a connection that is to be made who that is there and what it
 // sees. What will not do is a model.InvalidError.
-func (k *Keeper) AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (Keep, error) {
+func (k *Keeper) AskToAdd(
+	ctx context.Context, c model.Connection, credential model.HostCredential,
+) (store.SaveConnection, error) {
 	if err := model.CheckConnection(c); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (k *Keeper) AskToAdd(ctx context.Context, c model.Connection, credential mo
 
 // AskAgain asks a host again who the connection is and what it sees. What is kept is the
 // answer, or what went wrong as the connection's problem, which asked says too.
-func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Keep, asked, err error) {
+func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, nil, err
@@ -122,7 +122,9 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Kee
 // AskToChange asks the host who the connection is with another credential, where there is
 // one. What will not do is a model.InvalidError. What the connection follows now becomes
 // projects at once.
-func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change model.ConnectionChange) (Keep, error) {
+func (k *Keeper) AskToChange(
+	ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+) (store.SaveConnection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, err
@@ -183,7 +185,7 @@ func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change
 
 // AskToRemove asks the host of a connection that is to be forgotten to forget our webhooks.
 // Where it cannot be asked, they are refused from then on.
-func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (Keep, error) {
+func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, err
@@ -199,7 +201,9 @@ func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (Keep,
 }
 
 // kept writes what a host was asked, in a transaction of its own.
-func (k *Keeper) kept(ctx context.Context, deploymentID int64, by model.Actor, keep Keep) (c model.Connection, err error) {
+func (k *Keeper) kept(
+	ctx context.Context, deploymentID int64, by model.Actor, keep store.SaveConnection,
+) (c model.Connection, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err

@@ -22,7 +22,9 @@ func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r model.Repository) 
 // it scanned where it is another one than before; what says what came of it. Webhooks come
 // late, twice and in any order: they only say when to ask. Of what was found without one, the
 // webhook is to tell in a while.
-func (k *Keeper) askBranch(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool) (what string, err error) {
+func (k *Keeper) askBranch(
+	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool,
+) (what string, err error) {
 	branch := ""
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		branch, err = k.watched(ctx, tx, r)

@@ -40,7 +40,8 @@ const (
 
 // states are what verbs decide.
 var states = map[verb]model.TriageState{
-	verbIgnore: model.TriageIgnored, verbReopen: model.TriageReopened, verbReview: model.TriageReviewing, verbFix: model.TriageFixing,
+	verbIgnore: model.TriageIgnored, verbReopen: model.TriageReopened,
+	verbReview: model.TriageReviewing, verbFix: model.TriageFixing,
 }
 
 // least is the role that a command takes: who may look asks, others decide.
@@ -52,7 +53,8 @@ func (c command) least() model.Role {
 }
 
 // usage is what is answered to help, and to what nobody understands.
-const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding behind the verb, as `/redoubt reopen #12`.\n\n" +
+const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding " +
+	"behind the verb, as `/redoubt reopen #12`.\n\n" +
 	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
 	"- `/redoubt reopen`, `/redoubt reviewing`, `/redoubt fixing`\n" +
 	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n" +
@@ -159,7 +161,8 @@ func (c *command) takeReason(words []string) ([]string, error) {
 		c.reason = reason
 		return words[1:], nil
 	case ends:
-		return words, fmt.Errorf("%s is no reason: it is one of `false_positive`, `acceptable_risk` and `no_time`", code(name, 40))
+		return words, fmt.Errorf("%s is no reason: it is one of `false_positive`, `acceptable_risk` and `no_time`",
+			code(name, 40))
 	}
 	return words, nil
 }

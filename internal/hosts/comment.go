@@ -78,7 +78,8 @@ func (c *commenting) look(ctx context.Context) error {
 	for _, n := range list {
 		m, is := markOf(n.Body)
 		known, begun := c.written[m.lineage]
-		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" || !here.has(m) && (!begun || !sameText(known.Body, n.Body)) {
+		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" ||
+			!here.has(m) && (!begun || !sameText(known.Body, n.Body)) {
 			continue
 		}
 		if err := c.keep(ctx, c.noted(m.lineage, n, m.settled || n.Resolved)); err != nil {
@@ -104,7 +105,8 @@ type ours struct {
 
 // has reports whether a comment with a mark is ours to keep.
 func (o ours) has(m mark) bool {
-	mine := m.of.instance == o.of.instance && m.of.deployment == o.of.deployment && (m.of.connection == o.of.connection || !o.connections[m.of.connection])
+	mine := m.of.instance == o.of.instance && m.of.deployment == o.of.deployment &&
+		(m.of.connection == o.of.connection || !o.connections[m.of.connection])
 	return mine && (m.lineage == 0 || o.lineages[m.lineage])
 }
 
@@ -141,13 +143,16 @@ func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpa
 
 func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
 	return store.ChangeComment{
-		RepositoryID: c.at.RepositoryID, Number: c.at.Number, LineageID: lineage, HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Settled: settled,
+		RepositoryID: c.at.RepositoryID, Number: c.at.Number, LineageID: lineage,
+		HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Settled: settled,
 	}
 }
 
 func (c *commenting) keep(ctx context.Context, n store.ChangeComment) error {
 	c.written[n.LineageID] = n
-	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error { return tx.PutChangeComment(ctx, n) })
+	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutChangeComment(ctx, n)
+	})
 }
 
 func (c *commenting) drop(ctx context.Context, lineage int64) error {
@@ -180,7 +185,8 @@ func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body strin
 		return c.keep(ctx, n)
 	}
 	n.Body = body
-	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil && !errors.Is(err, model.ErrNotFound) {
+	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil &&
+		!errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	return c.keep(ctx, n)
@@ -253,7 +259,11 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			apart = append(apart, i)
 			continue
 		}
-		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin()), Path: i.path, Line: i.line})
+		err := c.add(ctx, i.lineage, scm.Comment{
+			Body: lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin()),
+			Path: i.path,
+			Line: i.line,
+		})
 		switch {
 		case errors.Is(err, model.ErrConflict):
 			apart = append(apart, i)

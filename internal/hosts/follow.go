@@ -67,7 +67,8 @@ func (k *Keeper) follow(ctx context.Context, d model.Deployment, c model.Connect
 		defer cancel()
 		err := ask(ctx)
 		if err != nil {
-			k.Logger.WarnContext(ctx, "a code host cannot be followed", "deployment", d.Slug, "connection", c.Name, "asked_for", what, "cause", err)
+			k.Logger.WarnContext(ctx, "a code host cannot be followed", "deployment", d.Slug, "connection", c.Name,
+				"asked_for", what, "cause", err)
 		}
 		return err == nil
 	}
@@ -87,7 +88,9 @@ func (k *Keeper) follow(ctx context.Context, d model.Deployment, c model.Connect
 }
 
 // propose keeps a change request, and has it scanned where it is new or has another head.
-func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) (fresh bool, err error) {
+func (k *Keeper) propose(
+	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
+) (fresh bool, err error) {
 	c.RepositoryID = r.ID
 	if fresh, err = tx.SaveChangeRequest(ctx, c); err != nil || !fresh || k.Proposed == nil {
 		return fresh, err
@@ -97,7 +100,9 @@ func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r model.Repository, 
 
 // hearOf is propose of what a host told. What is beside its head may be of the branch alone,
 // so that is told again.
-func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) (fresh bool, err error) {
+func (k *Keeper) hearOf(
+	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
+) (fresh bool, err error) {
 	if fresh, err = k.propose(ctx, tx, r, c); err != nil || !fresh {
 		return false, err
 	}

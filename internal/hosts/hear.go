@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -33,13 +33,14 @@ type heard struct {
 const hearRate, hearBurst = 10, 500
 
 // Routes are the rows of the table of operations: where hosts send webhooks.
-func (k *Keeper) Routes() []edge.Mounted {
+func (k *Keeper) Routes() []httpx.Mounted {
 	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
-	return []edge.Mounted{{
-		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, model.RoleNone, edge.Writes, edge.Unbound),
+	return []httpx.Mounted{{
+		Route: httpx.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", httpx.Anyone, model.RoleNone,
+			httpx.Writes, httpx.Unbound),
 		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-			if g := limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-				return edge.Busy(g, "This address asks too often.")
+			if g := limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+				return httpx.Busy(g, "This address asks too often.")
 			}
 			return k.hear(w, r)
 		},
@@ -208,8 +209,9 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c model.Connection
 		n, err := k.replies(ctx, deploymentID, c, h, r, change)
 		return fmt.Sprintf("%d replies to change request %d", n, change.Number), err
 	}
-	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		_, err := k.hearOf(ctx, tx, r, change)
-		return err
-	})
+	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID,
+		following, func(ctx context.Context, tx *store.Tx) error {
+			_, err := k.hearOf(ctx, tx, r, change)
+			return err
+		})
 }

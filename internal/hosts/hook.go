@@ -12,7 +12,8 @@ import (
 )
 
 // errNoHookURL says which setting is missing.
-var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked to tell it anything: "+
+var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked "+
+	"to tell it anything: "+
 	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
 
 // HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
@@ -25,7 +26,9 @@ func (k *Keeper) HooksAt() string { return k.HookURL }
 // host: it may belong to another server. refused names the repositories where the host refused;
 // the others are made. A server without a public address makes none: that is a
 // model.ErrConflict.
-func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error) {
+func (k *Keeper) Hook(
+	ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64,
+) (n int, refused, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return 0, nil, err
@@ -76,7 +79,10 @@ type hookAt struct {
 
 func (k *Keeper) hookAt(deploymentID int64, by model.Actor, c model.Connection, h scm.Host) (hookAt, error) {
 	secret, err := k.Vault.OpenWebhook(deploymentID, c)
-	return hookAt{k, deploymentID, by, h, fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, c.ID), secret}, err
+	return hookAt{
+		k, deploymentID, by, h,
+		fmt.Sprintf("%s%s/%d/%d", strings.TrimSuffix(k.HookURL, "/"), webhooks, deploymentID, c.ID), secret,
+	}, err
 }
 
 // keep makes the webhook of a repository and stores its id, also where the request ended
@@ -86,7 +92,9 @@ func (a hookAt) keep(ctx context.Context, r model.Repository, replace bool) erro
 	if !changed {
 		return err
 	}
-	kept := a.Store.Update(context.WithoutCancel(ctx), a.deploymentID, a.by, func(ctx context.Context, tx *store.Tx) error {
+	kept := a.Store.Update(context.WithoutCancel(ctx), a.deploymentID, a.by, func(
+		ctx context.Context, tx *store.Tx,
+	) error {
 		return tx.SetRepositoryHook(ctx, r.ID, id, a.tells(id))
 	})
 	return errors.Join(err, kept)

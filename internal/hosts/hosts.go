@@ -111,7 +111,8 @@ func (k *Keeper) unhook(ctx context.Context, deploymentID int64, c model.Connect
 		}
 	}
 	if err == nil && stay > 0 {
-		err = fmt.Errorf("%d of them tell another address than this server's, or none is known; remove them there if nobody needs them", stay)
+		err = fmt.Errorf("%d of them tell another address than this server's, or none is known; remove them there if "+
+			"nobody needs them", stay)
 	}
 	return err
 }

@@ -12,13 +12,16 @@ import (
 // link asks a host who has the names that a connection links anew: what decides later is its
 // id of them, as a name may be another's by then. Links that were there stay as they are, and
 // where nothing is new the host is not asked. What will not do is a model.InvalidError.
-func (k *Keeper) link(ctx context.Context, open func() (scm.Host, error), before model.HostPeople, c model.Connection) (model.HostPeople, error) {
+func (k *Keeper) link(
+	ctx context.Context, open func() (scm.Host, error), before model.HostPeople, c model.Connection,
+) (model.HostPeople, error) {
 	all, fresh := c.People.Since(before)
 	if len(fresh) == 0 || !c.Kind.HasWebhooks() { // nobody replies at the others
 		return all, nil
 	}
 	if len(fresh) > model.MaxNewHostPeople {
-		return nil, model.Invalid("people", "%d people can be linked at a time: the host is asked who each is", model.MaxNewHostPeople)
+		return nil, model.Invalid("people", "%d people can be linked at a time: the host is asked who each is",
+			model.MaxNewHostPeople)
 	}
 	h, err := open()
 	if err != nil {

@@ -45,7 +45,8 @@ func (m mark) String() string {
 	return fmt.Sprintf("<!-- redoubt:%s of %s -->", what, m.of)
 }
 
-var markPattern = regexp.MustCompile(`<!-- redoubt:(?:summary|lineage:([0-9]{1,18}))( settled)?(?: of ([0-9a-f]{1,64})/([0-9]{1,18})/([0-9]{1,18}))? -->\s*$`)
+var markPattern = regexp.MustCompile(`<!-- redoubt:(?:summary|lineage:([0-9]{1,18}))( settled)?(?: of ` +
+	`([0-9a-f]{1,64})/([0-9]{1,18})/([0-9]{1,18}))? -->\s*$`)
 
 // markOf reads the mark at the end of a comment.
 func markOf(body string) (m mark, found bool) {

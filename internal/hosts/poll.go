@@ -16,10 +16,9 @@ import (
 // that were asked the longest ago come first, so that the others have their turn next time.
 const maxPolled = 300
 
-// Poll asks a host for what no webhook told: the newest commit of branches that are scanned
-// on push, open change requests, and the replies there. Repositories whose webhooks come, and
-// told of all that was found, are asked each hour alone, for what was lost. What goes wrong at one holds up no other; a host
-// that asks to wait is left alone.
+// Poll asks a host for what no webhook told: the newest commit of branches that are scanned on push, open change
+// requests, and the replies there. Repositories whose webhooks come, and told of all that was found, are asked each
+// hour alone, for what was lost. What goes wrong at one holds up no other; a host that asks to wait is left alone.
 func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
 	now := k.Clock()
 	h, err := k.host(deploymentID, c)
@@ -36,7 +35,9 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c model.Connectio
 		if err != nil || ctx.Err() != nil {
 			break
 		}
-		if err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error { return tx.NotePoll(ctx, r.ID, now) }); err != nil {
+		if err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+			return tx.NotePoll(ctx, r.ID, now)
+		}); err != nil {
 			break
 		}
 		var replies error
@@ -44,7 +45,8 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c model.Connectio
 			break // each further question would be another login that fails
 		}
 		if ofThisRepository(err) {
-			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests", "repository", r.FullName, "cause", err)
+			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests",
+				"repository", r.FullName, "cause", err)
 			if !refused(err) {
 				first = cmp.Or(first, err)
 			}
@@ -75,7 +77,9 @@ func ofThisRepository(err error) bool {
 
 // poll asks for news of one repository; replies is the first thing that went wrong with the
 // replies there.
-func (k *Keeper) poll(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository) (replies, err error) {
+func (k *Keeper) poll(
+	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
+) (replies, err error) {
 	if _, err := k.askBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
 		return nil, err
 	}

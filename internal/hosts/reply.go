@@ -50,13 +50,24 @@ type replying struct {
 // replies works off the commands in the comments of a change request that were not worked
 // off yet, in the order in which they were written, and returns how many were. One that fails
 // holds up no other. Change requests at which we wrote nothing are nothing to us.
-func (k *Keeper) replies(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository, at model.ChangeRequest) (int, error) {
+func (k *Keeper) replies(
+	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository, at model.ChangeRequest,
+) (int, error) {
 	if c.Replies == model.RepliesOff || k.Findings == nil {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, repliesFor)
 	defer cancel()
-	w := &replying{keeper: k, host: h, deployment: deploymentID, connection: c, repository: r, at: at, may: map[string]bool{}, latest: map[int64]time.Time{}}
+	w := &replying{
+		keeper:     k,
+		host:       h,
+		deployment: deploymentID,
+		connection: c,
+		repository: r,
+		at:         at,
+		may:        map[string]bool{},
+		latest:     map[int64]time.Time{},
+	}
 	w.at.RepositoryID = r.ID
 	if err := w.read(ctx); err != nil || !slices.ContainsFunc(w.list, w.waits) {
 		return 0, err
@@ -136,13 +147,15 @@ func decideFrom(c model.Connection) time.Time { return c.RepliesAt.Truncate(time
 // What programs write counts for nothing, our own texts first, and so does what is older than
 // our first comment there, or than the policy by which replies decide.
 func (w *replying) waits(n scm.Comment) bool {
-	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" || strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
+	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" ||
+		strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
 		return false
 	}
 	if r, is := w.taken[n.Key()]; is {
 		return !r.Answered
 	}
-	if r, is := w.taken[strangerKey(n)]; is && r.Answered && !n.At.After(r.At) { // it was seen, from who might not write then
+	// it was seen, from who might not write then
+	if r, is := w.taken[strangerKey(n)]; is && r.Answered && !n.At.After(r.At) {
 		return false
 	}
 	return w.count(false) < maxReplies
@@ -214,16 +227,20 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 
 // Why a command is refused, as the answer says it.
 var (
-	errStranger       = errors.New("only who may write to the repository decides here")
-	errEdited         = errors.New("the comment was changed after it was written, and others than its author may have done that: write the command again, in a new comment")
-	errTooManyReplies = fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on", maxReplies)
-	errLinkedLongAgo  = errors.New("your account was linked before it was kept who has it")
-	errNotLinked      = errors.New("your account is linked to no user of Redoubt")
-	errMayNotDecide   = errors.New("the user of Redoubt that your account is linked to may not decide about findings")
-	errDecidedSince   = errors.New("somebody decided about the finding after this was written: look there, and write the command again")
-	errOtherFinding   = errors.New("the comment that you answer is about another finding")
-	errNotOfRequest   = errors.New("is none of this change request")
-	errSayWhich       = errors.New("say which finding")
+	errStranger = errors.New("only who may write to the repository decides here")
+	errEdited   = errors.New("the comment was changed after it was written, and others than its author may have " +
+		"done that: write the command again, in a new comment")
+	errTooManyReplies = fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on",
+		maxReplies)
+	errLinkedLongAgo = errors.New("your account was linked before it was kept who has it")
+	errNotLinked     = errors.New("your account is linked to no user of Redoubt")
+	errMayNotDecide  = errors.New("the user of Redoubt that your account is linked to may not decide about findings")
+	errDecidedSince  = errors.New(
+		"somebody decided about the finding after this was written: look there, and write the command again",
+	)
+	errOtherFinding = errors.New("the comment that you answer is about another finding")
+	errNotOfRequest = errors.New("is none of this change request")
+	errSayWhich     = errors.New("say which finding")
 )
 
 // errNotThen ends a transaction in which who decides is another than was read before.
@@ -300,7 +317,8 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	if !there {
 		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
 		if refused(err) {
-			w.keeper.Logger.WarnContext(ctx, "the host takes no answer to a reply", "connection", w.connection.Name, "repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
+			w.keeper.Logger.WarnContext(ctx, "the host takes no answer to a reply", "connection", w.connection.Name,
+				"repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
 			return nil
 		}
 		if err != nil {
@@ -309,12 +327,16 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	}
 	r.Answered = true
 	w.taken[r.Comment] = r
-	return w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error { return tx.NoteChangeReply(ctx, r) })
+	return w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.NoteChangeReply(ctx, r)
+	})
 }
 
 // pollReplies works off the replies at change requests that changed since they were read:
 // what no webhook told. What goes wrong at one holds up no other; replies is the first.
-func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository) (replies, err error) {
+func (k *Keeper) pollReplies(
+	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
+) (replies, err error) {
 	if c.Replies == model.RepliesOff || k.Findings == nil {
 		return nil, nil
 	}
@@ -335,7 +357,8 @@ func (k *Keeper) pollReplies(ctx context.Context, deploymentID int64, c model.Co
 			continue
 		}
 		if wrong != nil {
-			k.Logger.WarnContext(ctx, "replies at a change request cannot be read", "connection", c.Name, "repository", r.FullName, "change_request", at.Number, "cause", wrong)
+			k.Logger.WarnContext(ctx, "replies at a change request cannot be read", "connection", c.Name,
+				"repository", r.FullName, "change_request", at.Number, "cause", wrong)
 			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
 		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // as they are, they are too many

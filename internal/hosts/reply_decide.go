@@ -33,7 +33,8 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 	case refused(err):
-		return false, fmt.Errorf("the account of the connection may not ask who may write to %s, let it administer the repository: %w", w.repository.FullName, err)
+		return false, fmt.Errorf("the account of the connection may not ask who may write to %s, let it administer the "+
+			"repository: %w", w.repository.FullName, err)
 	case err != nil:
 		return false, err
 	default:
@@ -45,7 +46,9 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 
 // person finds who the author of a comment is here, as things are in the transaction; no is
 // why they may not do what takes a role.
-func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, least model.Role) (p person, no, err error) {
+func (w *replying) person(
+	ctx context.Context, tx *store.Tx, n scm.Comment, least model.Role,
+) (p person, no, err error) {
 	c, err := tx.Connection(ctx, w.connection.ID)
 	if err != nil {
 		return p, nil, err
@@ -56,13 +59,20 @@ func (w *replying) person(ctx context.Context, tx *store.Tx, n scm.Comment, leas
 	via := fmt.Sprintf("%s at %s#%d", model.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
 	if linked && found.ID == "" { // whoever has the login by now may have taken it
-		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
+		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, "+
+			"save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
 	if !linked {
 		if c.Replies != model.RepliesCollaborators {
-			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s", errNotLinked, plain(c.Name, 100)), nil
+			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s",
+				errNotLinked, plain(c.Name, 100)), nil
 		}
-		return person{actor: model.Actor{Kind: "collaborator", ID: fmt.Sprintf("%d:%s", c.ID, n.AuthorID), Name: model.Line(n.Author) + " at " + store.HostKey(c.BaseURL), Via: via}}, nil, nil
+		return person{actor: model.Actor{
+			Kind: "collaborator",
+			ID:   fmt.Sprintf("%d:%s", c.ID, n.AuthorID),
+			Name: model.Line(n.Author) + " at " + store.HostKey(c.BaseURL),
+			Via:  via,
+		}}, nil, nil
 	}
 	m, err := tx.Member(ctx, found.User)
 	switch {
@@ -121,7 +131,8 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	if request.Assign != nil {
 		assignee = *request.Assign
 	}
-	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID, string(asked.verb), reason, assignee)
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
+		string(asked.verb), reason, assignee)
 	return doneText(f, w.page(tx, "findings", f.ID), asked, request, n), tx.QueueTelling(ctx, f.ProjectID, w.at.HeadCommit)
 }
 
@@ -131,8 +142,15 @@ func (w *replying) page(tx *store.Tx, what string, id int64) string {
 }
 
 // ask has an exception for a finding wait to be decided, as the pages do, and says where.
-func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f model.Finding) (string, error) {
-	r, err := exceptions.Request(ctx, tx, model.Exception{Reason: asked.note, TriageReason: model.AcceptableRisk, Until: asked.until, CreatorID: p.id}, []model.Finding{f})
+func (w *replying) ask(
+	ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f model.Finding,
+) (string, error) {
+	r, err := exceptions.Request(ctx, tx, model.Exception{
+		Reason:       asked.note,
+		TriageReason: model.AcceptableRisk,
+		Until:        asked.until,
+		CreatorID:    p.id,
+	}, []model.Finding{f})
 	if bad, is := errors.AsType[*model.InvalidError](err); is {
 		return refusalText(errors.New(plain(bad.Error(), 500))), nil
 	}
@@ -142,13 +160,16 @@ func (w *replying) ask(ctx context.Context, tx *store.Tx, n scm.Comment, asked c
 	if err != nil {
 		return "", err
 	}
-	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID, string(asked.verb), "", "")
+	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
+		string(asked.verb), "", "")
 	until := "without an end"
 	if day := model.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
-	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception %d](%s) waits to be decided there.\n%s",
-		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID), moreCommands(n)), nil
+	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception "+
+		"%d](%s) waits to be decided there.\n%s",
+		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID),
+		moreCommands(n)), nil
 }
 
 // late refuses a command that was written before somebody decided about the finding
@@ -222,7 +243,9 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 
 // finding is the one that a command is about: that of our comment which it answers, or one
 // that it names, which the change request has.
-func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, asked command) (f model.Finding, no, err error) {
+func (w *replying) finding(
+	ctx context.Context, tx *store.Tx, n scm.Comment, asked command,
+) (f model.Finding, no, err error) {
 	lineages := w.threads[n.Thread]
 	if n.Thread == "" {
 		lineages = nil
@@ -234,7 +257,9 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 		case 1:
 			f, err = tx.FindingOfLineage(ctx, w.repository.ProjectID, lineages[0])
 		default:
-			return f, errors.New("there are several findings on the line: say which, as `/redoubt " + string(asked.verb) + " #12`"), nil
+			return f, errors.New(
+				"there are several findings on the line: say which, as `/redoubt " + string(asked.verb) + " #12`",
+			), nil
 		}
 		if errors.Is(err, model.ErrNotFound) {
 			return f, errors.New("the finding is gone"), nil
@@ -253,7 +278,8 @@ func (w *replying) finding(ctx context.Context, tx *store.Tx, n scm.Comment, ask
 		}
 		return f, nil, nil
 	}
-	ofBranch := !w.at.Fork && f.Ref == "refs/heads/"+w.at.HeadRef // the branch of a fork is another one than ours of that name
+	// the branch of a fork is another one than ours of that name
+	ofBranch := !w.at.Fork && f.Ref == "refs/heads/"+w.at.HeadRef
 	if !ofBranch && numberIn(f.Ref) != w.at.Number {
 		return f, unknown, nil
 	}

@@ -160,11 +160,15 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 	told := map[int64]bool{}
 	for _, id := range ids {
 		f, is := byID[id]
-		if !is || told[f.LineageID] || !open[f.LineageID] || !stops[id] && given.Stance(f.RuleName).Mode != model.ModeComment {
+		if !is || told[f.LineageID] || !open[f.LineageID] ||
+			!stops[id] && given.Stance(f.RuleName).Mode != model.ModeComment {
 			continue
 		}
 		told[f.LineageID] = true
-		i := item{ref: scan.Ref, scan: scan.ID, lineage: f.LineageID, finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id]}
+		i := item{
+			ref: scan.Ref, scan: scan.ID, lineage: f.LineageID, finding: f.ID, rule: f.RuleName,
+			path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id],
+		}
 		bodies, err := tx.FindingBodies(ctx, []int64{id})
 		if err != nil {
 			return err
@@ -200,7 +204,12 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 			}
 		}
 	}
-	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{State: v.state, Context: statusName, Text: model.Line(v.text), URL: base + v.page}); err != nil {
+	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{
+		State:   v.state,
+		Context: statusName,
+		Text:    model.Line(v.text),
+		URL:     base + v.page,
+	}); err != nil {
 		return err
 	}
 	if unlisted != nil {
@@ -254,7 +263,9 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at model.Ch
 
 // alone writes at a change request where nobody else does so at the time; else it is a
 // queue.WaitError. It ends before the claim does.
-func (k *Keeper) alone(ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error) (err error) {
+func (k *Keeper) alone(
+	ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error,
+) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
 	mine, until := false, time.Time{}
@@ -269,9 +280,10 @@ func (k *Keeper) alone(ctx context.Context, deploymentID int64, at model.ChangeR
 		return queue.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
 	}
 	defer func() {
-		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-			return tx.FreeChange(ctx, at.RepositoryID, at.Number, until)
-		})
+		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following,
+			func(ctx context.Context, tx *store.Tx) error {
+				return tx.FreeChange(ctx, at.RepositoryID, at.Number, until)
+			})
 		err = errors.Join(err, freed)
 	}()
 	return write(ctx)

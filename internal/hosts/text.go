@@ -57,7 +57,8 @@ func plain(s string, most int) string {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
-		if r == '@' || r == '#' || r == '!' || r == ':' || r == '.' { // hosts look for names, numbers and addresses behind what they rendered
+		// hosts look for names, numbers and addresses behind what they rendered
+		if r == '@' || r == '#' || r == '!' || r == ':' || r == '.' {
 			b.WriteRune('\u200b')
 		}
 	}
@@ -90,13 +91,15 @@ func lineText(i item, page func(int64) string, replies bool, of origin) string {
 		hint = " · Answer `/redoubt help` to decide about it here."
 	}
 	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)%s\n%s",
-		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint, mark{lineage: i.lineage, of: of})
+		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint,
+		mark{lineage: i.lineage, of: of})
 }
 
 // settledText is what becomes of that comment where the host cannot fold it away.
 func settledText(body string, lineage int64, of origin) string {
 	body = withoutMark(body)
-	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it was</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
+	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it "+
+		"was</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
 }
 
 // maxListed is how many findings a summary names.
@@ -116,7 +119,8 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 	var b strings.Builder
 	switch stop, note := count(true), count(false); {
 	case stop > 0:
-		fmt.Fprintf(&b, "### Redoubt: %s\n\nA policy blocks this change. [What blocks, and what to do](%s)\n", counted(stop, note), blocking)
+		fmt.Fprintf(&b, "### Redoubt: %s\n\nA policy blocks this change. [What blocks, and what to do](%s)\n",
+			counted(stop, note), blocking)
 	case note > 0:
 		fmt.Fprintf(&b, "### Redoubt: %s\n\nNothing blocks this change.\n", counted(stop, note))
 	default:
@@ -127,7 +131,8 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
 		b.WriteString("\n| severity | finding | where |\n|---|---|---|\n")
 		for _, i := range apart[:min(len(apart), maxListed)] {
-			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding, cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
+			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding,
+				cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
 		}
 		if more := len(apart) - maxListed; more > 0 {
 			fmt.Fprintf(&b, "\nAnd %d more.\n", more)

@@ -43,7 +43,9 @@ type order struct {
 // looks for one that an earlier attempt wrote first, so that there are never two.
 func (k *Keeper) CreateTicket(ctx context.Context, j model.Job, what store.TicketOrder) error {
 	o := order{}
-	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
+	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		return o.read(ctx, tx, what.TicketID)
+	})
 	switch {
 	case errors.Is(err, errNotWanted):
 		return nil
@@ -68,7 +70,9 @@ func (k *Keeper) CreateTicket(ctx context.Context, j model.Job, what store.Ticke
 	case busy && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
 		return k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
-	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *model.Ticket) { t.Problem = sentence(err) }))
+	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *model.Ticket) {
+		t.Problem = sentence(err)
+	}))
 }
 
 // sentence is an error for people, in pages and answers.
@@ -82,7 +86,8 @@ var errNotWanted = errors.New("the ticket is created already, or was unlinked")
 
 func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 	o.deployment = tx.Deployment()
-	if o.ticket, err = tx.Ticket(ctx, id); errors.Is(err, model.ErrNotFound) || err == nil && o.ticket.State != model.TicketRequested {
+	if o.ticket, err = tx.Ticket(ctx, id); errors.Is(err, model.ErrNotFound) ||
+		err == nil && o.ticket.State != model.TicketRequested {
 		return errNotWanted
 	}
 	if err != nil {
@@ -155,7 +160,9 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	}
 	i := slices.IndexFunc(known, func(r model.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
 	if i < 0 {
-		return queue.PermanentError{Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project)}
+		return queue.PermanentError{
+			Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project),
+		}
 	}
 	now, err := t.Repository(ctx, known[i].HostID)
 	if err != nil {

@@ -29,7 +29,10 @@ type ticketItem struct {
 }
 
 func readTicketItem(ctx context.Context, tx *store.Tx, f model.Finding) (i ticketItem, err error) {
-	i = ticketItem{item: item{finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity}, ref: f.Ref}
+	i = ticketItem{
+		item: item{finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity},
+		ref:  f.Ref,
+	}
 	bodies, err := tx.FindingBodies(ctx, []int64{f.ID})
 	if err != nil {
 		return i, err
@@ -63,7 +66,9 @@ func (o order) draft(base string) scm.Draft {
 		where += fmt.Sprintf(" and %d more", n)
 	}
 	parts := []scm.Part{
-		{Name: "Rule", Text: first.rule, Code: true}, {Name: "Severity", Text: first.severity.String()}, {Name: "Project", Text: o.project, Code: true},
+		{Name: "Rule", Text: first.rule, Code: true},
+		{Name: "Severity", Text: first.severity.String()},
+		{Name: "Project", Text: o.project, Code: true},
 	}
 	if first.vulnerability != "" {
 		parts = append(parts, scm.Part{Name: "Vulnerability", Text: first.vulnerability})
@@ -78,7 +83,11 @@ func (o order) draft(base string) scm.Draft {
 		parts = append(parts, scm.Part{Name: "Fix", Text: fix})
 	}
 	for _, i := range o.items[:min(len(o.items), maxPlaces)] {
-		parts = append(parts, scm.Part{Name: "Where", Text: fmt.Sprintf("%s:%d (%s)", i.path, i.line, strings.TrimPrefix(i.ref, "refs/heads/")), URL: fmt.Sprintf("%s/findings/%d", base, i.finding)})
+		parts = append(parts, scm.Part{
+			Name: "Where",
+			Text: fmt.Sprintf("%s:%d (%s)", i.path, i.line, strings.TrimPrefix(i.ref, "refs/heads/")),
+			URL:  fmt.Sprintf("%s/findings/%d", base, i.finding),
+		})
 	}
 	if more := len(o.items) - maxPlaces; more > 0 {
 		parts = append(parts, scm.Part{Text: fmt.Sprintf("And %d more.", more)})
@@ -109,7 +118,9 @@ func upgrades(fixes []model.Fix) string {
 
 // title is a line that mentions nobody: hosts look for names and numbers in titles too.
 func title(s string) string {
-	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(model.Shorten(model.Line(s), maxTicketTitle))
+	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(
+		model.Shorten(model.Line(s), maxTicketTitle),
+	)
 	return model.Shorten(named, maxTicketTitle)
 }
 

@@ -67,7 +67,10 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 	}
 	for _, s := range f.Scans {
 		if s.StatusAt(now) == model.ScanRunning {
-			return verdict{scm.StatusPending, "a scan is under way", pageOfScan(s.ID), s.StartedAt.Add(model.ScanTimeout).Sub(now) + time.Second}
+			return verdict{
+				scm.StatusPending, "a scan is under way", pageOfScan(s.ID),
+				s.StartedAt.Add(model.ScanTimeout).Sub(now) + time.Second,
+			}
 		}
 	}
 	for _, before := range f.Before {
@@ -79,7 +82,9 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 			}
 		}
 		if wait := newest.Add(awaitFor).Sub(now); missing && wait > 0 {
-			return verdict{scm.StatusPending, fmt.Sprintf("waiting for the scan by %.40s", before.Source), "/scans", wait + time.Second}
+			return verdict{
+				scm.StatusPending, fmt.Sprintf("waiting for the scan by %.40s", before.Source), "/scans", wait + time.Second,
+			}
 		}
 	}
 	return awaited(f, now)
@@ -97,7 +102,10 @@ func awaited(f store.CommitFacts, now time.Time) verdict {
 	}
 	for _, a := range f.Awaited {
 		if wait := later(newest, a.Since).Add(awaitFor).Sub(now); wait > 0 {
-			return verdict{scm.StatusPending, fmt.Sprintf("waiting for the scan of change request %d by %.40s", a.Change, a.Source), "/scans", wait + time.Second}
+			return verdict{
+				scm.StatusPending, fmt.Sprintf("waiting for the scan of change request %d by %.40s", a.Change, a.Source),
+				"/scans", wait + time.Second,
+			}
 		}
 	}
 	return verdict{}
@@ -121,7 +129,9 @@ func blocked(items []item) verdict {
 	if scan == 0 {
 		return verdict{}
 	}
-	return verdict{scm.StatusFailure, counted(lineages(items, true), lineages(items, false)), pageOfScan(scan) + "/blocking", 0}
+	return verdict{
+		scm.StatusFailure, counted(lineages(items, true), lineages(items, false)), pageOfScan(scan) + "/blocking", 0,
+	}
 }
 
 // lineages counts those that block, or those that never do.
@@ -149,7 +159,9 @@ func broken(f store.CommitFacts, now time.Time) verdict {
 	for _, s := range slices.Backward(f.Scans) {
 		switch s.StatusAt(now) {
 		case model.ScanError:
-			return verdict{scm.StatusError, "a scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0}
+			return verdict{
+				scm.StatusError, "a scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0,
+			}
 		case model.ScanNeverFinished:
 			return verdict{scm.StatusError, "a scan never finished", pageOfScan(s.ID), 0}
 		case model.ScanRunning, model.ScanCompleted:

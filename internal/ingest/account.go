@@ -8,7 +8,9 @@ import (
 )
 
 // recordAccount keeps what a scan reported and what it did not look at.
-func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused model.Refusals, reported []int64) error {
+func recordAccount(
+	ctx context.Context, s Store, u *Upload, scanID int64, refused model.Refusals, reported []int64,
+) error {
 	slices.Sort(reported)
 	a := model.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
 	a.AllGaps = len(a.Gaps) + refused.MoreRefused

@@ -49,7 +49,9 @@ type alignment struct {
 }
 
 // newAlignment pairs what it can without bodies. This saves most reads of an import.
-func newAlignment(rows []*model.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope) *alignment {
+func newAlignment(
+	rows []*model.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope,
+) *alignment {
 	a := &alignment{scope: scope, stays: map[string]bool{}}
 	old, next, had := make([]align.Brief, len(rows)), make([]align.Brief, len(sightings)), map[string]bool{}
 	for i, f := range rows {
@@ -160,7 +162,8 @@ func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 		stands[f.Identity] = !s.blind && standsForCode(f)
 		a.silent = a.silent || f.CodeHash == model.Digest{}
 		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == model.Digest{} || f.IssueType != model.SAST)
-		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) && a.served[f.RuleName] != 0
+		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) &&
+			a.served[f.RuleName] != 0
 		a.binds[f.RuleName] = s.Result.Binds && (!told[f.RuleName] || a.binds[f.RuleName])
 		told[f.RuleName] = true
 	}

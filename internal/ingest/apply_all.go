@@ -16,7 +16,8 @@ const maxScans = 100
 // (semantics §9), in one transaction: all or none. The reports are used up.
 func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*model.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
-		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once", model.ErrTooLarge, len(reports), maxScans)
+		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once",
+			model.ErrTooLarge, len(reports), maxScans)
 	}
 	if upload.Whole {
 		for _, report := range reports {

@@ -98,8 +98,10 @@ func (u *Upload) keptDigest(
 	s Store, sum *Summary, scan model.Scan, sightings []Sighting, inventories []model.InventoryStatement,
 ) model.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
-	if u.Digest != (model.Digest{}) && scan.Status == model.ScanCompleted && sum.CountRefused() == 0 && sum.MorePlaces == 0 &&
-		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 && !slices.ContainsFunc(sightings, proposed) {
+	if u.Digest != (model.Digest{}) && scan.Status == model.ScanCompleted && sum.CountRefused() == 0 &&
+		sum.MorePlaces == 0 &&
+		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 &&
+		!slices.ContainsFunc(sightings, proposed) {
 		return u.Digest
 	}
 	var d digester

@@ -23,7 +23,9 @@ import (
 //   - Groups that became one keep their oldest finding.
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
-func Follow(ctx context.Context, s Store, ex Exceptions, project model.Project, advised model.Advised, scanID int64, at time.Time) (Summary, error) {
+func Follow(
+	ctx context.Context, s Store, ex Exceptions, project model.Project, advised model.Advised, scanID int64, at time.Time,
+) (Summary, error) {
 	f := newFollower(s, project, advised, scanID, at)
 	all := followers{f}
 	err := all.plan(ctx, s)
@@ -35,9 +37,17 @@ func Follow(ctx context.Context, s Store, ex Exceptions, project model.Project, 
 
 func newFollower(s Store, project model.Project, advised model.Advised, scanID int64, at time.Time) *follower {
 	f := &follower{Advised: advised, s: s, project: project}
-	f.sum = Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: model.SourceAdvisories, ScanID: scanID, Outcome: model.ScanApplied}
+	f.sum = Summary{
+		ProjectID: project.ID,
+		Project:   project.Name,
+		Ref:       advised.Ref,
+		Source:    model.SourceAdvisories,
+		ScanID:    scanID,
+		Outcome:   model.ScanApplied,
+	}
 	f.plan = planner{handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
-		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: model.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
+		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(),
+		Source: model.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
 		Links: weblink.New(project.URL, "", advised.Ref),
 	}}
 	return f
@@ -67,7 +77,8 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (e
 // findings of the source before the upload.
 func (a *application) followAdvisories(ctx context.Context, before []model.Finding) error {
 	sca := func(f model.Finding) bool { return f.IssueType == model.SCA }
-	if a.upload.Advised == nil || !a.scan.Products.Has(model.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
+	if a.upload.Advised == nil || !a.scan.Products.Has(model.SCA) && a.sum.Lockfiles == 0 &&
+		!slices.ContainsFunc(before, sca) {
 		return nil
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, nil)
@@ -127,8 +138,9 @@ func (f *follower) observeMatches(ctx context.Context) error {
 // match makes a sighting of what the advisories say.
 func (o *observer) match(m *model.Match) Sighting {
 	r := &model.Result{
-		Rule: m.Rule, Path: m.Dependency.Lockfile, Location: model.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
-		Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
+		Rule: m.Rule, Path: m.Dependency.Lockfile,
+		Location: model.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
+		Message:  m.Message, Severity: m.Severity, Dependency: &m.Dependency,
 	}
 	return Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, o.d.advised(m, m.Group), o.codeHash(r))}
 }

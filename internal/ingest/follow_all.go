@@ -15,7 +15,9 @@ import (
 // A ref waits, and nothing of it is written, behind another one of its project that
 // changes: what the first writes belongs to what the second has to be read with. Those
 // wait too that come behind the ref with which so many findings changed, or more.
-func FollowAll(ctx context.Context, s Store, ex Exceptions, list []model.Advised, at time.Time, most int) ([]model.Followed, error) {
+func FollowAll(
+	ctx context.Context, s Store, ex Exceptions, list []model.Advised, at time.Time, most int,
+) ([]model.Followed, error) {
 	all := make(followers, len(list))
 	for i := range list {
 		project, err := s.Project(ctx, list[i].ProjectID)

@@ -16,7 +16,9 @@ import (
 // it for the gate, and nothing is stored. What the upload itself reports, or a live
 // finding of another source, stands for what the advisories say, as for an upload
 // that counts.
-func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, inventories []model.InventoryStatement) error {
+func (a *application) adviseRecorded(
+	ctx context.Context, sightings []Sighting, inventories []model.InventoryStatement,
+) error {
 	if a.upload.Advised == nil || len(inventories) == 0 {
 		return nil
 	}
@@ -39,7 +41,9 @@ func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, 
 		if slices.ContainsFunc(m.IDs, func(name string) bool { return said[at][name] }) {
 			continue
 		}
-		if i < len(advised.Twins) && slices.ContainsFunc(advised.Twins[i], func(t model.Subject) bool { return live(t.State) && t.Source != a.scan.Source }) {
+		if i < len(advised.Twins) && slices.ContainsFunc(
+			advised.Twins[i], func(t model.Subject) bool { return live(t.State) && t.Source != a.scan.Source },
+		) {
 			continue
 		}
 		a.sum.Advised = append(a.sum.Advised, o.match(m))

@@ -128,7 +128,9 @@ func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
 // adoptExisting finds the finding of a match under any of its groups. Of several the
 // oldest stays; the others are removed, and lend it their identity if it is the
 // match's. It reports whether the finding had the identity of another group.
-func (f *follower) adoptExisting(i int, at map[model.Identity]*model.Finding, aside map[int64]bool) (_ *model.Finding, renamed bool) {
+func (f *follower) adoptExisting(
+	i int, at map[model.Identity]*model.Finding, aside map[int64]bool,
+) (_ *model.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	var found []*model.Finding
@@ -227,7 +229,8 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 // are one as soon as they prove to be.
 func (f *follower) uniteUnlessApart(a, b int64) bool {
 	inFiles := func(f, g model.Finding) bool { return f.Path != g.Path }
-	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
+	if f.plan.lineages.root(a) != f.plan.lineages.root(b) &&
+		f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
 		return false
 	}
 	f.plan.lineages.unite(a, b)
@@ -262,7 +265,9 @@ func (f *follower) goOver(id model.Identity, row *model.Finding, lineage int64) 
 	if live(row.State) || !f.isCovered(id) {
 		return
 	}
-	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w model.FindingWrite) bool { return w.ID == row.ID })
+	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w model.FindingWrite) bool {
+		return w.ID == row.ID
+	})
 	f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *row}) // no plan would
 }
 

@@ -76,7 +76,8 @@ func refusal(r *model.Result) string {
 	case r.Rule.IssueType == model.SCA && r.Dependency == nil:
 		return "it is of a supply-chain rule and names no dependency"
 	case r.Dependency != nil && r.Dependency.Package == "":
-		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, their JSON has)"
+		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, " +
+			"their JSON has)"
 	case r.Dependency != nil && !model.IsStorable(r.Dependency.Package+r.Dependency.Lockfile):
 		return "the package or lockfile it names holds control characters, is not UTF-8, or is too long"
 	}
@@ -133,7 +134,12 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more, blind: s.blind}
+		*s = Sighting{
+			Result:  r.Result,
+			Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)),
+			more:    s.more,
+			blind:   s.blind,
+		}
 	}
 }
 
@@ -163,7 +169,10 @@ func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
 	switch {
 	case r.Secret != nil && r.Secret.Hash != (model.Digest{}):
-		return model.Identity{Kind: model.IdentitySecret, Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum()}
+		return model.Identity{
+			Kind: model.IdentitySecret,
+			Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum(),
+		}
 	case r.MatchBasedID != "" && code != (model.Digest{}) && (r.Dependency == nil || r.Dependency.InCode):
 		return o.matched(r, code)
 	case r.MatchBasedID != "":
@@ -318,7 +327,8 @@ func (o *observer) patternHash(r *model.Result) model.Digest {
 // edgeHash stands for a match of several lines when something within it is
 // edited: its formula group, first and last line.
 func (o *observer) edgeHash(r *model.Result) model.Digest {
-	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line || r.Dependency != nil || isSecret(r) {
+	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line ||
+		r.Dependency != nil || isSecret(r) {
 		return model.Digest{}
 	}
 	return o.d.start("edges").str(model.FormulaGroup(r.MatchBasedID), r.StartHash, r.EndHash).sum()

@@ -57,7 +57,7 @@ type Upload struct {
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
-	// Digest tells the bytes of the request and what they are read by (see edge.Identical); zero
+	// Digest tells the bytes of the request and what they are read by (see gate.Identical); zero
 	// where nobody asks for them again.
 	Digest model.Digest
 
@@ -117,7 +117,9 @@ func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary,
 
 // apply shows the scan to who judges it, and carries out what comes of it by what stands
 // in its stream.
-func (a *application) apply(ctx context.Context, stream model.ScanStream, sightings []Sighting, inventories []model.InventoryStatement) (err error) {
+func (a *application) apply(
+	ctx context.Context, stream model.ScanStream, sightings []Sighting, inventories []model.InventoryStatement,
+) (err error) {
 	u, scan := a.upload, a.scan
 	scan.Outcome = OutcomeOf(scan, stream)
 	// Before who judges is asked, so that they know what the policies say of rules that come with it.
@@ -144,7 +146,9 @@ func (a *application) apply(ctx context.Context, stream model.ScanStream, sighti
 }
 
 // recordOnly keeps what a scan that changes nothing said.
-func (a *application) recordOnly(ctx context.Context, scanID int64, sightings []Sighting, inventories []model.InventoryStatement) error {
+func (a *application) recordOnly(
+	ctx context.Context, scanID int64, sightings []Sighting, inventories []model.InventoryStatement,
+) error {
 	if err := a.resolve(ctx, sightings); err != nil {
 		return err
 	}
@@ -250,7 +254,8 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 func (a *application) facts(scope Scope, ruleIDs map[*model.Rule]int64) Facts {
 	return Facts{
 		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
-		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Links: weblink.New(a.project.URL, a.scan.Commit, a.scan.Ref),
+		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs,
+		Links: weblink.New(a.project.URL, a.scan.Commit, a.scan.Ref),
 	}
 }
 

@@ -81,7 +81,8 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []mo
 		a.sum.DependenciesRemoved += removed
 		keep = append(keep, statement.Inventory.Lockfile)
 	}
-	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(model.SCA) || a.upload.Report.Inventories == nil {
+	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(model.SCA) ||
+		a.upload.Report.Inventories == nil {
 		return nil
 	}
 	for _, paths := range []map[string]bool{scope.searched, scope.skipped, scope.unresolved} {
@@ -94,7 +95,8 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []mo
 		source, keep = "", append(keep, a.upload.named...)
 	}
 	slices.Sort(keep)
-	dropped, dependencies, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt, slices.Compact(keep))
+	dropped, dependencies, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt,
+		slices.Compact(keep))
 	a.sum.LockfilesDropped = dropped
 	a.sum.DependenciesRemoved += dependencies
 	return err

@@ -33,7 +33,8 @@ type place struct{ rule, path string }
 func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
-		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped), unresolved: set(u.Report.Unresolved),
+		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched),
+		skipped: set(u.Report.Skipped), unresolved: set(u.Report.Unresolved),
 		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted, plain: u.plain,
 	}
 	for i := range u.Report.Results {
@@ -128,7 +129,8 @@ func (s Scope) misses(f *model.Finding) bool {
 	case s.judge != nil, f.Package != "", !s.Full && f.SeenByFull, f.State == model.Muted && s.hidesMuted:
 		return false
 	}
-	return (s.rules == nil || s.rules[f.RuleName]) && (s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
+	return (s.rules == nil || s.rules[f.RuleName]) &&
+		(s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
 }
 
 // ruleRan reports whether the rule ran. A report that tells the paths it

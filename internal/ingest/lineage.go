@@ -25,7 +25,13 @@ type joiner struct {
 }
 
 func newJoiner(stored Stored) joiner {
-	j := joiner{known: stored.Known, lineages: map[int64]model.Lineage{}, parent: map[int64]int64{}, joined: map[int64][]int64{}, reopened: map[int64]bool{}}
+	j := joiner{
+		known:    stored.Known,
+		lineages: map[int64]model.Lineage{},
+		parent:   map[int64]int64{},
+		joined:   map[int64][]int64{},
+		reopened: map[int64]bool{},
+	}
 	maps.Copy(j.lineages, stored.Lineages)
 	for _, l := range stored.Known {
 		j.lineages[l.ID] = l
@@ -146,7 +152,14 @@ func (j *joiner) triage(now time.Time, by model.Actor) (out []model.TriageEvent)
 			after.Assignee = assignee
 		}
 		if back[root] && (after.State == model.TriageReviewing || after.State == model.TriageFixing) {
-			after = model.Triage{State: model.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true, Assignee: after.Assignee}
+			after = model.Triage{
+				State:     model.TriageReopened,
+				Comment:   after.Comment,
+				At:        now,
+				By:        by,
+				Automatic: true,
+				Assignee:  after.Assignee,
+			}
 		}
 		if after != before {
 			out = append(out, model.TriageEvent{LineageID: root, At: now, By: by, Before: before, After: after})

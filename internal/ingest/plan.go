@@ -72,7 +72,15 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
+	p := planner{
+		Facts:    facts,
+		reopened: map[int64]bool{},
+		proposed: map[int64]*Sighting{},
+		lineages: newJoiner(stored),
+		bodies:   stored.Bodies,
+		beside:   stored.beside,
+		reports:  true,
+	}
 	p.run(stored, report)
 	return p.changes, p.err
 }
@@ -149,7 +157,8 @@ func (p *planner) matchExisting(known pair) {
 	case row.Path != next.Path, otherRule(row, &next):
 		change = ItemMoved
 		p.addEvent(row.ID, model.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
-	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
+	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State ||
+		row.Severity != next.Severity:
 		change = ItemChanged
 	}
 	if live(row.State) && row.State != next.State {

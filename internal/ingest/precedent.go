@@ -48,7 +48,9 @@ func nearest(held []closedDecision, line int) (closedDecision, bool) {
 	if len(held) == 0 {
 		return closedDecision{}, false
 	}
-	at, _ := slices.BinarySearchFunc(held, line, func(d closedDecision, line int) int { return cmp.Compare(d.row.Line, line) })
+	at, _ := slices.BinarySearchFunc(held, line, func(d closedDecision, line int) int {
+		return cmp.Compare(d.row.Line, line)
+	})
 	if at == len(held) || at > 0 && line-held[at-1].row.Line <= held[at].row.Line-line {
 		at--
 	}

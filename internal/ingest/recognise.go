@@ -23,7 +23,8 @@ func (stored *Stored) align(a *alignment, facts Facts) (err error) {
 	a.owned = func(id model.Identity) bool { return rows[id] || stored.Known[id].ID != 0 }
 	pairs, err := a.pairs()
 	stored.pairs = slices.DeleteFunc(pairs, func(k pair) bool {
-		return decided(k.row) && (k.sighting.blind || k.row.CodeHash == model.Digest{} && k.row.Identity.Kind == model.IdentityOwn)
+		return decided(k.row) &&
+			(k.sighting.blind || k.row.CodeHash == model.Digest{} && k.row.Identity.Kind == model.IdentityOwn)
 	})
 	return err
 }
@@ -96,7 +97,9 @@ func closer(row, best *model.Finding, path string) bool {
 func (p *planner) freshIdentity(kind model.IdentityKind) model.Identity {
 	var d digester
 	p.fresh++
-	return model.NumberedIdentity(kind, d.start("fresh 1").str(p.Ref, p.Source).num(p.ScanID, p.Now.UnixMicro()).sum(), p.fresh)
+	return model.NumberedIdentity(
+		kind, d.start("fresh 1").str(p.Ref, p.Source).num(p.ScanID, p.Now.UnixMicro()).sum(), p.fresh,
+	)
 }
 
 // detailLevel ranks how much is known of a finding: nothing of its code, its code, or

@@ -23,7 +23,9 @@ func (p *planner) apart(x, y int64) bool {
 	if p.lineages.root(x) == p.lineages.root(y) {
 		return false
 	}
-	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g model.Finding) bool { return f.Source == g.Source })
+	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g model.Finding) bool {
+		return f.Source == g.Source
+	})
 }
 
 // together reports whether one ref has findings of which one is in one of the first
@@ -68,7 +70,9 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 // findings on the ref, and the identities that they have there. With known it also returns
 // those of identities that are new to the ref, which the primary branch may have elsewhere;
 // with rows those of its findings, which may be muted on the primary branch.
-func (stored *Stored) contended(sightings []Sighting, known, rows bool) (lineages []int64, identities []model.Identity) {
+func (stored *Stored) contended(
+	sightings []Sighting, known, rows bool,
+) (lineages []int64, identities []model.Identity) {
 	wanted, has := map[int64]bool{}, map[int64][]model.Identity{}
 	hold := func(lineage int64, id model.Identity, want bool) {
 		has[lineage] = append(has[lineage], id)
@@ -172,7 +176,8 @@ func (p *planner) onPrimary() map[int64][]model.Finding {
 // here. That is a copy, as far as a diff scan knows, which does not tell that
 // anything is gone.
 func (e entry) isCopyOf(primary []model.Finding) bool {
-	return len(primary) > 0 && !slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity || f.Path == e.path })
+	return len(primary) > 0 &&
+		!slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity || f.Path == e.path })
 }
 
 // liveEntries lists what is live on the ref once the plan is carried out: rows in
@@ -189,7 +194,9 @@ func (p *planner) liveEntries(rows []model.Finding) []entry {
 			f, at = &p.changes.Updated[u].Finding, u
 		}
 		if live(f.State) {
-			entries = append(entries, entry{f.Identity, f.Path, f.IssueType == model.SCA, p.lineages.root(f.LineageID), &rows[i], at, -1})
+			entries = append(entries, entry{
+				f.Identity, f.Path, f.IssueType == model.SCA, p.lineages.root(f.LineageID), &rows[i], at, -1,
+			})
 		}
 	}
 	for i := range p.changes.Added {
@@ -224,7 +231,8 @@ func compareFlags(a, b bool) int {
 func (p *planner) part(e entry, here map[int64]int) {
 	to := int64(0)
 	here[e.lineage]--
-	if l, known := p.beside.linked[e.identity]; known && p.lineages.root(l.ID) != e.lineage && here[p.lineages.root(l.ID)] == 0 {
+	if l, known := p.beside.linked[e.identity]; known && p.lineages.root(l.ID) != e.lineage &&
+		here[p.lineages.root(l.ID)] == 0 {
 		to = p.lineages.root(l.ID)
 		here[to]++
 	}
@@ -263,7 +271,10 @@ func (p *planner) addCopied(e, stays entry) {
 	if e.row == nil {
 		return
 	}
-	c := copied{event: model.FindingEvent{FindingID: e.row.ID, ScanID: p.ScanID, Kind: model.EventCopied}, added: stays.added}
+	c := copied{
+		event: model.FindingEvent{FindingID: e.row.ID, ScanID: p.ScanID, Kind: model.EventCopied},
+		added: stays.added,
+	}
 	if stays.row != nil {
 		c.of = stays.row.ID
 	}

@@ -25,7 +25,9 @@ type Store interface {
 	// UpdateProjectByScan takes over what a scan that counts tells of its
 	// project: its new name where the host's id is known, and the URL, id and
 	// tags that it brings.
-	UpdateProjectByScan(ctx context.Context, globs model.ProjectGlobs, projectID int64, p model.Project) (model.Project, error)
+	UpdateProjectByScan(
+		ctx context.Context, globs model.ProjectGlobs, projectID int64, p model.Project,
+	) (model.Project, error)
 	// ScanApplied notes on the project that a scan was applied: when, and the
 	// default branch if this is the first branch fully scanned.
 	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error
@@ -99,7 +101,9 @@ type Store interface {
 	// DropInventories removes what the source stated of the ref until a time, or
 	// with no source what any did, but for the lockfiles to keep. It returns the
 	// paths dropped, and how many dependencies went with them (semantics §15).
-	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (paths []string, dependencies int, err error)
+	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (
+		paths []string, dependencies int, err error,
+	)
 }
 
 // Exceptions is what an import needs of exceptions and VEX documents, in the

@@ -27,7 +27,14 @@ type Item struct {
 }
 
 func itemOf(f *model.Finding, change ItemChange) Item {
-	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change, Muted: f.State == model.Muted}
+	return Item{
+		FindingID: f.ID,
+		Rule:      f.RuleName,
+		Path:      f.Path,
+		Line:      f.Line,
+		Change:    change,
+		Muted:     f.State == model.Muted,
+	}
 }
 
 // Summary says what an upload did, item by item.

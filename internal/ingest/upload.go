@@ -37,7 +37,13 @@ func (u *Upload) Check(now time.Time) error {
 	u.Commit = cmp.Or(u.Commit, u.Report.Commit)
 	u.Category = cmp.Or(u.Category, u.Report.Category)
 	u.At = u.At.UTC().Truncate(time.Microsecond)
-	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}, {"image", u.Report.Image}} {
+	for _, name := range []struct{ location, value string }{
+		{"ref", u.Ref},
+		{"commit", u.Commit},
+		{"category", u.Category},
+		{"tool", u.Report.Tool},
+		{"image", u.Report.Image},
+	} {
 		if err := model.CheckRef(name.value); err != nil {
 			fault(name.location, "%v", err)
 		}
@@ -81,7 +87,8 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) mode
 		Products: products(r, sightings), Status: model.ScanCompleted, Counts: countSightings(sightings),
 	}
 	scan.Muted = len(sightings) - scan.Counts.Total()
-	if end := started.Add(r.TotalTime); known && r.TotalTime >= 0 && end.Before(now) && (r.TotalTime > 0 || !u.At.IsZero()) {
+	if end := started.Add(r.TotalTime); known && r.TotalTime >= 0 && end.Before(now) &&
+		(r.TotalTime > 0 || !u.At.IsZero()) {
 		scan.CompletedAt = end
 	}
 	if r.TotalTime <= 0 {
@@ -92,7 +99,8 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) mode
 		scan.ID, scan.StartedAt, scan.CompletedAt = u.Begun.ID, u.Begun.StartedAt, now
 	}
 	if r.Failed {
-		scan.Status, scan.ExitCode, scan.Error = model.ScanError, max(2, u.ExitCode), "the report says that the scanner's run failed"
+		scan.Status, scan.ExitCode, scan.Error = model.ScanError, max(2,
+			u.ExitCode), "the report says that the scanner's run failed"
 	}
 	return scan
 }
@@ -124,7 +132,10 @@ func invalidItems(refused model.Refusals) error {
 		bad.Fields = append(bad.Fields, model.FieldError{Location: r.Item, Message: r.Reason})
 	}
 	if refused.MoreRefused > 0 {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: "report", Message: fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused)})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "report",
+			Message:  fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused),
+		})
 	}
 	return bad
 }

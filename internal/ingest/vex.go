@@ -46,5 +46,9 @@ func (a *application) putVEX(ctx context.Context) error {
 
 // notDecided notes on the scan what its sender may not decide.
 func (u *Upload) notDecided(what string) {
-	u.Report.Gaps = append(u.Report.Gaps, model.ScanGap{Kind: model.GapItem, What: what, Why: "only proposed: the token that sent it may not triage"})
+	u.Report.Gaps = append(u.Report.Gaps, model.ScanGap{
+		Kind: model.GapItem,
+		What: what,
+		Why:  "only proposed: the token that sent it may not triage",
+	})
 }

@@ -86,7 +86,11 @@ func fresh() []byte {
 
 // New makes a ring of new keys.
 func New(now time.Time) Ring {
-	return Ring{Format: format, Secret: fresh(), Signing: []SigningKey{{Key: fresh(), Made: now.UTC().Truncate(time.Second)}}}
+	return Ring{
+		Format:  format,
+		Secret:  fresh(),
+		Signing: []SigningKey{{Key: fresh(), Made: now.UTC().Truncate(time.Second)}},
+	}
 }
 
 // Rotate returns the ring with another signing key in use. What was signed before
@@ -161,7 +165,8 @@ func Read(path string) (r Ring, err error) {
 		return r, fmt.Errorf("the key file %s is a folder or another kind of file: name the file that holds the keys", path)
 	}
 	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // which has no such bits and always shows them set
-		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read it, see redoubt key --help", path)
+		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read "+
+			"it, see redoubt key --help", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -172,10 +177,13 @@ func Read(path string) (r Ring, err error) {
 		return r, fmt.Errorf("the key file %s is damaged, or is none: put the one from the backup in its place", path)
 	}
 	if f.Format != format {
-		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one, or put the one from the backup in its place", path, f.Format)
+		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one, or put "+
+			"the one from the backup in its place", path, f.Format)
 	}
 	if f.Sum != "" && f.Sum != f.sum() {
-		return r, fmt.Errorf("the key file %s is damaged, as its sum is not that of its keys: put the one from the backup in its place", path)
+		return r, fmt.Errorf(
+			"the key file %s is damaged, as its sum is not that of its keys: put the one from the backup in its place", path,
+		)
 	}
 	return f.Ring, nil
 }

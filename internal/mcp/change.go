@@ -23,7 +23,8 @@ const (
 
 // errNoChange is the answer about a confirmation that is not there, whatever the
 // reason: who guesses learns nothing.
-var errNoChange = errors.New("there is no such change to confirm: it was done already, it is older than 10 minutes, it belongs to another token, or the server was started since. Plan it again")
+var errNoChange = errors.New("there is no such change to confirm: it was done already, it is older than 10 minutes, " +
+	"it belongs to another token, or the server was started since. Plan it again")
 
 // Changes are what assistants have planned and nobody has confirmed yet. They are
 // in the memory of one process: another one knows nothing of them, and so
@@ -55,25 +56,34 @@ func NewChanges(clock func() time.Time) *Changes {
 
 // keep plans to send a request and returns its confirmation id, which is the key
 // that it is sent with, so that it is done once.
-func keep[T any](a *assistant, request T, send func(*assistant, context.Context, T, string) (any, error)) (id string, err error) {
+func keep[T any](
+	a *assistant, request T, send func(*assistant, context.Context, T, string) (any, error),
+) (id string, err error) {
 	text, err := json.Marshal(request)
 	if err != nil {
 		return "", err
 	}
-	return a.Changes.plan(change{deployment: a.Deployment, caller: a.Caller, request: text, send: func(ctx context.Context, by *assistant, text []byte, key string) (any, error) {
-		var request T
-		if err := json.Unmarshal(text, &request); err != nil {
-			return nil, err
-		}
-		return send(by, ctx, request, key)
-	}})
+	return a.Changes.plan(change{
+		deployment: a.Deployment,
+		caller:     a.Caller,
+		request:    text,
+		send: func(ctx context.Context, by *assistant, text []byte, key string) (any, error) {
+			var request T
+			if err := json.Unmarshal(text, &request); err != nil {
+				return nil, err
+			}
+			return send(by, ctx, request, key)
+		},
+	})
 }
 
 // plan keeps a change. Of one token the oldest go when there are too many or they
 // are too long; where its deployment or all of them have too much, it is refused.
 func (c *Changes) plan(p change) (id string, err error) {
 	if p.size() > maxBytesOfCaller {
-		return "", errors.New("the change is too long to wait for its confirmation: name fewer findings at once, or select them by a filter")
+		return "", errors.New(
+			"the change is too long to wait for its confirmation: name fewer findings at once, or select them by a filter",
+		)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

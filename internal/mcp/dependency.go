@@ -17,7 +17,8 @@ func (a *assistant) dependencyTools(s *sdk.Server) {
 	}, a.searchDependencies)
 	reader(s, tool{
 		"get_advisory", "Read an advisory",
-		"What is known of a vulnerability, by any of its ids (CVE, GHSA …): affected versions, fixes, scores, whether it is known to be exploited.",
+		"What is known of a vulnerability, by any of its ids (CVE, GHSA …): affected versions, fixes, scores, whether it " +
+			"is known to be exploited.",
 	}, a.getAdvisory)
 	reader(s, tool{
 		"get_advisory_impact", "Who has a vulnerability",
@@ -40,7 +41,12 @@ type dependenciesInput struct {
 }
 
 func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput) (*sdk.CallToolResult, error) {
-	f := &api.DependencyFilter{License: in.License, Version: in.Version, Ecosystem: in.Ecosystem, Transitivity: in.Transitivity}
+	f := &api.DependencyFilter{
+		License:      in.License,
+		Version:      in.Version,
+		Ecosystem:    in.Ecosystem,
+		Transitivity: in.Transitivity,
+	}
 	named, err := a.projectIDs(ctx, in.Projects)
 	if err != nil {
 		return nil, err
@@ -52,9 +58,15 @@ func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput
 	case ranged && in.Name == "":
 		return nil, fmt.Errorf("from_version and to_version need a name: versions of different packages do not compare")
 	case in.Name != "":
-		f.PackageFilters = []api.PackageFilter{{Name: in.Name, ExactNameMatch: in.Exact, VersionLowerBound: in.FromVersion, VersionUpperBound: in.ToVersion}}
+		f.PackageFilters = []api.PackageFilter{
+			{Name: in.Name, ExactNameMatch: in.Exact, VersionLowerBound: in.FromVersion, VersionUpperBound: in.ToVersion},
+		}
 	}
-	list, err := a.Client.ListDependencies(ctx, a.Deployment, api.ListDependenciesRequest{DependencyFilter: f, PageSize: pageSize, Cursor: api.ID(in.Cursor)})
+	list, err := a.Client.ListDependencies(ctx, a.Deployment, api.ListDependenciesRequest{
+		DependencyFilter: f,
+		PageSize:         pageSize,
+		Cursor:           api.ID(in.Cursor),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +92,11 @@ type impactInput struct {
 }
 
 func (a *assistant) getImpact(ctx context.Context, in impactInput) (*sdk.CallToolResult, error) {
-	list, err := a.Client.AdvisoryImpact(ctx, a.Deployment, in.ID, api.ImpactQuery{All: in.All, Cursor: in.Cursor, Limit: pageSize})
+	list, err := a.Client.AdvisoryImpact(ctx, a.Deployment, in.ID, api.ImpactQuery{
+		All:    in.All,
+		Cursor: in.Cursor,
+		Limit:  pageSize,
+	})
 	if err != nil {
 		return nil, err
 	}

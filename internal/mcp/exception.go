@@ -12,11 +12,13 @@ import (
 func (a *assistant) exceptionTools(s *sdk.Server) {
 	writer(s, tool{
 		"plan_exception", "Plan an exception",
-		"Tells what accepting a rule or a vulnerability in some projects would change, and changes nothing. Answers a confirmation id for confirm_change.",
+		"Tells what accepting a rule or a vulnerability in some projects would change, and changes nothing. Answers a " +
+			"confirmation id for confirm_change.",
 	}, false, a.planException)
 	writer(s, tool{
 		"plan_end_of_exception", "Plan the end of an exception",
-		"Tells which exception would end, and changes nothing. What it ignores is reopened. Answers a confirmation id for confirm_change.",
+		"Tells which exception would end, and changes nothing. What it ignores is reopened. Answers a confirmation id for " +
+			"confirm_change.",
 	}, false, a.planEnd)
 }
 
@@ -27,7 +29,12 @@ type exceptionsInput struct {
 }
 
 func (a *assistant) listExceptions(ctx context.Context, in exceptionsInput) (*sdk.CallToolResult, error) {
-	list, err := a.Client.ListExceptions(ctx, a.Deployment, api.ExceptionsQuery{State: in.State, Kind: in.Kind, Cursor: in.Cursor, Limit: pageSize})
+	list, err := a.Client.ListExceptions(ctx, a.Deployment, api.ExceptionsQuery{
+		State:  in.State,
+		Kind:   in.Kind,
+		Cursor: in.Cursor,
+		Limit:  pageSize,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,8 @@ type exceptionInput struct {
 
 func (a *assistant) planException(ctx context.Context, in exceptionInput) (*sdk.CallToolResult, error) {
 	r := api.CreateExceptionRequest{
-		Target: in.Target, Reason: in.Reason, Projects: in.Projects, Paths: in.Paths, TriageReason: in.Kind, Until: in.Until, Forever: in.Forever, DryRun: true,
+		Target: in.Target, Reason: in.Reason, Projects: in.Projects, Paths: in.Paths,
+		TriageReason: in.Kind, Until: in.Until, Forever: in.Forever, DryRun: true,
 	}
 	dry, err := a.Client.CreateException(ctx, a.Deployment, r)
 	if err != nil {
@@ -83,12 +91,15 @@ func (a *assistant) planEnd(ctx context.Context, in endInput) (*sdk.CallToolResu
 }
 
 func (a *assistant) sendEnd(ctx context.Context, p plannedEnd, key string) (any, error) {
-	return a.Client.DeleteException(ctx, a.Deployment, p.ID, api.DeleteExceptionQuery{Selection: p.Selection}, api.WithKey(key))
+	return a.Client.DeleteException(ctx, a.Deployment, p.ID, api.DeleteExceptionQuery{
+		Selection: p.Selection,
+	}, api.WithKey(key))
 }
 
 // planOf keeps a change of an exception and tells what it would do.
 func planOf[T any](
-	ctx context.Context, a *assistant, e api.Exception, effect api.ExceptionEffect, request T, send func(*assistant, context.Context, T, string) (any, error),
+	ctx context.Context, a *assistant, e api.Exception, effect api.ExceptionEffect, request T,
+	send func(*assistant, context.Context, T, string) (any, error),
 ) (*sdk.CallToolResult, error) {
 	if effect.Selection == "" {
 		return nil, errOldServer

@@ -38,7 +38,8 @@ type findingsFilter struct {
 // query is the filter in the words of the Web API.
 func (f findingsFilter) query() (api.FindingsQuery, error) {
 	q := api.FindingsQuery{
-		IssueType: f.IssueType, Repos: f.Projects, Status: f.Status, Severities: f.Severities, Rules: f.Rules, Categories: f.Categories,
+		IssueType: f.IssueType, Repos: f.Projects, Status: f.Status,
+		Severities: f.Severities, Rules: f.Rules, Categories: f.Categories,
 		Exposures: f.Exposures, Assignees: f.Assignees, Due: f.Due, Ref: f.Ref, Dedup: f.Ref == "",
 	}
 	if f.Since == "" {
@@ -81,7 +82,8 @@ const maxMessage = 300
 
 func lineOf(f api.FindingCore) findingLine {
 	out := findingLine{
-		ID: f.ID, Project: f.Repository.Name, Ref: f.Ref, Severity: f.Severity, Status: f.Status, Rule: f.RuleName, Message: shortened(f.Rule.Message, maxMessage),
+		ID: f.ID, Project: f.Repository.Name, Ref: f.Ref, Severity: f.Severity,
+		Status: f.Status, Rule: f.RuleName, Message: shortened(f.Rule.Message, maxMessage),
 		Path: f.Location.FilePath, Line: f.Location.Line, Since: f.RelevantSince.Format(time.RFC3339), Assignee: f.Assignee,
 	}
 	if f.RuleMessage != nil {
@@ -122,11 +124,13 @@ func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
 func (a *assistant) findingTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_findings", "Search findings",
-		"Findings of code or of vulnerable dependencies, 25 on a page, newest first unless sort has another order. Members of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
+		"Findings of code or of vulnerable dependencies, 25 on a page, newest first unless sort has another order. Members " +
+			"of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
 	}, a.searchFindings)
 	reader(s, tool{
 		"get_finding", "Read a finding",
-		"One finding of any type by its id, with its code, the flow of data, how the package gets in, what happened to it and who decided what, and what was decided about other findings of the rule. Read it before judging it.",
+		"One finding of any type by its id, with its code, the flow of data, how the package gets in, what happened to it " +
+			"and who decided what, and what was decided about other findings of the rule. Read it before judging it.",
 	}, a.getFinding)
 	reader(s, tool{
 		"count_findings", "Count findings",
@@ -134,10 +138,14 @@ func (a *assistant) findingTools(s *sdk.Server) {
 	}, a.countFindings)
 	reader(s, tool{
 		"list_secrets", "List secrets",
-		"Credentials that were found in repositories: kind, place and whether they work. The credential itself is never kept.",
+		"Credentials that were found in repositories: kind, place and whether they work. The credential itself " +
+			"is never kept.",
 	}, a.listSecrets)
-	reader(s, tool{"list_saved_views", "List saved views", "Lists of findings that people keep under a name, with their id and issue type, for view of search_findings and count_findings."}, a.listSavedViews)
-	reader(s, tool{"list_exceptions", "List exceptions", "Exceptions that wait for a decision, that are active, and past ones, VEX documents too: what is accepted, where, why and until when; 25 in an answer, the newest first."}, a.listExceptions)
+	reader(s, tool{"list_saved_views", "List saved views", "Lists of findings that people keep under a name, with their " +
+		"id and issue type, for view of search_findings and count_findings."}, a.listSavedViews)
+	reader(s, tool{"list_exceptions", "List exceptions", "Exceptions that wait for a decision, that are active, and " +
+		"past ones, VEX documents too: what is accepted, where, why and until when; 25 in an answer, the newest first."},
+		a.listExceptions)
 }
 
 type searchInput struct {
@@ -237,7 +245,8 @@ func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.Call
 	by := cmp.Or(in.GroupBy, "severity")
 	counts, err := a.Client.CountFindings(ctx, a.Deployment, api.CountFindingsQuery{
 		FindingsSelection: api.FindingsSelection{
-			IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, Status: q.Status, Severities: q.Severities, Ref: q.Ref,
+			IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup,
+			Repos: q.Repos, Status: q.Status, Severities: q.Severities, Ref: q.Ref,
 			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees, Due: q.Due, View: q.View,
 		},
 		GroupBy: []string{by}, Limit: maxGroups,
@@ -261,7 +270,8 @@ type secretsInput struct {
 
 func (a *assistant) listSecrets(ctx context.Context, in secretsInput) (*sdk.CallToolResult, error) {
 	list, err := a.Client.ListSecrets(ctx, a.Deployment, api.SecretsQuery{
-		Repo: in.Projects, Status: prefixed("FINDING_STATUS_", in.Status), Severity: prefixed("SEVERITY_", in.Severities), Cursor: in.Cursor, Limit: pageSize,
+		Repo: in.Projects, Status: prefixed("FINDING_STATUS_", in.Status),
+		Severity: prefixed("SEVERITY_", in.Severities), Cursor: in.Cursor, Limit: pageSize,
 	})
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -58,8 +58,11 @@ func NewHTTP(c HTTPConfig) *HTTP {
 
 // Routes returns the table. What a caller may see and do is checked again by the
 // operations of the Web API that the tools call.
-func (h *HTTP) Routes() []edge.Mounted {
-	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, model.RoleViewer, edge.Reads, edge.Filtered), Challenge: h.Challenge, Handle: h.handle}}
+func (h *HTTP) Routes() []httpx.Mounted {
+	return []httpx.Mounted{{
+		Route:     httpx.Row(http.MethodPost, Path, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+		Challenge: h.Challenge, Handle: h.handle,
+	}}
 }
 
 type callerKey struct{}
@@ -88,7 +91,8 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 // batchRefused is the answer to a list of calls: no version of the protocol since
 // 2025-06-18 has any, and a list would be one request to the token's rate whatever
 // it holds. It is an invalid request by JSON-RPC, to no id in particular.
-const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: send each message in a request of its own"}}` + "\n"
+const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: ` +
+	`send each message in a request of its own"}}` + "\n"
 
 // isBatch reports whether the body is a JSON list. What was read of it can be read
 // again.
@@ -112,7 +116,8 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the answer to pages of other sites.
-var errForeign = &edge.ForbiddenError{Text: "The Origin header names another site than this server. For assistants in browsers, set --public-url to the address that they use."}
+var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
+	"in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page in a browser sent the request that is not of
 // this server. Programs send no Origin. Where no public address is set, the name
@@ -123,7 +128,7 @@ func (h *HTTP) foreign(r *http.Request) bool {
 	if sent == "" {
 		return false
 	}
-	origin, here := edge.OriginOf(r), ""
+	origin, here := httpx.OriginOf(r), ""
 	u, err := url.Parse(origin.Base)
 	if err == nil {
 		here = u.Scheme + "://" + u.Host
@@ -142,7 +147,8 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 		return nil
 	}
 	return New(Config{
-		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug, Caller: strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
+		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug,
+		Caller:   strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
 		MayWrite: from.caller.CanWrite() && from.caller.Has(model.RoleTriager), Changes: h.changes, Version: h.Version,
 	})
 }
@@ -150,8 +156,9 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 // client calls the Web API as the caller does.
 func (a asked) client(handler http.Handler) *api.Client {
 	return &api.Client{
-		BaseURL: edge.OriginOf(a.request).Base, Token: edge.Bearer(a.request), Retries: -1, UserAgent: a.request.UserAgent(),
-		HTTP: &http.Client{Transport: edge.InProcess{Handler: handler, Prepare: a.as}},
+		BaseURL: httpx.OriginOf(a.request).Base, Token: httpx.Bearer(a.request),
+		Retries: -1, UserAgent: a.request.UserAgent(),
+		HTTP: &http.Client{Transport: httpx.InProcess{Handler: handler, Prepare: a.as}},
 	}
 }
 
@@ -160,7 +167,7 @@ var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prot
 
 // as returns a request of the same process as if it came from where the assistant's did.
 func (a asked) as(r *http.Request) *http.Request {
-	r = r.WithContext(edge.WithAddressed(r.Context(), Path))
+	r = r.WithContext(httpx.WithAddressed(r.Context(), Path))
 	r.Host, r.RemoteAddr, r.TLS = a.request.Host, a.request.RemoteAddr, a.request.TLS
 	for _, name := range passedOn {
 		if v := a.request.Header.Values(name); len(v) > 0 {

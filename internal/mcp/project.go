@@ -12,8 +12,14 @@ import (
 )
 
 func (a *assistant) projectTools(s *sdk.Server) {
-	reader(s, tool{"list_projects", "List projects", "Projects by name, 25 on a page, with their branches, tags and when they were last scanned."}, a.listProjects)
-	reader(s, tool{"search_scans", "Search scans", "Scans, newest first, 25 on a page: what was scanned, how it ended and how much it found."}, a.searchScans)
+	reader(s, tool{
+		"list_projects", "List projects",
+		"Projects by name, 25 on a page, with their branches, tags and when they were last scanned.",
+	}, a.listProjects)
+	reader(s, tool{
+		"search_scans", "Search scans",
+		"Scans, newest first, 25 on a page: what was scanned, how it ended and how much it found.",
+	}, a.searchScans)
 	reader(s, tool{"get_scan", "Read a scan", "One scan by its id."}, a.getScan)
 }
 
@@ -88,7 +94,13 @@ func (a *assistant) searchScans(ctx context.Context, in scansInput) (*sdk.CallTo
 	if err != nil {
 		return nil, err
 	}
-	r := api.SearchScansRequest{Branch: in.Branch, Since: api.Instant(in.Since), RepositoryID: api.Int(id), Cursor: api.ID(in.Cursor), Limit: pageSize}
+	r := api.SearchScansRequest{
+		Branch:       in.Branch,
+		Since:        api.Instant(in.Since),
+		RepositoryID: api.Int(id),
+		Cursor:       api.ID(in.Cursor),
+		Limit:        pageSize,
+	}
 	for _, s := range in.Statuses {
 		r.Statuses = append(r.Statuses, api.ScanStatus(s))
 	}

@@ -61,6 +61,8 @@ func (a *assistant) resource(read func(ctx context.Context, name string) (any, e
 			return nil, err
 		}
 		text, err := fenced("What Redoubt knows.", data)
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: textMedia, Text: text}}}, err
+		return &sdk.ReadResourceResult{
+			Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: textMedia, Text: text}},
+		}, err
 	}
 }

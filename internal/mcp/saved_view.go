@@ -17,7 +17,8 @@ type ofView struct {
 
 // lostInView follows what is said of a view that cannot be followed as a whole. The names are
 // people's, and stand where data does.
-const lostInView = " Careful: the view names what is not there any more, which selects nothing; list_saved_views says what."
+const lostInView = " Careful: the view names what is not there any more, which selects nothing; " +
+	"list_saved_views says what."
 
 // query is the filter, or the view in its place.
 func (v ofView) query(f findingsFilter) (api.FindingsQuery, error) {

@@ -85,7 +85,8 @@ func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallTool
 	out.Text = text
 	said := fmt.Sprintf("The bill of materials is whole. Its text from byte %d is in the data, to its end.", in.Offset)
 	if more {
-		said = fmt.Sprintf("The bill of materials is whole. %d bytes of its text from byte %d are in the data; for more ask with offset %d, or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
+		said = fmt.Sprintf("The bill of materials is whole. %d bytes of its text from byte %d are in the data; for more "+
+			"ask with offset %d, or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
 	}
 	return answer(said, out)
 }
@@ -97,7 +98,9 @@ func (a *assistant) document(ctx context.Context, address string, offset int64) 
 	if err != nil {
 		return "", false, fmt.Errorf("the address of the document cannot be read: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.Client.BaseURL, "/")+u.RequestURI(), nil)
+	req, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, strings.TrimSuffix(a.Client.BaseURL, "/")+u.RequestURI(), nil,
+	)
 	if err != nil {
 		return "", false, err
 	}
@@ -113,7 +116,8 @@ func (a *assistant) document(ctx context.Context, address string, offset int64) 
 	if resp.StatusCode != http.StatusOK {
 		return "", false, fmt.Errorf("the document is not there: the server answered %s", resp.Status)
 	}
-	if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil && err != io.EOF { //nolint:errorlint // CopyN answers io.EOF itself
+	_, err = io.CopyN(io.Discard, resp.Body, offset)
+	if err != nil && err != io.EOF { //nolint:errorlint // CopyN answers io.EOF itself
 		return "", false, err
 	}
 	piece, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))

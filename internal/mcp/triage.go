@@ -17,12 +17,14 @@ const firstShown = 10
 func (a *assistant) triageTools(s *sdk.Server) {
 	writer(s, tool{
 		"plan_triage", "Plan a triage",
-		"Tells what a decision about findings would change, and changes nothing: how many, the first of them, and a confirmation id for confirm_change. " +
+		"Tells what a decision about findings would change, and changes nothing: how many, the first of them, and a " +
+			"confirmation id for confirm_change. " +
 			"Name the findings by ids or by a filter, and a state, a note or an assignee.",
 	}, false, a.planTriage)
 	writer(s, tool{
 		"confirm_change", "Confirm a planned change",
-		"Does exactly what a plan_… tool told, once, or nothing where something of it has changed since. Only after the person you work for agreed.",
+		"Does exactly what a plan_… tool told, once, or nothing where something of it has changed since. Only after the " +
+			"person you work for agreed.",
 	}, true, a.confirm)
 }
 
@@ -45,8 +47,11 @@ type triageInput struct {
 
 func (in triageInput) request() api.TriageRequest {
 	r := api.TriageRequest{
-		IssueType: in.IssueType, Limit: in.Limit, NewTriageState: in.State, NewTriageReason: in.Reason, NewNote: in.Note, NewTriageUntil: in.Until, NewAssignee: in.Assignee,
-		TriageFilter: api.TriageFilter{Repos: in.Projects, Rules: in.Rules, Severities: in.Severities, Dependencies: in.Packages},
+		IssueType: in.IssueType, Limit: in.Limit, NewTriageState: in.State, NewTriageReason: in.Reason,
+		NewNote: in.Note, NewTriageUntil: in.Until, NewAssignee: in.Assignee,
+		TriageFilter: api.TriageFilter{
+			Repos: in.Projects, Rules: in.Rules, Severities: in.Severities, Dependencies: in.Packages,
+		},
 	}
 	for _, id := range in.IDs {
 		r.IssueIDs = append(r.IssueIDs, api.Int(id))
@@ -63,7 +68,10 @@ func (in triageInput) emptyList() error {
 	var bad model.InvalidError
 	check := func(name string, present bool, items int) {
 		if present && items == 0 {
-			bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is empty: list at least one item, or leave it out"})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: name,
+				Message:  "is empty: list at least one item, or leave it out",
+			})
 		}
 	}
 	check("ids", in.IDs != nil, len(in.IDs))
@@ -87,7 +95,9 @@ type planned struct {
 }
 
 // errOldServer is the answer where a change cannot be planned.
-var errOldServer = errors.New("the server is older than this program and cannot hold a change to what was shown: update it")
+var errOldServer = errors.New(
+	"the server is older than this program and cannot hold a change to what was shown: update it",
+)
 
 func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallToolResult, error) {
 	if err := in.emptyList(); err != nil {
@@ -123,8 +133,10 @@ func (a *assistant) sendTriage(ctx context.Context, r api.TriageRequest, key str
 
 // tellPlan says what a confirmation would do.
 func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
-	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, on every branch that has them. Show this to the person you work for; "+
-		"if they agree, call confirm_change with confirmation_id %s within 10 minutes. It does exactly this, or nothing if something of it has changed by then.", p.Count, p.Confirm)
+	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, on every branch that has them. Show this to "+
+		"the person you work for; "+
+		"if they agree, call confirm_change with confirmation_id %s within 10 minutes. It does exactly this, or nothing if "+
+		"something of it has changed by then.", p.Count, p.Confirm)
 	return answer(said, p)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/model"
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, public string) *world {
 	jobs := queue.New(w.store, map[string]queue.Kind{server.SBOMJob: {Work: w.exportSBOM}}, queue.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
 	srv, err := server.New(server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public, ReadQuery: web.FindingQuery,
+		SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public, ReadQuery: web.FindingQuery,
 		Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
 	})
 	if err != nil {

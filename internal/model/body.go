@@ -118,7 +118,8 @@ func BodyFixable(members []byte) bool {
 // RateBody returns what Members returned without saying that nobody rates the
 // vulnerability.
 func RateBody(members []byte) []byte {
-	return bytes.Replace(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`), []byte(`,"vulnerability_identifier":`), 1)
+	return bytes.Replace(members,
+		[]byte(`,"severity_unrated":true,"vulnerability_identifier":`), []byte(`,"vulnerability_identifier":`), 1)
 }
 
 func members(v any) ([]byte, error) {

@@ -87,7 +87,9 @@ const (
 	ReachabilityUnknown
 )
 
-var reachabilities = enumNames[Reachability]{"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown"}
+var reachabilities = enumNames[Reachability]{
+	"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown",
+}
 
 // String returns the wire name.
 func (r Reachability) String() string { return reachabilities.name(r) }
@@ -124,7 +126,9 @@ const (
 	ValidationError
 )
 
-var validationStates = enumNames[ValidationState]{"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error"}
+var validationStates = enumNames[ValidationState]{
+	"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error",
+}
 
 // String returns the wire name of the triage filter, as confirmed_valid.
 func (v ValidationState) String() string { return validationStates.name(v) }
@@ -170,4 +174,27 @@ func BandOf(score *EPSS) EPSSBand {
 		return EPSSMedium
 	}
 	return EPSSLow
+}
+
+// enumNames gives a small enumeration its names on the wire. The zero value of
+// every enumeration here means "not said" and has the empty name, so a
+// forgotten field never passes for a real one.
+type enumNames[T ~uint8] []string
+
+// name returns the wire name of v, or "" for a value out of range.
+func (w enumNames[T]) name(v T) string {
+	if int(v) >= len(w) {
+		return ""
+	}
+	return w[v]
+}
+
+// parse finds the value with the wire name s. The empty name is not found.
+func (w enumNames[T]) parse(s string) (T, bool) {
+	for i, name := range w {
+		if name == s && s != "" {
+			return T(i), true
+		}
+	}
+	return 0, false
 }

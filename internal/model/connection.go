@@ -156,7 +156,8 @@ const (
 
 // CheckConnection says what is wrong with a connection that somebody asks for.
 func CheckConnection(c Connection) error {
-	if n := utf8.RuneCountInString(c.Name); strings.TrimSpace(c.Name) == "" || n > maxConnectionName || strings.ContainsFunc(c.Name, IsControl) {
+	if strings.TrimSpace(c.Name) == "" || utf8.RuneCountInString(c.Name) > maxConnectionName ||
+		strings.ContainsFunc(c.Name, IsControl) {
 		return Invalid("name", "give the connection a name of %d characters at most", maxConnectionName)
 	}
 	if hostKinds.name(c.Kind) == "" {
@@ -166,7 +167,8 @@ func CheckConnection(c Connection) error {
 		return Invalid("follow", "%d globs given; %d are allowed", len(c.Follow), maxConnectionGlobs)
 	}
 	for _, glob := range c.Follow {
-		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) || len(glob) > maxConnectionGlob || glob == "!" {
+		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) ||
+			len(glob) > maxConnectionGlob || glob == "!" {
 			return Invalid("follow", "%.40q will not do: a glob is as acme/*, ** fits all, and !acme/old leaves one out", glob)
 		}
 	}
@@ -199,7 +201,8 @@ func CheckHostURL(kind HostKind, address string) error {
 		return Invalid("base_url", "an address holds no user or password: give the credential by itself")
 	case u.RawQuery != "" || u.Fragment != "":
 		return Invalid("base_url", "an address ends before ? and #")
-	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
+	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") ||
+		u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
 		return Invalid("base_url", "%.80q names no host", hideUser(address))
 	}
 	return nil
@@ -244,14 +247,77 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 		return Invalid("credential.kind", "a connection of the kind %s takes one of %v", kind, allowed)
 	case c.Secret == "" || len(c.Secret)+len(c.KnownHosts) > maxCredential || !utf8.ValidString(c.Secret):
 		return Invalid("credential.secret", "give the credential's secret, of %d bytes at most", maxCredential)
-	case (c.Kind == CredentialToken || c.Kind == CredentialPassword) && strings.ContainsFunc(c.Secret+c.Username, IsControl):
+	case (c.Kind == CredentialToken || c.Kind == CredentialPassword) &&
+		strings.ContainsFunc(c.Secret+c.Username, IsControl):
 		return Invalid("credential.secret", "the secret holds a line end or another control character")
 	case c.Kind == CredentialPassword && c.Username == "":
 		return Invalid("credential.username", "say whose password it is")
 	case c.Kind == CredentialSSHKey && strings.TrimSpace(c.KnownHosts) == "":
-		return Invalid("credential.known_hosts", "give the host's keys, as ssh-keyscan prints them: without them nobody knows who answers")
+		return Invalid("credential.known_hosts",
+			"give the host's keys, as ssh-keyscan prints them: without them nobody knows who answers")
 	case c.Kind == CredentialApp && (c.AppID <= 0 || c.InstallationID <= 0):
 		return Invalid("credential.app_id", "give the ids of the app and of its installation")
 	}
 	return nil
 }
+
+// Repository is what a connection sees on its host.
+type Repository struct {
+	ID            int64
+	ConnectionID  int64
+	HostID        string // the host's own id, which stays when it is renamed
+	FullName      string // as acme/payments
+	DefaultBranch string // its name, without refs/heads/; empty: the host did not say
+	Archived      bool
+	Private       bool
+	CloneURL      string    // for git, without credentials
+	WebURL        string    // for people; empty: none
+	ProjectID     int64     // the project that it is; 0: none
+	HookID        string    // of the webhook that the connection made there; empty: none
+	HookAddress   string    // that it was made to tell; empty: none, or from before this was kept
+	GoneAt        time.Time // since when the host tells of it no more; zero: it does
+	PolledAt      time.Time // when it was asked for news last; zero: never
+	HeardAt       time.Time // of the newest webhook about a push or a change request; zero: none
+	MissedAt      time.Time // when polling found the first push since that no webhook told of; zero: none
+	Missed        string    // the newest such push, for people
+	HookLacks     string    // what is wrong with its webhook at the host, for people; empty: nothing that is known
+}
+
+// HookPatience is how much later than polling a webhook may tell of a push. One that does
+// not is silent: the repository is polled as if it had none.
+const HookPatience = 5 * time.Minute
+
+// HookSilent reports whether the webhook of the repository told nothing of a push that
+// polling found, or cannot tell of all that it should.
+func (r Repository) HookSilent(now time.Time) bool {
+	missed := !r.MissedAt.IsZero() && now.Sub(r.MissedAt) >= HookPatience
+	return r.ProjectID != 0 && r.HookID != "" && (missed || r.HookLacks != "")
+}
+
+// HookProblem says what a webhook did not tell, or cannot, for people; empty: nothing.
+func (r Repository) HookProblem(now time.Time) string {
+	if !r.HookSilent(now) {
+		return ""
+	}
+	if r.HookLacks != "" {
+		return "its webhook at the host " + r.HookLacks
+	}
+	return "no webhook told of " + r.Missed + ", found by polling"
+}
+
+// Scannable reports whether there is something to fetch.
+func (r Repository) Scannable() bool { return !r.Archived && r.GoneAt.IsZero() && r.CloneURL != "" }
+
+// State says in a word how the repository is at its host.
+func (r Repository) State() string {
+	switch {
+	case !r.GoneAt.IsZero():
+		return "gone"
+	case r.Archived:
+		return "archived"
+	}
+	return "present"
+}
+
+// MaxRepositories bounds what one connection lists.
+const MaxRepositories = 10_000

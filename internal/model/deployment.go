@@ -51,7 +51,8 @@ func ValidSlug(s string) bool {
 // Actor is who changed something: a token, a person at the pages or at the
 // command line, a scan, or the server itself.
 type Actor struct {
-	Kind string `json:"kind"` // token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex
+	// Kind is token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex.
+	Kind string `json:"kind"`
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	Via  string `json:"via,omitempty"` // where they decided, of replies at a code host: octocat at acme/payments#3
@@ -87,4 +88,27 @@ type AuditEvent struct {
 	Subject string // as "project:17"
 	Before  string // JSON of the members that changed; empty when created
 	After   string // JSON of the members that changed; empty when deleted
+}
+
+// FirstStart is what the people of a deployment chose while it was set up. What they did
+// is seen by what there is: scans, rules that block, people.
+type FirstStart struct {
+	// Left is whether an administrator said that they know their way: nobody is
+	// shown the steps any more.
+	Left bool
+	// BlocksNothing is whether they chose that nothing blocks for now.
+	BlocksNothing bool
+}
+
+// AnswerKept is how long the answer to a write is kept under its key.
+const AnswerKept = 24 * time.Hour
+
+// KeptAnswer is what a write answered. It is kept under the key that the client
+// gave the request, so that the same request again is answered and not done
+// again (semantics §3).
+type KeptAnswer struct {
+	Key     string    // the client's, of 1 to 200 visible ASCII characters
+	Request []byte    // a digest of all that was asked for
+	Answer  []byte    // in whatever form its owner packs it
+	At      time.Time // of the commit
 }

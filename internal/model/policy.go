@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,9 +73,10 @@ func (s PolicyScope) Covers(p Project) bool {
 	for i, glob := range s.Projects {
 		globs[i] = strings.ToLower(glob)
 	}
-	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool {
+	tagged := func(tag string) bool {
 		return slices.ContainsFunc(p.Tags, func(own string) bool { return strings.EqualFold(tag, own) })
-	}))
+	}
+	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, tagged))
 }
 
 // Of is the scope as who sees only these projects may read it, without globs and
@@ -85,8 +88,12 @@ func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
 	covered := slices.DeleteFunc(slices.Clone(projects), func(p Project) bool { return !s.Covers(p) })
 	fitsNone := func(part PolicyScope) bool { return !slices.ContainsFunc(covered, part.Covers) }
 	return PolicyScope{
-		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool { return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}}) }),
-		Tags:     slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return fitsNone(PolicyScope{Tags: []string{tag}}) }),
+		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool {
+			return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}})
+		}),
+		Tags: slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool {
+			return fitsNone(PolicyScope{Tags: []string{tag}})
+		}),
 	}, len(covered) > 0
 }
 
@@ -131,7 +138,8 @@ func (p *Policy) Check() error {
 		fault("name", "holds characters that control a terminal")
 	}
 	if !ValidSlug(p.Slug) || slices.Contains(reservedSlugs, p.Slug) {
-		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
+		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, "+
+			"starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
 			p.Slug, strings.Join(reservedSlugs, ", "))
 	}
 	if p.Product.String() == "" {
@@ -169,7 +177,9 @@ func (p *Policy) Check() error {
 // SlugOf makes the slug of a name: its letters and digits in lower case,
 // anything else a hyphen. It is empty where nothing is left.
 func SlugOf(name string) string {
-	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 	slug := strings.Join(fields, "-")
 	return strings.TrimRight(slug[:min(len(slug), 63)], "-")
 }
@@ -225,4 +235,276 @@ type RuleVersion struct {
 	Starter bool   // it came with the server
 	AddedAt time.Time
 	AddedBy string
+}
+
+// PolicyCondition says what a policy does about findings of its product, whoever reports
+// them and whatever their rule: block fails builds on them, comment shows them with the
+// build, monitor only records them. A finding matches if it meets all members; of several
+// conditions of a policy, one is enough, and the strictest counts.
+type PolicyCondition struct {
+	ID       int64      `json:"id"` // within the policy, from 1; none comes back
+	Mode     PolicyMode `json:"mode"`
+	Severity Severity   `json:"severity,omitempty"` // of the finding, at least; 0 is any
+	// Confidence is the least one of the finding; 0 is any.
+	Confidence Confidence `json:"confidence,omitempty"`
+	GraceDays  int        `json:"grace_days,omitempty"`
+
+	// The following members are for supply-chain policies only.
+
+	Reachable bool    `json:"reachable,omitempty"` // code reaches it, or it is dangerous without
+	EPSS      float64 `json:"epss,omitempty"`      // score at least, from 0 to 1
+	Exploited bool    `json:"exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Malicious bool    `json:"malicious,omitempty"`
+	Fixable   bool    `json:"fixable,omitempty"` // some version fixes it
+	Direct    bool    `json:"direct,omitempty"`  // the project asks for the package itself
+	// Scope leaves out projects that the policy is for.
+	Scope PolicyScope `json:"scope,omitzero"`
+	// Branches leave out refs that the policy is for. See CoversRef.
+	Branches ProjectGlobs `json:"branches,omitempty"`
+}
+
+// MaxConditions is how many conditions a policy has at most.
+const MaxConditions = 100
+
+// maxGraceDays is some ten years.
+const maxGraceDays = 3650
+
+// SupplyFacts are what conditions compare beside the finding itself. Of code and
+// secrets, only Age is set.
+type SupplyFacts struct {
+	Package       string
+	Version       string
+	Vulnerability string
+	Exploited     bool
+	Severity      Severity // as it is stored: the advisories rate what a scanner does not
+	Fixes         []Fix
+	EPSS          *EPSS         // nil where there is no score
+	Age           time.Duration // since it became relevant
+}
+
+// Check returns an *InvalidError that names the first invalid member of a condition
+// of a policy for the product, or nil.
+func (c *PolicyCondition) Check(product IssueType) error {
+	var where error
+	fault := func(member string) func(format string, args ...any) {
+		return func(format string, args ...any) {
+			if where == nil {
+				where = Invalid(member, format, args...)
+			}
+		}
+	}
+	checkGlobs(c.Scope.Projects, fault("projects"))
+	checkGlobs(c.Branches, fault("branches"))
+	if _, err := NormalTags(c.Scope.Tags); err != nil {
+		fault("tags")("%w", err)
+	}
+	if where != nil {
+		return where
+	}
+	if member := c.supplyMember(); member != "" && product != SCA {
+		return Invalid(member,
+			"applies to supply-chain policies only: remove it from a condition of a policy for %s", product)
+	}
+	switch {
+	case c.Mode.String() == "":
+		return Invalid("mode", "the mode is one of monitor, comment, block")
+	case !(c.EPSS >= 0 && c.EPSS <= 1):
+		return Invalid("epss", "an EPSS score is from 0 to 1")
+	case c.GraceDays < 0 || c.GraceDays > maxGraceDays:
+		return Invalid("grace_days", "the days of grace are from 0 to %d", maxGraceDays)
+	case c.Severity != 0 && c.Severity.String() == "":
+		return Invalid("severity", "the severity is one of low, medium, high, critical")
+	case c.Confidence != 0 && c.Confidence.String() == "":
+		return Invalid("confidence", "the confidence is one of low, medium, high")
+	case c.Severity == 0 && c.Confidence == 0 && c.GraceDays == 0 && c.supplyMember() == "":
+		return Invalid("severity",
+			"the condition is empty: set a severity (low matches every rated finding) or another member")
+	}
+	return nil
+}
+
+// supplyMember returns the first member that is set and compares attributes of
+// dependencies, or an empty string.
+func (c *PolicyCondition) supplyMember() string {
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"reachable", c.Reachable},
+		{"epss", c.EPSS != 0},
+		{"exploited", c.Exploited},
+		{"malicious", c.Malicious},
+		{"fixable", c.Fixable},
+		{"direct", c.Direct},
+	} {
+		if m.set {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// String says what the condition asks for and where, as "high or worse, with a
+// fix, in acme/*".
+func (c *PolicyCondition) String() string {
+	var parts []string
+	add := func(asked bool, text string) {
+		if asked {
+			parts = append(parts, text)
+		}
+	}
+	switch {
+	case c.Severity == SeverityCritical:
+		add(true, "critical")
+	case c.Severity != 0:
+		add(true, c.Severity.String()+" or worse")
+	}
+	add(c.Confidence == ConfidenceHigh, "confidence high")
+	add(c.Confidence != 0 && c.Confidence != ConfidenceHigh, "confidence "+c.Confidence.String()+" or higher")
+	add(c.Reachable, "reachable")
+	add(c.EPSS > 0, "EPSS "+strconv.FormatFloat(c.EPSS, 'g', -1, 64)+" or more")
+	add(c.Exploited, "known to be exploited")
+	add(c.Malicious, "malicious")
+	add(c.Fixable, "with a fix")
+	add(c.Direct, "direct")
+	add(c.GraceDays == 1, "known for a day")
+	add(c.GraceDays > 1, fmt.Sprintf("known for %d days", c.GraceDays))
+	return strings.Join(append(parts, c.places()...), ", ")
+}
+
+// places says where the condition holds, where that is not everywhere.
+func (c *PolicyCondition) places() (parts []string) {
+	for _, p := range []struct {
+		word string
+		list []string
+	}{{"in", c.Scope.Projects}, {"tagged", c.Scope.Tags}, {"on", c.Branches}} {
+		if len(p.list) > 0 {
+			parts = append(parts, p.word+" "+strings.Join(p.list, " or "))
+		}
+	}
+	return parts
+}
+
+// Sentence says the same in plain language, for those who do not know the words,
+// as "blocks when severity is high or worse and a fix exists, in acme/*".
+func (c *PolicyCondition) Sentence() string {
+	verb := map[PolicyMode]string{ModeBlock: "blocks", ModeComment: "comments", ModeMonitor: "records"}[c.Mode]
+	var asks []string
+	for _, ask := range []struct {
+		asked bool
+		text  string
+	}{
+		{c.Severity == SeverityCritical, "severity is critical"},
+		{c.Severity != 0 && c.Severity != SeverityCritical, "severity is " + c.Severity.String() + " or worse"},
+		{c.Confidence == ConfidenceHigh, "confidence is high"},
+		{c.Confidence != 0 && c.Confidence != ConfidenceHigh, "confidence is " + c.Confidence.String() + " or higher"},
+		{c.Reachable, "code reaches it"},
+		{c.EPSS > 0, "the EPSS score is " + strconv.FormatFloat(c.EPSS, 'g', -1, 64) + " or more"},
+		{c.Exploited, "it is known to be exploited"},
+		{c.Malicious, "the package is malicious"},
+		{c.Fixable, "a fix exists"},
+		{c.Direct, "the project asks for the package itself"},
+		{c.GraceDays == 1, "it has been there for a day or more"},
+		{c.GraceDays > 1, fmt.Sprintf("it has been there for %d days or more", c.GraceDays)},
+	} {
+		if ask.asked {
+			asks = append(asks, ask.text)
+		}
+	}
+	if len(asks) == 0 {
+		return verb + " nothing" // Check refuses it
+	}
+	text := verb + " when " + asks[0]
+	if last := len(asks) - 1; last > 0 {
+		text = verb + " when " + strings.Join(asks[:last], ", ") + " and " + asks[last]
+	}
+	return strings.Join(append([]string{text}, c.places()...), ", ")
+}
+
+// SecretRule names a rule of a tool that looks for secrets (semantics §16).
+type SecretRule struct{ Tool, Name string }
+
+// CanonicalTool spells the tool as its source does: the editions of semgrep and
+// opengrep are one (semantics §4).
+func CanonicalTool(tool string) string {
+	tool = strings.ToLower(strings.TrimSpace(tool))
+	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
+		return "semgrep"
+	}
+	return strings.ReplaceAll(tool, ":", "_")
+}
+
+// Rule is what a scanner tells about the rule behind its results. A stored rule
+// is one version of it: another content under the same name is another row.
+type Rule struct {
+	ID        int64  // 0 until stored
+	Name      string // as the scanner spells it, dotted path included
+	Message   string // template with metavariables; empty when only expanded ones are known
+	IssueType IssueType
+
+	Severity   Severity
+	Confidence Confidence
+	Category   string // as security, best-practice; empty when not told
+
+	Subcategories        []string
+	VulnerabilityClasses []string
+	CWE                  []string
+	OWASP                []string
+	Technologies         []string
+	Languages            []string
+	References           []string
+	Rulesets             []string
+
+	URL        string     // where the rule is explained
+	Origin     string     // community, pro or custom; empty when not told
+	SecretType string     // the kind of credential that a secrets rule finds
+	Mode       PolicyMode // asked for by dev.semgrep.actions; 0 when not told
+	ProOnly    bool       // needs an engine with advanced analysis
+
+	// Unrated: of a vulnerability of which nobody told how severe it is.
+	Unrated bool `json:",omitempty"`
+
+	// Version is that of the text which was served and ran, as its results tell: under
+	// another one the rule has another text. It is 0 where that is not told.
+	Version int `json:",omitempty"`
+}
+
+// PlainLanguage reports whether rules of the language look at the text of a file and parse
+// nothing, so that an error of syntax hides nothing from them.
+func PlainLanguage(language string) bool { return plainLanguages[language] }
+
+var plainLanguages = map[string]bool{"regex": true, "none": true, "generic": true}
+
+// Categories returns the categories of the rule's findings, never nil.
+func (r Rule) Categories() []string {
+	if r.Category == "" {
+		return []string{}
+	}
+	return []string{r.Category}
+}
+
+// Completed returns the rule with what it does not tell taken from another
+// content under its name: formats differ in how much they tell of a rule.
+func (r Rule) Completed(other Rule) Rule {
+	for mine, its := range map[*string]string{
+		&r.Message: other.Message, &r.Category: other.Category, &r.URL: other.URL, &r.Origin: other.Origin,
+		&r.SecretType: other.SecretType,
+	} {
+		*mine = cmp.Or(*mine, its)
+	}
+	for mine, its := range map[*[]string][]string{
+		&r.Subcategories: other.Subcategories, &r.VulnerabilityClasses: other.VulnerabilityClasses, &r.CWE: other.CWE,
+		&r.OWASP: other.OWASP, &r.Technologies: other.Technologies, &r.Languages: other.Languages,
+		&r.References: other.References, &r.Rulesets: other.Rulesets,
+	} {
+		if len(*mine) == 0 {
+			*mine = its
+		}
+	}
+	if r.Severity == 0 {
+		r.Unrated = other.Unrated
+	}
+	r.Severity, r.Confidence = cmp.Or(r.Severity, other.Severity), cmp.Or(r.Confidence, other.Confidence)
+	r.Mode = cmp.Or(r.Mode, other.Mode)
+	return r
 }

@@ -23,7 +23,8 @@ const SBOMNote = "redoubt:"
 const (
 	SBOMEcosystem    = SBOMNote + "ecosystem"    // as gomod
 	SBOMTransitivity = SBOMNote + "transitivity" // the closest of all lockfiles: direct, transitive, unknown
-	SBOMLockfile     = SBOMNote + "lockfile"     // one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found
+	// SBOMLockfile is one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found.
+	SBOMLockfile = SBOMNote + "lockfile"
 )
 
 // SBOMRequest is what an export was asked for; it is kept with its job.

@@ -75,7 +75,8 @@ func without(s, keep string) string {
 // Escaped is a text as a terminal may show it: each IsControl that is not to be kept
 // is written as JSON would, as \u001b, and a byte that is no UTF-8 as \x9b.
 func Escaped(s, keep string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }) {
+	escapes := func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, escapes) {
 		return s
 	}
 	var b strings.Builder
@@ -90,4 +91,13 @@ func Escaped(s, keep string) string {
 		}
 	}
 	return b.String()
+}
+
+// Map returns the results of a function for the items of a list, in their order.
+func Map[T, R any](list []T, of func(T) R) []R {
+	out := make([]R, len(list))
+	for i, item := range list {
+		out[i] = of(item)
+	}
+	return out
 }

@@ -57,11 +57,12 @@ type TicketFinding struct {
 
 // TicketSetting is where a deployment's tickets are made, and what they are given.
 type TicketSetting struct {
-	ConnectionID int64    `json:"connection_id"` // 0: that of each project's repository
-	Project      string   `json:"project"`       // a repository's full name or a key of Jira; empty: the project's own repository
-	IssueType    string   `json:"issue_type"`    // of Jira; empty: Task
-	Labels       []string `json:"labels"`
-	Public       bool     `json:"public"` // whether repositories that everybody reads may be told of findings
+	ConnectionID int64 `json:"connection_id"` // 0: that of each project's repository
+	// Project is a repository's full name or a key of Jira; empty: the project's own repository.
+	Project   string   `json:"project"`
+	IssueType string   `json:"issue_type"` // of Jira; empty: Task
+	Labels    []string `json:"labels"`
+	Public    bool     `json:"public"` // whether repositories that everybody reads may be told of findings
 }
 
 // Bounds of tickets.
@@ -83,15 +84,18 @@ const (
 func ParseTicketURL(address string) (t Ticket, err error) {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || len(address) > maxTicketURL || !utf8.ValidString(address) || strings.ContainsFunc(address, IsControl):
-		return t, Invalid("ticket_url", "this is no address of %d characters at most, as https://tracker.example.com/browse/SEC-12", maxTicketURL)
+	case err != nil || len(address) > maxTicketURL || !utf8.ValidString(address) ||
+		strings.ContainsFunc(address, IsControl):
+		return t, Invalid("ticket_url",
+			"this is no address of %d characters at most, as https://tracker.example.com/browse/SEC-12", maxTicketURL)
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return t, Invalid("ticket_url", "the address begins with https:// or http://, and names a host")
 	case u.User != nil:
 		return t, Invalid("ticket_url", "an address holds no user or password")
 	}
 	if name := secretParameter(u); name != "" {
-		return t, Invalid("ticket_url", "an address holds no secret, and the name %.60q is that of one: leave it out with its value", name)
+		return t, Invalid("ticket_url",
+			"an address holds no secret, and the name %.60q is that of one: leave it out with its value", name)
 	}
 	t = Ticket{State: TicketUnknown, URL: address}
 	t.Project, t.Key = ticketIn(strings.Split(strings.Trim(u.Path, "/"), "/"))
@@ -110,7 +114,8 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 // secretParameter finds the name of a value in an address that is one for secrets, in its
 // path, query or fragment; empty: none.
 func secretParameter(u *url.URL) string {
-	for _, pair := range strings.FieldsFunc(u.Path+"?"+unescapedPairs(u.RawQuery)+"#"+u.Fragment, func(r rune) bool { return strings.ContainsRune("/?&;#", r) }) {
+	text := u.Path + "?" + unescapedPairs(u.RawQuery) + "#" + u.Fragment
+	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/?&;#", r) }) {
 		if name, value, _ := strings.Cut(pair, "="); value != "" && isSecretName(name) {
 			return name
 		}
@@ -133,8 +138,8 @@ func unescapedPairs(query string) string {
 // as the whole of it, where words that are harmless have them as a part.
 var (
 	secretNameParts = []string{
-		"token", "secret", "password", "passwd", "passphrase", "pwd", "credential", "authorization", "signature", "sessionid", "sessid", "jwt",
-		"apikey", "accesskey", "privatekey", "authkey",
+		"token", "secret", "password", "passwd", "passphrase", "pwd", "credential", "authorization", "signature", "sessionid",
+		"sessid", "jwt", "apikey", "accesskey", "privatekey", "authkey",
 	}
 	secretNames = []string{"auth", "sig", "sid", "pass", "session"}
 )
@@ -147,7 +152,8 @@ func isSecretName(name string) bool {
 		}
 		return unicode.ToLower(r)
 	}, name)
-	return slices.Contains(secretNames, name) || slices.ContainsFunc(secretNameParts, func(part string) bool { return strings.Contains(name, part) })
+	return slices.Contains(secretNames, name) ||
+		slices.ContainsFunc(secretNameParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // TicketSlug is what a ticket may be called: one line of 200 characters at most.
@@ -187,7 +193,8 @@ func isJiraKey(s string) bool {
 
 // IsJiraProject reports whether a text is the key of a project of Jira, as SEC.
 func IsJiraProject(s string) bool {
-	return len(s) >= 2 && len(s) <= 100 && s[0] >= 'A' && s[0] <= 'Z' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return len(s) >= 2 && len(s) <= 100 && s[0] >= 'A' && s[0] <= 'Z' &&
+		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 func cutRunes(s string, most int) string {
@@ -210,8 +217,10 @@ func (s TicketSetting) Check() error {
 		return Invalid("labels", "%d labels given; %d are allowed", len(s.Labels), maxTicketLabels)
 	}
 	for _, l := range s.Labels {
-		if l == "" || utf8.RuneCountInString(l) > maxTicketLabel || strings.ContainsAny(l, " ,\t") || strings.ContainsFunc(l, IsControl) {
-			return Invalid("labels", "%.60q will not do: a label has %d characters at most, and neither spaces nor commas", l, maxTicketLabel)
+		if l == "" || utf8.RuneCountInString(l) > maxTicketLabel || strings.ContainsAny(l, " ,\t") ||
+			strings.ContainsFunc(l, IsControl) {
+			return Invalid("labels",
+				"%.60q will not do: a label has %d characters at most, and neither spaces nor commas", l, maxTicketLabel)
 		}
 	}
 	return nil

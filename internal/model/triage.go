@@ -2,8 +2,12 @@ package model
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxNote is the longest triage note, in characters (semantics §6).
@@ -77,7 +81,8 @@ func (t Triage) HandledByPerson() bool { return t.DecidedByPerson() && t.State !
 
 // Line holds all members of a triage, for hashes that must differ where one of them does.
 func (t Triage) Line() string {
-	return fmt.Sprintf("%d %d %q %d %q %t %d %q", t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+	return fmt.Sprintf("%d %d %q %d %q %t %d %q",
+		t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
 }
 
 // AssigneeNobody and AssigneeMe stand for names where people are filtered by:
@@ -114,7 +119,9 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 		return TriageEvent{}, false
 	}
 	by := Actor{Kind: "system", Name: "end of a decision"}
-	after := Triage{State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee}
+	after := Triage{
+		State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee,
+	}
 	note := before.State.String() + " until " + LastDay(before.Until) + " (UTC) is over"
 	return TriageEvent{LineageID: l.ID, At: now, By: by, Before: before, After: after, Note: note}, true
 }
@@ -150,7 +157,7 @@ type Annotations struct {
 	ClickToFixPRs      []ClickToFixPR    `json:"click_to_fix_prs,omitempty"`
 	ClickToFixFailures []ClickToFixError `json:"click_to_fix_failures,omitempty"`
 	EPSS               *EPSS             `json:"epss_score,omitempty"`
-	Exploited          bool              `json:"known_exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Exploited          bool              `json:"known_exploited,omitempty"` // in the KEV catalogue
 	Reachability       Reachability      `json:"reachability,omitempty"`    // shown where the scanner knows none
 }
 
@@ -233,4 +240,185 @@ type EPSS struct {
 // HasPRState reports whether one of the change requests is in the given state.
 func (a Annotations) HasPRState(state string) bool {
 	return slices.ContainsFunc(a.ClickToFixPRs, func(pr ClickToFixPR) bool { return pr.State == state })
+}
+
+// FindingComment is what somebody wrote about a finding, for people. It decides nothing, and
+// hangs on the lineage, as decisions do (semantics §6).
+type FindingComment struct {
+	ID          int64
+	LineageID   int64
+	Text        string // empty once it was withdrawn
+	WrittenAt   time.Time
+	WrittenBy   Actor
+	AuthorID    int64 // user who wrote it; 0: no user did
+	WithdrawnAt time.Time
+	WithdrawnBy Actor
+	Mentions    []Mentioned
+}
+
+// Withdrawn reports whether the text is gone.
+func (c FindingComment) Withdrawn() bool { return !c.WithdrawnAt.IsZero() }
+
+// Mentioned is a user whom a comment names.
+type Mentioned struct {
+	UserID int64
+	Name   string // to sign in with
+}
+
+// Bounds of comments.
+const (
+	MaxCommentsOf    = 500 // of one finding, withdrawn ones counted
+	MaxCommentsOfOne = 300 // of one person in 24 hours, or of one token that is no user's
+	MaxMentions      = 20  // people that one comment names; further names are text
+	// maxMentionEnds is how many characters at the end of a name are tried one by one as what
+	// ends a sentence.
+	maxMentionEnds = 3
+)
+
+// CommentText is what somebody writes about a finding, without what terminals would obey. One
+// that is empty, too long or no text is a *InvalidError.
+func CommentText(said string) (string, error) {
+	text := strings.TrimSpace(Note(said))
+	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(said) ||
+		strings.ContainsRune(said, 0) {
+		return text, Invalid("text", "write 1 to %d characters", MaxNote)
+	}
+	return text, nil
+}
+
+// Mention is where a text names somebody, as @ana.
+type Mention struct {
+	Start, End int    // bytes, from the @ on
+	Name       string // as users have it
+}
+
+var mentionPattern = regexp.MustCompile(`@[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}`)
+
+// Mentions finds who of some people a text names, in its order. A name may end a sentence:
+// of @ana. the point is no part. What is inside a word, as an address of mail, names nobody.
+func Mentions(text string, known func(name string) bool) (found []Mention) {
+	for _, at := range mentionPattern.FindAllStringIndex(text, -1) {
+		for _, name := range mentionedNames(text, at) {
+			if known(name) {
+				found = append(found, Mention{at[0], at[0] + 1 + len(name), name})
+				break
+			}
+		}
+	}
+	return found
+}
+
+// MentionedNames are the names that a text may mean, each once: six at most of each @, so
+// that of a comment a few thousand are looked up, at once.
+func MentionedNames(text string) (names []string) {
+	seen := map[string]bool{}
+	for _, at := range mentionPattern.FindAllStringIndex(text, -1) {
+		for _, name := range mentionedNames(text, at) {
+			if !seen[name] {
+				seen[name], names = true, append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// mentionedNames are what a match may mean, the longest first: it may end with what ends a
+// sentence. Of a long end its points are tried as one, and all of it.
+func mentionedNames(text string, at []int) (names []string) {
+	before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+	if unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
+		return nil
+	}
+	whole := strings.ToLower(text[at[0]+1 : at[1]])
+	least := strings.TrimRight(whole, "._@+-")
+	for n := range maxMentionEnds + 1 {
+		if end := len(whole) - n; end >= len(least) {
+			names = append(names, whole[:end])
+		}
+	}
+	for _, name := range []string{strings.TrimRight(whole, "."), least} {
+		if len(name) < len(names[len(names)-1]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Bounds of the code that is kept around a finding.
+const (
+	SnippetAround   = 2   // lines before a finding, and behind it
+	MaxSnippetLines = 24  // all in all; the first of a longer finding
+	MaxSnippetLine  = 400 // bytes of a line
+)
+
+// Snippet is code around a finding as it was when a scan saw it there.
+type Snippet struct {
+	FindingID int64
+	ScanID    int64
+	Commit    string // empty when not known
+	Path      string // of the finding then
+	Line      int    // the finding's first, from 1
+	EndLine   int    // its last
+	First     int    // number of Lines[0]
+	Lines     []string
+}
+
+// SnippetPlace is where a finding is, of which code may be wanted.
+type SnippetPlace struct {
+	FindingID int64
+	Path      string
+	Line      int  // from 1
+	EndLine   int  // at least Line
+	Column    int  // from 1; 0 when not known
+	Secret    bool // a secret is there: nothing of its lines may be kept
+	Strings   bool // its rule is about secrets in code: strings may not be kept
+}
+
+// Covers reports whether a line is one of the finding's.
+func (p SnippetPlace) Covers(line int) bool { return line >= p.Line && line <= p.EndLine }
+
+// SavedView is a list of findings that people come back to: what it selects, its order and
+// its columns, under a name. It is one person's, or the deployment's.
+type SavedView struct {
+	ID        int64
+	Name      string
+	IssueType IssueType
+	// OwnerID is the user whose it is, whom alone it shows to; 0: the deployment's.
+	OwnerID int64
+	// Query is that of the findings page, as severities=high&sort=due, in the one spelling
+	// that the page has for it.
+	Query     string
+	CreatedAt time.Time
+	CreatedBy Actor
+	// Default is whether the page of its issue type opens with it, for who asks.
+	Default bool
+}
+
+// Shared reports whether it is the deployment's.
+func (v SavedView) Shared() bool { return v.OwnerID == 0 }
+
+// Bounds of saved views.
+const (
+	MaxSavedViews      = 100 // of one person
+	MaxSharedViews     = 200 // of a deployment
+	MaxSavedViewName   = 100 // characters
+	MaxSavedViewQuery  = 2000
+	maxSavedViewValues = 100 // words of a query
+)
+
+// CheckSavedView says what is wrong with a view that somebody asks for, but for what its
+// query means.
+func CheckSavedView(v SavedView) error {
+	n := utf8.RuneCountInString(v.Name)
+	switch {
+	case strings.TrimSpace(v.Name) == "" || n > MaxSavedViewName || HasControls(v.Name):
+		return Invalid("name", "give the view a name of %d characters at most", MaxSavedViewName)
+	case v.IssueType.String() == "":
+		return Invalid("issue_type", "the issue type is one of sast, sca and secrets")
+	case len(v.Query) > MaxSavedViewQuery || HasControls(v.Query):
+		return Invalid("query", "the query is one of %d bytes at most", MaxSavedViewQuery)
+	case strings.Count(v.Query, "&") >= maxSavedViewValues:
+		return Invalid("query", "the query has %d words at most", maxSavedViewValues)
+	}
+	return nil
 }

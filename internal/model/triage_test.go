@@ -1,6 +1,10 @@
 package model_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,5 +61,85 @@ func TestTriageLine(t *testing.T) {
 			t.Errorf("%+v is %q, as another", tr, line)
 		}
 		seen[tr.Line()] = true
+	}
+}
+
+// TestMentions is a table of texts and whom they name.
+func TestMentions(t *testing.T) {
+	people := []string{"ana", "ben", "ana.lee", "eve@example.com", "low_"}
+	spam := "@x" + strings.Repeat(".", 98)
+	var many strings.Builder
+	for many.Len() < model.MaxNote-8 {
+		fmt.Fprintf(&many, "@%x.... ", many.Len())
+	}
+	known := func(name string) bool { return slices.Contains(people, name) }
+	for text, want := range map[string][]string{
+		"":                            nil,
+		"nobody":                      nil,
+		"@ana":                        {"ana"},
+		"@Ana and @BEN":               {"ana", "ben"},
+		"look, @ana.":                 {"ana"},
+		"look, @ana.lee.":             {"ana.lee"},
+		"(@ben)":                      {"ben"},
+		"@ben's":                      {"ben"},
+		"@ben: see @ben":              {"ben", "ben"},
+		"@ana-lee, @anab":             nil,
+		"@eve@example.com,":           {"eve@example.com"},
+		"mail me@ana, é@ana, _@ana":   nil,
+		"path/@ana":                   nil,
+		"@@ana":                       nil,
+		"@ana@ben":                    nil,
+		"@nobody @ana...":             {"ana"},
+		"@ana.....................":   {"ana"},
+		"@ana.lee_-_-_-_-_-":          {"ana.lee"},
+		"@low_........":               {"low_"},
+		spam + " @ana":                {"ana"},
+		many.String() + "@ben":        {"ben"},
+		"line\n@ana\tx":               {"ana"},
+		"@":                           nil,
+		"@" + strings.Repeat("a", 99): nil,
+	} {
+		var got []string
+		for _, m := range model.Mentions(text, known) {
+			got = append(got, m.Name)
+			if said := text[m.Start:m.End]; !strings.EqualFold(said, "@"+m.Name) {
+				t.Errorf("%q: %s is at %q", text, m.Name, said)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q names %q, want %q", text, got, want)
+		}
+		for _, name := range got {
+			if !slices.Contains(model.MentionedNames(text), name) {
+				t.Errorf("%q: %s is not looked up", text, name)
+			}
+		}
+	}
+	if n := len(model.MentionedNames(strings.Repeat("@ana. @ben_. ", 200))); n != 5 { // ana. and ana; ben_., ben_ and ben
+		t.Errorf("%d names are looked up of two", n)
+	}
+	for name, text := range map[string]string{"one long end": spam, "many": many.String(), "short ones": strings.Repeat("@a. @b_ @c- ", 250)} {
+		if n, most := len(model.MentionedNames(text)), 6*strings.Count(text, "@"); n > most || n > 2500 {
+			t.Errorf("%s: %d names are looked up of %d bytes", name, n, len(text))
+		}
+	}
+}
+
+// TestCommentText is a table of what somebody sends.
+func TestCommentText(t *testing.T) {
+	for said, want := range map[string]string{
+		" x \r\n y\t":                        "x \n y",
+		"a\x1b[31mb\u202e\u2028":             "a[31mb",
+		strings.Repeat("é", model.MaxNote):   strings.Repeat("é", model.MaxNote),
+		"":                                   "",
+		" \n\u2028":                          "",
+		"a\x00b":                             "",
+		"\xff":                               "",
+		strings.Repeat("é", model.MaxNote+1): "",
+	} {
+		got, err := model.CommentText(said)
+		if _, invalid := errors.AsType[*model.InvalidError](err); invalid != (want == "") || err == nil && got != want {
+			t.Errorf("%.40q is %.40q, %v", said, got, err)
+		}
 	}
 }

@@ -25,7 +25,12 @@ func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) 
 	case model.ChannelTeams:
 		body = s.teams()
 	case model.ChannelDiscord:
-		body = map[string]any{"content": shorten(s.markdown(), 2000), "allowed_mentions": map[string]any{"parse": []string{}}, "flags": 1 << 2} // no previews of links
+		// no previews of links
+		body = map[string]any{
+			"content":          shorten(s.markdown(), 2000),
+			"allowed_mentions": map[string]any{"parse": []string{}},
+			"flags":            1 << 2,
+		}
 	case model.ChannelMattermost:
 		body = map[string]any{"text": s.markdown()}
 	default:
@@ -114,7 +119,9 @@ func (s sending) slack() any {
 	}
 	lines = append(lines, "<"+slackEscape.Replace(s.url(m.Path))+"|Open in Redoubt>")
 	for _, f := range m.Findings {
-		lines = append(lines, fmt.Sprintf("• %s <%s|#%d>", slackEscape.Replace(chatLine(f)), slackEscape.Replace(s.finding(f.ID)), f.ID))
+		lines = append(
+			lines, fmt.Sprintf("• %s <%s|#%d>", slackEscape.Replace(chatLine(f)), slackEscape.Replace(s.finding(f.ID)), f.ID),
+		)
 	}
 	for _, p := range m.Projects {
 		lines = append(lines, "• "+slackEscape.Replace(codeSpan(p.Name)))
@@ -124,7 +131,11 @@ func (s sending) slack() any {
 	}
 	// verbatim: Slack makes no links and calls nobody by itself
 	text := map[string]any{"type": "mrkdwn", "text": shorten(strings.Join(lines, "\n"), 3000), "verbatim": true}
-	return map[string]any{"text": slackPlain(m.Title), "blocks": []any{map[string]any{"type": "section", "text": text}}, "unfurl_links": false}
+	return map[string]any{
+		"text":         slackPlain(m.Title),
+		"blocks":       []any{map[string]any{"type": "section", "text": text}},
+		"unfurl_links": false,
+	}
 }
 
 // teams is an adaptive card. Runs of a RichTextBlock are no Markdown.
@@ -139,8 +150,14 @@ func (s sending) teams() any {
 		body = append(body, block(run(m.Reason, "Default")))
 	}
 	for _, f := range m.Findings {
-		link := map[string]any{"type": "TextRun", "text": fmt.Sprintf("#%d ", f.ID), "selectAction": map[string]any{"type": "Action.OpenUrl", "url": s.finding(f.ID)}}
-		body = append(body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Place, 200), "Default")))
+		link := map[string]any{
+			"type":         "TextRun",
+			"text":         fmt.Sprintf("#%d ", f.ID),
+			"selectAction": map[string]any{"type": "Action.OpenUrl", "url": s.finding(f.ID)},
+		}
+		body = append(
+			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Place, 200), "Default")),
+		)
 	}
 	for _, p := range m.Projects {
 		body = append(body, block(run(p.Name, "Default")))

@@ -29,7 +29,9 @@ const (
 )
 
 // waits are how long a receiver is left alone after its first, second … failure.
-var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+var waits = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+}
 
 // Deliver runs a store.DeliverJob: it delivers the waiting messages of one receiver in
 // order. It adds another job for remaining messages, due at the next attempt.
@@ -108,7 +110,9 @@ func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notificat
 	for i, n := range list {
 		out := outs[i]
 		if out.gone && d.moved(ctx, tx) {
-			out = outcome{Delivered: store.Delivered{State: model.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0]}}
+			out = outcome{Delivered: store.Delivered{
+				State: model.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0],
+			}}
 		}
 		alike[out] = append(alike[out], n)
 		rules[n.RuleID] = out
@@ -187,14 +191,18 @@ func (n *Notifier) judge(of model.Notification, a answer, err error) outcome {
 		out.State = model.NotificationDelivered
 		return out
 	case a.status == http.StatusGone:
-		out.State, out.gone, out.Problem = model.NotificationFailed, true, "The receiver is gone for good (410): the rule is paused."
+		out.State, out.gone, out.Problem = model.NotificationFailed, true, "The receiver is gone for good (410): the "+
+			"rule is paused."
 		return out
 	case a.status >= 300 && a.status < 400:
-		out.Problem = fmt.Sprintf("The receiver answered %d: it moved, and nobody is followed elsewhere. Give the rule the new address.", a.status)
+		out.Problem = fmt.Sprintf(
+			"The receiver answered %d: it moved, and nobody is followed elsewhere. Give the rule the new address.", a.status,
+		)
 	default:
 		out.Problem = fmt.Sprintf("The receiver answered %d.", a.status)
 	}
-	if refuses(a.status, err) && of.Attempts+1 >= refusedMost || n.Clock().Sub(of.Receiver.Digest.Next(of.CreatedAt)) >= triedFor {
+	if refuses(a.status, err) && of.Attempts+1 >= refusedMost ||
+		n.Clock().Sub(of.Receiver.Digest.Next(of.CreatedAt)) >= triedFor {
 		out.State = model.NotificationFailed
 		return out
 	}

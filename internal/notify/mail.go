@@ -45,7 +45,8 @@ func (m Mail) client() (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
 	}
 	if m.User != "" {
-		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(m.User), mail.WithPassword(m.Password))
+		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(m.User),
+			mail.WithPassword(m.Password))
 	}
 	return mail.NewClient(m.Host, options...)
 }
@@ -107,9 +108,11 @@ func (d *delivery) letter(list []model.Notification) (*mail.Msg, error) {
 		b.WriteString(s.text())
 	}
 	if list[0].Message.Person != 0 {
-		fmt.Fprintf(&b, "\nYou get this mail because it is about you, at %s. Your account says where such mail goes, or that you want none: %s/account\n", d.base, d.base)
+		fmt.Fprintf(&b, "\nYou get this mail because it is about you, at %s. Your account says where such mail goes, or "+
+			"that you want none: %s/account\n", d.base, d.base)
 	} else {
-		fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
+		fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n",
+			d.base, unlinked(list[0].Message.Rule))
 	}
 	letter.Subject("[Redoubt] " + subject)
 	letter.SetBodyString(mail.TypeTextPlain, b.String())
@@ -141,7 +144,8 @@ func (s sending) text() string {
 	}
 	fmt.Fprintf(&b, "%s\n", s.url(m.Path))
 	for _, f := range m.Findings {
-		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n", f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Place), s.finding(f.ID))
+		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n",
+			f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Place), s.finding(f.ID))
 	}
 	for _, p := range m.Projects {
 		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))

@@ -20,7 +20,13 @@ const MatchAttempts = 1000
 // Match runs a store.NotifyJob: it finds out which rules ask for what a transaction did, and
 // queues their messages. Done twice it queues them once.
 func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying) error {
-	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]fault{}}
+	m := matcher{
+		Notifier:   n,
+		deployment: j.DeploymentID,
+		at:         j.CreatedAt,
+		seen:       map[question]picture{},
+		broken:     map[int64]fault{},
+	}
 	err := n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		if m.rules, err = tx.NotificationRules(ctx); err == nil {
 			err = m.openViews(ctx, tx)
@@ -78,7 +84,13 @@ func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error
 			continue
 		}
 		for _, to := range r.Receivers() {
-			m.list = append(m.list, model.Notification{RuleID: r.ID, Receiver: to, Key: key, Message: p.message(h, r, m.at), DueAt: to.Digest.Next(m.at)})
+			m.list = append(m.list, model.Notification{
+				RuleID:   r.ID,
+				Receiver: to,
+				Key:      key,
+				Message:  p.message(h, r, m.at),
+				DueAt:    to.Digest.Next(m.at),
+			})
 		}
 	}
 	return m.tellPersons(ctx, key, h)
@@ -134,7 +146,8 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 	}
 	p, err := m.findings(ctx, h, r)
 	everything := question{} == q
-	if err == nil && h.Event == model.EventBuildBlocked && p.count == 0 && everything { // the scan was recorded only, or they are gone: it was blocked all the same
+	// the scan was recorded only, or they are gone: it was blocked all the same
+	if err == nil && h.Event == model.EventBuildBlocked && p.count == 0 && everything {
 		p.count = 1
 	}
 	if err == nil && h.Event == model.EventExceptionDecided && p.count == 0 {
@@ -151,11 +164,14 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 
 // whatever are the events that are told whatever was decided about their findings.
 var whatever = []model.NotificationEvent{
-	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked, model.EventExceptionDecided, model.EventOverdue, model.EventComment,
+	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked,
+	model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
 
 // filterOf is a rule's filter for one issue type, about something that happened.
-func (m *matcher) filterOf(t model.IssueType, e model.NotificationEvent, r model.NotificationRule) (f model.FindingFilter, selects bool, err error) {
+func (m *matcher) filterOf(
+	t model.IssueType, e model.NotificationEvent, r model.NotificationRule,
+) (f model.FindingFilter, selects bool, err error) {
 	text := r.Filter
 	if slices.Contains(whatever, e) {
 		q, err := url.ParseQuery(text)

@@ -33,7 +33,8 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 	if err == nil {
 		keeps, err = m.keepsProject(ctx, tx, model.EventScanMissing, r)
 	}
-	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // as Match says of rules whose filter will not do any more
+	// as Match says of rules whose filter will not do any more
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		f := unfit(model.NotificationRule{Filter: filter}, invalid)
 		return tx.NoteNotificationProblem(ctx, id, f.problem, f.pause)
 	}
@@ -59,7 +60,13 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 		var told []model.Notification
 		message := p.message(model.Happening{Event: model.EventScanMissing}, r, tx.Now())
 		for _, to := range r.Receivers() {
-			told = append(told, model.Notification{RuleID: r.ID, Receiver: to, Key: fmt.Sprint("missing_", r.CheckedAt.UnixMicro()), Message: message, DueAt: to.Digest.Next(tx.Now())})
+			told = append(told, model.Notification{
+				RuleID:   r.ID,
+				Receiver: to,
+				Key:      fmt.Sprint("missing_", r.CheckedAt.UnixMicro()),
+				Message:  message,
+				DueAt:    to.Digest.Next(tx.Now()),
+			})
 		}
 		if err := tx.AddNotifications(ctx, told); err != nil {
 			return err

@@ -38,5 +38,7 @@ func (n *Notifier) tellOverdueOf(ctx context.Context, deploymentID int64, list [
 	if err != nil || len(untold) == 0 {
 		return err
 	}
-	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error { return tx.TellOverdue(ctx, untold) })
+	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
+		return tx.TellOverdue(ctx, untold)
+	})
 }

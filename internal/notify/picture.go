@@ -50,7 +50,12 @@ func (m *matcher) findings(ctx context.Context, h model.Happening, r model.Notif
 		for project, n := range by[index.FacetProject] {
 			p.projects[project] += n
 		}
-		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.MostSevere, Size: model.MaxNotified, Now: m.Clock()})
+		listing, err := m.view.List(ctx, index.ListQuery{
+			Filter: f,
+			Order:  index.MostSevere,
+			Size:   model.MaxNotified,
+			Now:    m.Clock(),
+		})
 		if err != nil {
 			return p, err
 		}
@@ -65,7 +70,9 @@ func (m *matcher) findings(ctx context.Context, h model.Happening, r model.Notif
 // about lists the ids of what something is about that a filter keeps. Unless the filter
 // looks at primary branches, a finding counts where no other ref of the project had it,
 // and once.
-func (m *matcher) about(ctx context.Context, t model.IssueType, h model.Happening, f model.FindingFilter) (ids []int64, err error) {
+func (m *matcher) about(
+	ctx context.Context, t model.IssueType, h model.Happening, f model.FindingFilter,
+) (ids []int64, err error) {
 	perRef := f.Primary || f.Ref != ""
 	ids = h.Findings.All()
 	if len(ids) == 0 {
@@ -115,7 +122,8 @@ func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) err
 		names, err := tx.ProjectNames(ctx, projects)
 		for _, f := range list {
 			p.findings = append(p.findings, model.NotifiedFinding{
-				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(), Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Place: placeOf(f),
+				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(),
+				Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Place: placeOf(f),
 			})
 		}
 		return err
@@ -184,7 +192,8 @@ func (m *matcher) project(ctx context.Context, h model.Happening, r model.Notifi
 // message puts a picture into words.
 func (p picture) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
 	m := model.NotificationMessage{
-		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold), Count: p.count, Severities: p.severities, Findings: p.findings,
+		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold),
+		Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
 		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
 	}

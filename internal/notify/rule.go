@@ -48,7 +48,8 @@ func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.N
 		err = json.Unmarshal(text, &t)
 	}
 	if err != nil {
-		return model.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the rule its address again", r.Name)
+		return model.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put "+
+			"the key file from the backup in its place, or give the rule its address again", r.Name)
 	}
 	return t, nil
 }
@@ -102,7 +103,8 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 		return err
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !n.Reach.Allows(a) {
-		return model.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow it with --notify-to", u.Hostname())
+		return model.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow "+
+			"it with --notify-to", u.Hostname())
 	}
 	r.Host = u.Host
 	return nil
@@ -110,7 +112,9 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 
 // Add makes a rule that leads to an address, and returns the secret that its webhook is
 // signed with, which is told once. What will not do is a *model.InvalidError.
-func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r model.NotificationRule, address string) (model.NotificationRule, string, error) {
+func (n *Notifier) Add(
+	ctx context.Context, tx *store.Tx, r model.NotificationRule, address string,
+) (model.NotificationRule, string, error) {
 	if r.Channel != model.ChannelEmail && address == "" {
 		return r, "", model.Invalid("url", "give the address of the receiver")
 	}
@@ -130,7 +134,9 @@ func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r model.NotificationRu
 
 // Change makes a rule another one, with an address in the place of that before unless it
 // is empty. The channel stays, and so does the secret.
-func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r model.NotificationRule, address string) (model.NotificationRule, error) {
+func (n *Notifier) Change(
+	ctx context.Context, tx *store.Tx, r model.NotificationRule, address string,
+) (model.NotificationRule, error) {
 	before, err := tx.NotificationRule(ctx, r.ID)
 	if err != nil {
 		return r, err
@@ -176,7 +182,8 @@ func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (model.No
 		return r, "", err
 	}
 	if r.Channel != model.ChannelWebhook {
-		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w", r.Channel, model.ErrConflict)
+		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w",
+			r.Channel, model.ErrConflict)
 	}
 	target, err := n.open(tx.Deployment().ID, r)
 	if err != nil {

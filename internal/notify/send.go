@@ -58,7 +58,8 @@ func newClient(reach Reach) *http.Client {
 		Timeout:       sendFor,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			DialContext: reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: sendFor, TLSHandshakeTimeout: sendFor,
+			DialContext: reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1,
+			IdleConnTimeout: sendFor, TLSHandshakeTimeout: sendFor,
 			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
 		},
 	}
@@ -77,10 +78,14 @@ const hushedFrom = 8
 // hush takes out of a text what leads to a receiver and what signs: some answer with the
 // address that they were asked at.
 func hush(text string, t model.NotificationTarget) string {
-	parts := []string{t.URL, t.Secret, t.Before, strings.TrimPrefix(t.Secret, secretPrefix), strings.TrimPrefix(t.Before, secretPrefix)}
+	parts := []string{
+		t.URL, t.Secret, t.Before, strings.TrimPrefix(t.Secret, secretPrefix), strings.TrimPrefix(t.Before, secretPrefix),
+	}
 	if u, err := url.Parse(t.URL); err == nil {
 		parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery)
-		for _, one := range strings.FieldsFunc(u.EscapedPath()+"&"+u.RawQuery, func(r rune) bool { return strings.ContainsRune("/&=;", r) }) {
+		for _, one := range strings.FieldsFunc(u.EscapedPath()+"&"+u.RawQuery, func(r rune) bool {
+			return strings.ContainsRune("/&=;", r)
+		}) {
 			if len(one) >= hushedFrom {
 				parts = append(parts, one)
 			}
@@ -104,7 +109,9 @@ func hush(text string, t model.NotificationTarget) string {
 }
 
 // post sends a message to the address of its receiver.
-func (n *Notifier) post(ctx context.Context, r model.NotificationRule, t model.NotificationTarget, s sending) (a answer, err error) {
+func (n *Notifier) post(
+	ctx context.Context, r model.NotificationRule, t model.NotificationTarget, s sending,
+) (a answer, err error) {
 	var header http.Header
 	var body []byte
 	if r.Channel == model.ChannelWebhook {

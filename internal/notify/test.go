@@ -48,16 +48,28 @@ func (b *brake) take(deployment int64, now time.Time, n int) (wait time.Duration
 // Test sends a rule's receivers a message now, and returns what came of it, which is in the
 // rule's log and the audit trail too. Too many tests of a deployment are a
 // *model.BusyError.
-func (n *Notifier) Test(ctx context.Context, deploymentID int64, who model.Actor, id int64) (list []model.Notification, err error) {
+func (n *Notifier) Test(
+	ctx context.Context, deploymentID int64, who model.Actor, id int64,
+) (list []model.Notification, err error) {
 	d := delivery{Notifier: n, deployment: deploymentID, to: model.NotificationReceiver{RuleID: id}}
 	if err := n.Store.View(ctx, deploymentID, d.read); err != nil {
 		return nil, err
 	}
 	receivers := d.rule.Receivers()
 	if wait := n.tests.take(deploymentID, n.Clock(), len(receivers)); wait > 0 {
-		return nil, &model.BusyError{Text: "The rules of this deployment were tested too often in the last minutes. Wait as Retry-After says.", Wait: max(wait, time.Second)}
+		return nil, &model.BusyError{
+			Text: "The rules of this deployment were tested too often in the last minutes. Wait as Retry-After says.",
+			Wait: max(wait, time.Second),
+		}
 	}
-	m := model.NotificationMessage{Event: model.EventNewFinding, At: n.Clock(), Rule: d.rule.Name, Title: "This is a test of the notification rule " + d.rule.Name + ".", Path: "/overview", Test: true}
+	m := model.NotificationMessage{
+		Event: model.EventNewFinding,
+		At:    n.Clock(),
+		Rule:  d.rule.Name,
+		Title: "This is a test of the notification rule " + d.rule.Name + ".",
+		Path:  "/overview",
+		Test:  true,
+	}
 	if events := d.rule.Events; !events.Has(m.Event) {
 		m.Event, _ = model.ParseNotificationEvent(events.Names()[0])
 	}
@@ -79,7 +91,9 @@ func (n *Notifier) Test(ctx context.Context, deploymentID int64, who model.Actor
 // tried is a test with what came of it: there is no second attempt.
 func (d *delivery) tried(ctx context.Context, n model.Notification) model.Notification {
 	if ctx.Err() != nil {
-		n.State, n.Problem = model.NotificationFailed, fmt.Sprintf("It was not sent: the test took longer than %s, or was broken off.", testFor)
+		n.State, n.Problem = model.NotificationFailed, fmt.Sprintf(
+			"It was not sent: the test took longer than %s, or was broken off.", testFor,
+		)
 		return n
 	}
 	out := d.send(ctx, []model.Notification{n})[0]

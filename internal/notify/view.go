@@ -58,7 +58,10 @@ type fault struct {
 // whoever changed the view may not know of it.
 func unfit(r model.NotificationRule, err *model.InvalidError) fault {
 	if id, bad := savedViewOf(r.Filter); id != 0 || bad != nil {
-		return fault{"The rule is paused, as its filter will not do any more: " + err.Error() + ". Give it another filter.", r.Filter, true}
+		return fault{
+			"The rule is paused, as its filter will not do any more: " + err.Error() + ". Give it another filter.",
+			r.Filter, true,
+		}
 	}
 	return fault{"Its filter will not do any more: " + err.Error(), r.Filter, false}
 }

@@ -73,14 +73,17 @@ const eventType = "redoubt."
 func (s sending) webhook(target model.NotificationTarget, now time.Time) (http.Header, []byte, error) {
 	m := s.message
 	data := redoubtEvent{
-		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count, Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,
-		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, RequestID: m.Request, Asker: m.Asker, CommentID: m.Comment, Author: m.Author, URL: s.url(m.Path), Test: m.Test,
+		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count,
+		Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,
+		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, RequestID: m.Request,
+		Asker: m.Asker, CommentID: m.Comment, Author: m.Author, URL: s.url(m.Path), Test: m.Test,
 	}
 	for _, f := range m.Findings {
 		data.Findings = append(data.Findings, linkedFinding{f, s.finding(f.ID)})
 	}
 	event := cloudEvent{
-		SpecVersion: "1.0", ID: s.id, Source: s.base, Type: eventType + m.Event.String(), Time: m.At, ContentType: "application/json",
+		SpecVersion: "1.0", ID: s.id, Source: s.base,
+		Type: eventType + m.Event.String(), Time: m.At, ContentType: "application/json",
 		Sequence: strconv.FormatInt(s.sequence, 10), Data: data,
 	}
 	if len(m.Projects) == 1 {

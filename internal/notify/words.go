@@ -14,11 +14,19 @@ import (
 
 // pages are where the findings of an issue type are listed; a page without a query opens
 // as whoever looks has chosen.
-var pages = map[model.IssueType]string{0: "/overview", model.SAST: "/findings", model.SCA: "/supply-chain/vulnerabilities", model.Secrets: "/secrets"}
+var pages = map[model.IssueType]string{
+	0:             "/overview",
+	model.SAST:    "/findings",
+	model.SCA:     "/supply-chain/vulnerabilities",
+	model.Secrets: "/secrets",
+}
 
 // overdueOf is the list of what is overdue of an issue type.
 func overdueOf(t model.IssueType) string {
-	q := url.Values{"due": {string(model.DueOverdue)}, "status": {model.StatusOpen.String(), model.StatusReviewing.String(), model.StatusFixing.String()}}
+	q := url.Values{
+		"due":    {string(model.DueOverdue)},
+		"status": {model.StatusOpen.String(), model.StatusReviewing.String(), model.StatusFixing.String()},
+	}
 	return pages[t] + "?" + q.Encode()
 }
 
@@ -49,7 +57,8 @@ func (p picture) title(h model.Happening, r model.NotificationRule) string {
 	case model.EventScanFailed:
 		return "A scan failed" + p.where()
 	case model.EventScanMissing:
-		return fmt.Sprintf("%s without a scan for %s", counted(p.count, "project", "projects"), counted(r.MissingDays, "day", "days"))
+		return fmt.Sprintf("%s without a scan for %s",
+			counted(p.count, "project", "projects"), counted(r.MissingDays, "day", "days"))
 	case model.EventDecisionEnded:
 		return counted(p.count, "decision", "decisions") + " ended, and the findings are open again" + p.where()
 	case model.EventAssigned:
@@ -62,7 +71,8 @@ func (p picture) title(h model.Happening, r model.NotificationRule) string {
 	case model.EventExceptionAsked:
 		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
 	case model.EventExceptionDecided:
-		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " + became(h.RequestState) + ", for " + n + p.where()
+		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " +
+			became(h.RequestState) + ", for " + n + p.where()
 	case model.EventComment:
 		return cmp.Or(h.Author, "Somebody") + " commented on a finding" + p.where()
 	}
@@ -74,7 +84,8 @@ func (p picture) personalTitle(h model.Happening) string {
 	if h.Event == model.EventComment {
 		return cmp.Or(h.Author, "Somebody") + " mentioned you on a finding" + p.where()
 	}
-	return "The exception that you asked for was " + became(h.RequestState) + ", for " + counted(p.count, "finding", "findings") + p.where()
+	return "The exception that you asked for was " + became(h.RequestState) + ", for " +
+		counted(p.count, "finding", "findings") + p.where()
 }
 
 // became is what was decided about a request; one that waits again had been approved.
@@ -139,7 +150,9 @@ func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error)
 }
 
 // keepsProject is what a rule's filter says of projects: their names and tags.
-func (m *matcher) keepsProject(ctx context.Context, tx *store.Tx, e model.NotificationEvent, r model.NotificationRule) (func(model.Project) bool, error) {
+func (m *matcher) keepsProject(
+	ctx context.Context, tx *store.Tx, e model.NotificationEvent, r model.NotificationRule,
+) (func(model.Project) bool, error) {
 	f, _, err := m.filterOf(productsOf(r)[0], e, r)
 	if err != nil {
 		return nil, err

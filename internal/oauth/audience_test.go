@@ -9,7 +9,7 @@ import (
 	"time"
 
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -66,7 +66,7 @@ func TestATokenOpensItsResource(t *testing.T) {
 // TestATokenOfAnotherResourceIsRefused stores a token of ours for a program elsewhere.
 func TestATokenOfAnotherResourceIsRefused(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	keys := edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	keys := httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	for _, audience := range []string{"http://127.0.0.1:7777/mcp", "https://evil.example", w.url + ".evil.example", w.url + "/other", "/mcp"} {
 		token := model.Token{Name: audience, DeploymentID: w.ours.ID, Scopes: core.TokenScopes(true), PublicID: audience, ExpiresAt: w.clock.Now().Add(time.Hour)}
 		text, err := core.Keys(keys.All).NewAccess(w.url, "a client", audience, token, w.clock.Now())

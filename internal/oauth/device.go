@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -34,7 +34,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)
 	}
-	origin := edge.OriginOf(r)
+	origin := httpx.OriginOf(r)
 	wish, err := s.Keys.DeviceRequest(r.PostForm, origin.Base, s.Clock())
 	if refused, is := errors.AsType[*core.Error](err); is {
 		return refuse(w, refused)
@@ -45,19 +45,26 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	code := s.Keys.NewDeviceCode(s.Clock().Add(model.LoginFor))
 	userCode := auth.LoginCode(s.Keys()[0], code)
 	kept, err := s.Store.AddLogin(r.Context(), model.LoginRequest{
-		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address, Agent: model.CutBytes(model.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
-		Program: model.LoginProgram{ClientHash: core.Hash(wish.Client.ID), Name: wish.Client.Name, Resource: wish.Resource, Write: wish.Write},
+		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address,
+		Agent: model.CutBytes(model.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
+		Program: model.LoginProgram{
+			ClientHash: core.Hash(wish.Client.ID), Name: wish.Client.Name, Resource: wish.Resource, Write: wish.Write,
+		},
 	})
 	if err != nil {
 		return err
 	}
 	if !kept {
-		return &edge.BusyError{Wait: time.Minute, Text: "Too many programs wait to be let in. Try again in some minutes, or use a token that is made by hand."}
+		return &httpx.BusyError{
+			Wait: time.Minute,
+			Text: "Too many programs wait to be let in. Try again in some minutes, or use a token that is made by hand.",
+		}
 	}
 	page := origin.Base + DevicePath
 	return reply(w, http.StatusOK, map[string]any{
-		"device_code": code, "user_code": userCode, "verification_uri": page, "verification_uri_complete": page + "?code=" + url.QueryEscape(userCode),
-		"expires_in": int64(model.LoginFor.Seconds()), "interval": int64(pollEvery.Seconds()),
+		"device_code": code, "user_code": userCode, "verification_uri": page,
+		"verification_uri_complete": page + "?code=" + url.QueryEscape(userCode),
+		"expires_in":                int64(model.LoginFor.Seconds()), "interval": int64(pollEvery.Seconds()),
 	})
 }
 
@@ -66,7 +73,10 @@ var (
 	errPending = &core.Error{Code: "authorization_pending", Text: "nobody has let the program in yet"}
 	errSlower  = &core.Error{Code: "slow_down", Text: "the program asks too often"}
 	errDenied  = &core.Error{Code: "access_denied", Text: "the person did not let the program in"}
-	errExpired = &core.Error{Code: "expired_token", Text: "the device code is over, was used already, or had to make room: begin again"}
+	errExpired = &core.Error{
+		Code: "expired_token",
+		Text: "the device code is over, was used already, or had to make room: begin again",
+	}
 )
 
 // exchangeDevice gives the token of a device code, once, after a person let the
@@ -104,25 +114,35 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 
 // handDevice makes the token of a program that was let in, for the first who asks.
 func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
-	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
-		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
-		if err != nil {
+	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy,
+		func(ctx context.Context, tx *store.Tx) error {
+			taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
+			if err != nil {
+				return err
+			}
+			g := model.OAuthGrant{
+				CodeHash:   taken.KeyHash,
+				ClientHash: taken.Program.ClientHash,
+				Resource:   taken.Program.Resource,
+				Token:      taken.Token,
+			}
+			if err := tx.AddDeviceGrant(ctx, g); err != nil {
+				return err
+			}
+			out, err = s.first(ctx, tx, r, g, clientID)
 			return err
-		}
-		g := model.OAuthGrant{CodeHash: taken.KeyHash, ClientHash: taken.Program.ClientHash, Resource: taken.Program.Resource, Token: taken.Token}
-		if err := tx.AddDeviceGrant(ctx, g); err != nil {
-			return err
-		}
-		out, err = s.first(ctx, tx, r, g, clientID)
-		return err
-	})
+		})
 	return out, err
 }
 
 // first makes the first token of a grant.
-func (s *Server) first(ctx context.Context, tx *store.Tx, r *http.Request, g model.OAuthGrant, clientID string) (*issued, error) {
-	g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = tx.Deployment().ID, auth.NewPublicID(), s.Clock().Add(model.OAuthAccessFor)
-	access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
+func (s *Server) first(
+	ctx context.Context, tx *store.Tx, r *http.Request, g model.OAuthGrant, clientID string,
+) (*issued, error) {
+	g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = tx.Deployment().ID, auth.NewPublicID(), s.Clock().Add(
+		model.OAuthAccessFor,
+	)
+	access, err := s.Keys.NewAccess(httpx.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
 	if err != nil {
 		return nil, err
 	}

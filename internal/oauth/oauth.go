@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -55,19 +55,19 @@ func New(c Config) *Server {
 
 // Routes returns the table. Whoever asks for a token shows a code or a refresh
 // token, and no token yet.
-func (s *Server) Routes() []edge.Mounted {
-	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) edge.Mounted {
-		return edge.Mounted{
-			Route: edge.Row(method, pattern, edge.Anyone, model.RoleNone, edge.Reads, edge.Unbound),
+func (s *Server) Routes() []httpx.Mounted {
+	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) httpx.Mounted {
+		return httpx.Mounted{
+			Route: httpx.Row(method, pattern, httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
 			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-				if g := s.limiter.Allow(model.Network(edge.OriginOf(r).Address)); !g.OK {
-					return edge.Busy(g, "This address asks too often.")
+				if g := s.limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
+					return httpx.Busy(g, "This address asks too often.")
 				}
 				return handle(w, r)
 			},
 		}
 	}
-	return []edge.Mounted{
+	return []httpx.Mounted{
 		anyone(http.MethodGet, metadata, s.describe),
 		anyone(http.MethodGet, below+metadata, s.describe),
 		anyone(http.MethodGet, resourcePath, s.describeResource("")),
@@ -77,25 +77,33 @@ func (s *Server) Routes() []edge.Mounted {
 		anyone(http.MethodPost, below+"/device_authorization", s.authorizeDevice),
 		anyone(http.MethodPost, below+"/token", s.token),
 		anyone(http.MethodPost, below+"/revoke", s.revoke),
-		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, model.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
+		{
+			Route:  httpx.Row(http.MethodPost, below+"/introspect", httpx.Upload, model.RoleViewer, httpx.Reads, httpx.Unbound),
+			Handle: s.introspect,
+		},
 	}
 }
 
 // Challenge is what a request without a valid token is told: where to get one.
 func Challenge(r *http.Request) string {
-	return `Bearer realm="redoubt", resource_metadata="` + edge.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
+	return `Bearer realm="redoubt", resource_metadata="` + httpx.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
 }
 
 // describe is the document of the authorization server (RFC 8414).
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
-	base := edge.OriginOf(r).Base
+	base := httpx.OriginOf(r).Base
 	return reply(w, http.StatusOK, map[string]any{
-		"issuer": base, "authorization_endpoint": base + AuthorizePath, "token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
+		"issuer": base, "authorization_endpoint": base + AuthorizePath,
+		"token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
 		"device_authorization_endpoint": base + below + "/device_authorization",
-		"revocation_endpoint":           base + below + "/revoke", "introspection_endpoint": base + below + "/introspect", "jwks_uri": base + below + "/jwks",
-		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
-		"grant_types_supported": []string{"authorization_code", "refresh_token", core.DeviceGrant}, "code_challenge_methods_supported": []string{"S256"},
-		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
+		"revocation_endpoint":           base + below + "/revoke",
+		"introspection_endpoint":        base + below + "/introspect", "jwks_uri": base + below + "/jwks",
+		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"},
+		"response_modes_supported":                       []string{"query"},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", core.DeviceGrant},
+		"code_challenge_methods_supported":               []string{"S256"},
+		"token_endpoint_auth_methods_supported":          []string{"none"},
+		"revocation_endpoint_auth_methods_supported":     []string{"none"},
 		"authorization_response_iss_parameter_supported": true,
 	})
 }
@@ -103,9 +111,10 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 // describeResource returns the document of a resource (RFC 9728): the server, or its path.
 func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		base := edge.OriginOf(r).Base
+		base := httpx.OriginOf(r).Base
 		return reply(w, http.StatusOK, map[string]any{
-			"resource": base + path, "authorization_servers": []string{base}, "scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
+			"resource": base + path, "authorization_servers": []string{base},
+			"scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
 			"resource_name": "Redoubt",
 		})
 	}
@@ -144,7 +153,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: err.Error()})
 	}
 	out := map[string]any{
-		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name, "token_endpoint_auth_method": "none", "scope": strings.Join(core.Scopes(), " "),
+		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name,
+		"token_endpoint_auth_method": "none", "scope": strings.Join(core.Scopes(), " "),
 	}
 	grants := []string{"refresh_token"}
 	if len(c.Redirects) > 0 {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/store"
@@ -25,7 +25,7 @@ import (
 
 // TestRows: every row says its facts.
 func TestRows(t *testing.T) {
-	s := oauth.New(oauth.Config{Keys: edge.OneKey([]byte("0123456789abcdef")).All, Clock: time.Now})
+	s := oauth.New(oauth.Config{Keys: httpx.OneKey([]byte("0123456789abcdef")).All, Clock: time.Now})
 	for _, r := range s.Routes() {
 		if faults := r.Faults(); len(faults) > 0 {
 			t.Error(faults)
@@ -134,7 +134,7 @@ func (w *world) checkSigned(access string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	keys := edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	keys := httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	set := core.Keys(keys.All).KeySet()
 	var claims struct {
 		jwt.Claims
@@ -328,7 +328,7 @@ func TestWishesThatAreRefused(t *testing.T) {
 // TestRegistrationsThatAreRefused: addresses that are not the person's machine's or
 // HTTPS, and names that hide something.
 func TestRegistrationsThatAreRefused(t *testing.T) {
-	keys := core.Keys(edge.OneKey([]byte("0123456789abcdef")).All)
+	keys := core.Keys(httpx.OneKey([]byte("0123456789abcdef")).All)
 	for _, uri := range []string{
 		"http://evil.example/cb", "javascript:alert(1)", "custom://cb", "https://", "https://a@b/", "https://a/#x", "http://127.0.0.1.evil.example/", "http://[::2]/",
 		"https://a/\r\nX: y", "https://a/;script-src", "", "/cb", "https://" + strings.Repeat("a", 600),

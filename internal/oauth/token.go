@@ -8,14 +8,17 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	core "github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // errGrant is the one answer about codes and refresh tokens that are not in
 // force, whatever the reason.
-var errGrant = &core.Error{Code: "invalid_grant", Text: "the code or refresh token is not in force, or not of this client: it may be used, over or revoked"}
+var errGrant = &core.Error{
+	Code: "invalid_grant",
+	Text: "the code or refresh token is not in force, or not of this client: it may be used, over or revoked",
+}
 
 // issued is an access token with what renews it.
 type issued struct {
@@ -35,7 +38,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Keys.Client(clientID, s.Clock()); err != nil {
 		return refuse(w, &core.Error{Code: "invalid_client", Text: err.Error()})
 	}
-	_, err := core.Resource(r.PostForm.Get("resource"), edge.OriginOf(r).Base)
+	_, err := core.Resource(r.PostForm.Get("resource"), httpx.OriginOf(r).Base)
 	var out *issued
 	switch grant := r.PostForm.Get("grant_type"); {
 	case err != nil:
@@ -46,7 +49,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	case grant == core.DeviceGrant:
 		out, err = s.exchangeDevice(r, clientID)
 	default:
-		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code, refresh_token or " + core.DeviceGrant}
+		err = &core.Error{
+			Code: "unsupported_grant_type",
+			Text: "grant_type must be authorization_code, refresh_token or " + core.DeviceGrant,
+		}
 	}
 	var refused *core.Error
 	var invalid *model.InvalidError
@@ -68,7 +74,7 @@ func form(w http.ResponseWriter, r *http.Request) *core.Error {
 		return &core.Error{Code: "invalid_request", Text: "the body is not a form"}
 	}
 	for name, values := range r.PostForm {
-		if len(values) > 1 || !edge.IsText(values[0]) {
+		if len(values) > 1 || !httpx.IsText(values[0]) {
 			return &core.Error{Code: "invalid_request", Text: name + " stands there more than once, or is no text"}
 		}
 	}
@@ -87,7 +93,8 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 	return s.change(r.Context(), deployment, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 		return tx.OAuthGrantByCode(ctx, core.Hash(code))
 	}, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
-		right := g.TokenID == 0 && bytes.Equal(g.ClientHash, core.Hash(clientID)) && g.RedirectURI == r.PostForm.Get("redirect_uri") &&
+		right := g.TokenID == 0 && bytes.Equal(g.ClientHash, core.Hash(clientID)) &&
+			g.RedirectURI == r.PostForm.Get("redirect_uri") &&
 			core.Verified(g.Challenge, r.PostForm.Get("code_verifier")) && sameResource(r, g)
 		if !right {
 			return nil, tx.DropOAuthGrant(ctx, g)
@@ -99,7 +106,7 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 // sameResource reports whether the resource that a client names, if any, is the approved one.
 func sameResource(r *http.Request, g model.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
-	resource, err := core.Resource(named, edge.OriginOf(r).Base)
+	resource, err := core.Resource(named, httpx.OriginOf(r).Base)
 	return named == "" || err == nil && resource == g.Resource
 }
 
@@ -114,10 +121,12 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 	return s.change(r.Context(), named.DeploymentID, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 		return tx.OAuthGrantByToken(ctx, named.TokenID)
 	}, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
-		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) || !sameResource(r, g) {
+		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) ||
+			!sameResource(r, g) {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
-		if _, err := core.Resource(g.Resource, edge.OriginOf(r).Base); err != nil { // approved for another address of the server
+		// approved for another address of the server
+		if _, err := core.Resource(g.Resource, httpx.OriginOf(r).Base); err != nil {
 			return nil, err
 		}
 		before, err := tx.TokenByID(ctx, g.TokenID)
@@ -125,7 +134,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 			return nil, err
 		}
 		before.ExpiresAt = s.Clock().Add(model.OAuthAccessFor)
-		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
+		access, err := s.Keys.NewAccess(httpx.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +174,9 @@ func (s *Server) change(
 }
 
 // issue notes the refresh token that goes with a token.
-func (s *Server) issue(ctx context.Context, tx *store.Tx, g model.OAuthGrant, made model.Token, access string) (*issued, error) {
+func (s *Server) issue(
+	ctx context.Context, tx *store.Tx, g model.OAuthGrant, made model.Token, access string,
+) (*issued, error) {
 	g.TokenID, g.Generation, g.ExpiresAt = made.ID, g.Generation+1, s.Clock().Add(model.OAuthRefreshFor)
 	refresh := s.Keys.NewRefresh(core.Refresh{DeploymentID: made.DeploymentID, TokenID: made.ID, Generation: g.Generation})
 	g.RefreshHash = core.Hash(refresh)
@@ -186,7 +197,9 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	if find == nil {
 		return reply(w, http.StatusOK, struct{}{})
 	}
-	_, err := s.change(r.Context(), deployment, find, func(ctx context.Context, tx *store.Tx, g model.OAuthGrant) (*issued, error) {
+	_, err := s.change(r.Context(), deployment, find, func(
+		ctx context.Context, tx *store.Tx, g model.OAuthGrant,
+	) (*issued, error) {
 		return nil, tx.DropOAuthGrant(ctx, g)
 	})
 	if !errors.Is(err, errGrant) {
@@ -197,7 +210,9 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 
 // grantOf tells how to find the grant of a token; nil for what is no token in
 // force.
-func (s *Server) grantOf(ctx context.Context, text string) (int64, func(context.Context, *store.Tx) (model.OAuthGrant, error)) {
+func (s *Server) grantOf(
+	ctx context.Context, text string,
+) (int64, func(context.Context, *store.Tx) (model.OAuthGrant, error)) {
 	if named, ok := s.Keys.Refresh(text); ok {
 		return named.DeploymentID, func(ctx context.Context, tx *store.Tx) (model.OAuthGrant, error) {
 			g, err := tx.OAuthGrantByToken(ctx, named.TokenID)
@@ -237,7 +252,14 @@ func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.
 	case err != nil:
 		return err
 	}
-	out := map[string]any{"active": true, "token_type": "Bearer", "scope": core.ScopeOf(t), "sub": t.PublicID, "iat": t.CreatedAt.Unix(), "iss": edge.OriginOf(r).Base}
+	out := map[string]any{
+		"active":     true,
+		"token_type": "Bearer",
+		"scope":      core.ScopeOf(t),
+		"sub":        t.PublicID,
+		"iat":        t.CreatedAt.Unix(),
+		"iss":        httpx.OriginOf(r).Base,
+	}
 	if !t.ExpiresAt.IsZero() {
 		out["exp"] = t.ExpiresAt.Unix()
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/model"
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, engine string) *world {
 	t.Helper()
 	w := &world{T: t, clock: storetest.NewClock(), role: model.RoleTriager}
 	w.store = storetest.Open(t, storetest.Database(t, engine, w.clock))
-	keys := edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	keys := httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now})
 	logger := slog.New(slog.DiscardHandler)
 	pages, err := web.New(web.Config{Store: w.store, Index: findings, Clock: w.clock.Now, Logger: logger, SigningKeys: keys, Viewers: w, Version: "test"})

@@ -53,7 +53,9 @@ func Save(ctx context.Context, tx Storage, p model.Policy) (_ model.Policy, remo
 
 // AddCondition adds a condition to a policy, as it is stored, and returns it with its id,
 // which no other condition of the policy had. Invalid members are a *model.InvalidError.
-func AddCondition(ctx context.Context, tx Storage, p model.Policy, c model.PolicyCondition) (model.PolicyCondition, error) {
+func AddCondition(
+	ctx context.Context, tx Storage, p model.Policy, c model.PolicyCondition,
+) (model.PolicyCondition, error) {
 	if err := c.Check(p.Product); err != nil {
 		return c, err
 	}
@@ -77,7 +79,8 @@ func RemoveCondition(ctx context.Context, tx Storage, p model.Policy, id int64) 
 }
 
 func leavesOutTheSame(a, b model.Policy) bool {
-	return slices.Equal(a.Excludes, b.Excludes) && slices.Equal(a.Scope.Projects, b.Scope.Projects) && slices.Equal(a.Scope.Tags, b.Scope.Tags)
+	return slices.Equal(a.Excludes, b.Excludes) && slices.Equal(a.Scope.Projects, b.Scope.Projects) &&
+		slices.Equal(a.Scope.Tags, b.Scope.Tags)
 }
 
 // leftOut finds the live findings that a policy leaves out.

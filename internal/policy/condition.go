@@ -13,7 +13,9 @@ import (
 
 // conditional reports whether a policy of the product has a condition.
 func (e EffectivePolicy) conditional(product model.IssueType) bool {
-	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool { return p.Product == product && len(p.Conditions) > 0 })
+	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool {
+		return p.Product == product && len(p.Conditions) > 0
+	})
 }
 
 // condition finds the strictest condition that a finding matches, of several the first
@@ -143,7 +145,8 @@ func (s *Sighting) name() string {
 		fix = "fixed in " + s.Supply.Fixes[0].Version
 	}
 	vulnerability := cmp.Or(s.Supply.Vulnerability, s.Finding.RuleName)
-	return fmt.Sprintf("%s %s has %s %s (%s; %s)", s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
+	return fmt.Sprintf("%s %s has %s %s (%s; %s)",
+		s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
 }
 
 // kinds says what fails the build: rules, conditions or both.

@@ -83,7 +83,9 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 	e := EffectivePolicy{wants: map[string][]want{}, products: map[string]model.IssueType{}}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
-			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c model.PolicyCondition) bool { return !c.Scope.Covers(p) })
+			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c model.PolicyCondition) bool {
+				return !c.Scope.Covers(p)
+			})
 			e.Policies = append(e.Policies, one)
 		}
 	}
@@ -169,7 +171,9 @@ func (e EffectivePolicy) Excludes(product model.IssueType) model.PathGlobs {
 // Excluded reports whether the policies leave out a finding of a product at a
 // path.
 func (e EffectivePolicy) Excluded(product model.IssueType, path string) bool {
-	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool { return p.Product == product && glob.Match(p.Excludes, path) })
+	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool {
+		return p.Product == product && glob.Match(p.Excludes, path)
+	})
 }
 
 // ExcludedFor reports whether the policies leave out a path for a rule that they

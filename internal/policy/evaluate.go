@@ -87,7 +87,8 @@ func Recorded(outcome model.ScanOutcome) string {
 	case model.ScanLate:
 		return "A scan of this branch that started later counts already, so this one is recorded and changes no finding."
 	case model.ScanSuperseded:
-		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is recorded and changes no finding."
+		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is " +
+			"recorded and changes no finding."
 	}
 	return ""
 }

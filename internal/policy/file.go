@@ -33,7 +33,10 @@ func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 			if len(bad.Fields) > maxFaults {
 				return
 			}
-			bad.Fields = append(bad.Fields, model.FieldError{Location: file.Name + ": " + location, Message: fmt.Sprintf(format, args...)})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: file.Name + ": " + location,
+				Message:  fmt.Sprintf(format, args...),
+			})
 		}
 		parsed, err := ParseValid(file.Text)
 		var invalid *model.InvalidError
@@ -59,7 +62,9 @@ func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 		}
 	}
 	if len(rules) > MaxGathered {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: "rules", Message: fmt.Sprintf("are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered)})
+		bad.Fields = append(bad.Fields, model.FieldError{Location: "rules", Message: fmt.Sprintf(
+			"are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered,
+		)})
 	}
 	if len(bad.Fields) > 0 {
 		return nil, &bad

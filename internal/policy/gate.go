@@ -78,7 +78,8 @@ func reached(f *model.Finding) bool {
 // PrimaryAfter is the primary branch as it is once the scan is applied: the
 // first branch fully scanned, by a run that counts and did not fail, becomes it (semantics §7).
 func PrimaryAfter(p model.Project, scan model.Scan) string {
-	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != model.ScanError && !scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {
+	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != model.ScanError &&
+		!scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {
 		return scan.Ref
 	}
 	return p.Primary()

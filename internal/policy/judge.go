@@ -23,12 +23,16 @@ type GateStorage interface {
 	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
 	// Occurrences finds what a ref has of some identities, in whatever state: ids,
 	// lineages, states, and since when they are relevant.
-	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (map[model.Identity]model.Finding, error)
+	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (
+		map[model.Identity]model.Finding, error,
+	)
 	// ParsedInPart tells which scans could not parse all of a language.
 	ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error)
 	// FixedFindings finds the fixed findings of a ref that have some identities: identity,
 	// path, line and the hash of the code, by the scan that fixed them last.
-	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (map[int64][]model.Finding, error)
+	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (
+		map[int64][]model.Finding, error,
+	)
 	// LineagesOfFindings reads in which lineages findings are by now.
 	LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error)
@@ -59,7 +63,9 @@ type Judge struct {
 }
 
 // Judge reads the state before a scan is applied, for what the policy may fail a build on.
-func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project model.Project, scan model.Scan, reported []Sighting) (*Judge, error) {
+func (e EffectivePolicy) Judge(
+	ctx context.Context, s GateStorage, project model.Project, scan model.Scan, reported []Sighting,
+) (*Judge, error) {
 	return newJudge(ctx, s, project, scan, reported, e)
 }
 
@@ -224,7 +230,9 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome model.ScanO
 
 // lineages finds those of identities: where the scan's ref has a finding of one,
 // that finding's, else the one that holds the identity.
-func (j *Judge) lineages(ctx context.Context, ids []model.Identity, rows map[model.Identity]model.Finding) (map[model.Identity]model.Lineage, error) {
+func (j *Judge) lineages(
+	ctx context.Context, ids []model.Identity, rows map[model.Identity]model.Finding,
+) (map[model.Identity]model.Lineage, error) {
 	var without []model.Identity
 	var of []int64
 	for _, id := range ids {

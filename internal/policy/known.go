@@ -97,7 +97,8 @@ func (j *Judge) mayBe(s *Sighting, f model.Finding) bool {
 	if !j.scan.Full && of.ID == 0 && of.Path != f.Path {
 		return false
 	}
-	told := of.IssueType == model.SAST && of.Identity.Kind == model.IdentityMatchBased && of.CodeHash != (model.Digest{}) &&
+	told := of.IssueType == model.SAST && of.Identity.Kind == model.IdentityMatchBased &&
+		of.CodeHash != (model.Digest{}) &&
 		f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{})
 	return j.scan.Ref == j.primary || !told || f.CodeHash == of.CodeHash
 }

@@ -29,7 +29,9 @@ const maxStreams = 10_000
 // FindMatches returns the stored findings of a project that the conditions of a policy match, each
 // once, on every branch; those with lockfiles need no scan. A mode other than 0 replaces that
 // of the conditions.
-func FindMatches(ctx context.Context, s MatchStorage, project model.Project, p model.Policy, mode model.PolicyMode) (list []Match, err error) {
+func FindMatches(
+	ctx context.Context, s MatchStorage, project model.Project, p model.Policy, mode model.PolicyMode,
+) (list []Match, err error) {
 	var scans []model.Scan
 	if p.Product == model.SCA {
 		refs, err := s.HoldingRefs(ctx, nil)

@@ -119,7 +119,10 @@ func (c *checker) fault(member, format string, args ...any) {
 	case maxFaults:
 		member, format, args = "id", "there are more faults than these %d", []any{maxFaults}
 	}
-	c.faults.Fields = append(c.faults.Fields, model.FieldError{Location: c.at + "." + member, Message: fmt.Sprintf(format, args...)})
+	c.faults.Fields = append(c.faults.Fields, model.FieldError{
+		Location: c.at + "." + member,
+		Message:  fmt.Sprintf(format, args...),
+	})
 }
 
 var (
@@ -192,7 +195,8 @@ func (c *checker) patterns(members map[string]any) {
 	_, sinks := members["pattern-sinks"]
 	switch {
 	case found == 0:
-		c.fault("pattern", "is needed, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, or pattern-sources with pattern-sinks", dependsOn)
+		c.fault("pattern", "is needed, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, or "+
+			"pattern-sources with pattern-sinks", dependsOn)
 	case sources != sinks:
 		c.fault("pattern-sources", "and pattern-sinks go together")
 	}

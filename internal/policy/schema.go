@@ -7,17 +7,22 @@ import (
 )
 
 // knownLanguages are the scanner's names of languages.
-var knownLanguages = strings.Fields(`aliengrep apex bash c c# c++ cairo circom clojure cpp csharp dart docker dockerfile elixir ex fga generic go golang
-	gosu hack hcl html java javascript js json jsonnet julia kotlin kt lisp lua move_on_aptos move_on_sui none ocaml openfga php powershell promql proto
-	proto3 protobuf py python python2 python3 r regex ruby rust scala scheme sh sol solidity spacegrep swift terraform tf ts typescript vue xml yaml`)
+var knownLanguages = strings.Fields(`
+	aliengrep apex bash c c# c++ cairo circom clojure cpp csharp dart docker dockerfile elixir ex fga generic go
+	golang gosu hack hcl html java javascript js json jsonnet julia kotlin kt lisp lua move_on_aptos move_on_sui
+	none ocaml openfga php powershell promql proto proto3 protobuf py python python2 python3 r regex ruby rust scala
+	scheme sh sol solidity spacegrep swift terraform tf ts typescript vue xml yaml
+`)
 
 var knownModes = []string{"search", "taint", "join", "extract"}
 
 // operators may stand in a list of patterns. One that is not known ends the
 // scan; a member of a rule that is not known is passed over by the scanner.
 var operators = []string{
-	"pattern", "patterns", "pattern-either", "pattern-inside", "pattern-not", "pattern-not-inside", "pattern-regex", "pattern-not-regex",
-	"pattern-where-python", "focus-metavariable", "metavariable-analysis", "metavariable-comparison", "metavariable-name", "metavariable-pattern",
+	"pattern", "patterns", "pattern-either", "pattern-inside", "pattern-not",
+	"pattern-not-inside", "pattern-regex", "pattern-not-regex",
+	"pattern-where-python", "focus-metavariable", "metavariable-analysis",
+	"metavariable-comparison", "metavariable-name", "metavariable-pattern",
 	"metavariable-regex", "metavariable-type", "semgrep-internal-metavariable-name", "semgrep-internal-pattern-anywhere",
 }
 

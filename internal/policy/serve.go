@@ -12,7 +12,8 @@ import (
 // supply-chain rule they read none. It matches nothing.
 const InertID = "redoubt.lockfiles"
 
-var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"severity":"INFO","message":"Reads the lockfiles.",` +
+var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"severity":"INFO","message":"Reads ` +
+	`the lockfiles.",` +
 	`"` + dependsOn + `":{"namespace":"pypi","package":"redoubt-matches-nothing","version":"== 0.0.0"},` +
 	`"metadata":{"dev.semgrep.actions":[],"sca-kind":"upgrade-only"}}`)
 
@@ -47,7 +48,9 @@ func (e EffectivePolicy) Ignored() [][2]any {
 // added, but for the actions, since the gate is the server's (semantics §10),
 // and with their policy and version. Where only is not empty, no others are in
 // it.
-func Document(rules []model.ServedRule, policies []model.Policy, products model.Products, only []string) (json.RawMessage, error) {
+func Document(
+	rules []model.ServedRule, policies []model.Policy, products model.Products, only []string,
+) (json.RawMessage, error) {
 	list := []json.RawMessage{}
 	for _, r := range rules {
 		if !products.Has(r.Rule.IssueType) || len(only) > 0 && !slices.Contains(only, r.Rule.Name) {

@@ -13,7 +13,8 @@ import (
 // It finds what these expressions do, in names (in quotes) and in settings (without),
 // with NAME for a name, which the tests hold it to:
 //
-//	(?i) NAME ["'\])]* (?:\s*:\s*[a-z]+|\s+string)? \s* (?::=|=>|===?|!==?|=|:) \s* [bru]? (?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
+//	(?i) NAME ["'\])]* (?:\s*:\s*[a-z]+|\s+string)? \s* (?::=|=>|===?|!==?|=|:) \s* [bru]?
+//		(?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
 //	(?im) NAME (?: \s* [=:] \s* VALUE [ \t]* (?:$|[;,]) | = VALUE [ \t] )
 //
 // where VALUE is ([^\s"'`,;(){}\[\]<>$]{16,}).
@@ -161,7 +162,9 @@ func (a *assigned) bare() (Span, bool) {
 }
 
 // keyOf are the words that make a name for secrets of a key.
-var keyOf = []string{"api", "access", "secret", "private", "auth", "signing", "encryption", "master", "account", "storage", "app", "client"}
+var keyOf = []string{
+	"api", "access", "secret", "private", "auth", "signing", "encryption", "master", "account", "storage", "app", "client",
+}
 
 // nameBefore tells whether a text ends in a word for a secret, and where that begins.
 func nameBefore(s string) (start int, ok bool) {

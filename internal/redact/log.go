@@ -10,8 +10,13 @@ import (
 var loose = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[0-9a-z+/=._~-]{6,}`),
 	regexp.MustCompile(`(://)[^/\s@]+(@)`),
-	regexp.MustCompile(`(?i)\b((?:[0-9a-z_]*(?:token|secret|password|passwd|api[_-]?key|credential)|authorization|cookie)["']?\s*[:=]\s*["']?)[^\s"',;)\]}]+`),
-	regexp.MustCompile(`()\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeps]-|AKIA|ASIA|sk-|eyJ|rd[tcrd]_)[0-9A-Za-z_./+=-]{8,}`),
+	regexp.MustCompile(
+		`(?i)\b((?:[0-9a-z_]*(?:token|secret|password|passwd|api[_-]?key|credential)|authorization|cookie)` +
+			`["']?\s*[:=]\s*["']?)[^\s"',;)\]}]+`,
+	),
+	regexp.MustCompile(
+		`()\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeps]-|AKIA|ASIA|sk-|eyJ|rd[tcrd]_)[0-9A-Za-z_./+=-]{8,}`,
+	),
 	regexp.MustCompile(`()\b[0-9a-fA-F]{64}\b`),
 }
 

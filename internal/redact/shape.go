@@ -125,7 +125,9 @@ func compileShapes(of map[string]string, said map[string]spoken) []shape {
 
 // userInfo is the password in an address.
 // Paths keep one of its slashes.
-var userInfo = shape{":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`), nil}
+var userInfo = shape{
+	":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`), nil,
+}
 
 // shapeMarks finds the marks of shapes, and that of userInfo behind them.
 var shapeMarks = func() *wordSet {

@@ -26,7 +26,8 @@ var (
 // IsTemplate tells whether a value is filled in later, as ${PASSWORD} is.
 func IsTemplate(s string) bool {
 	return strings.HasPrefix(s, "$") || strings.ContainsAny(s, "<>") ||
-		strings.Contains(s, "%s") || strings.Contains(s, "%(") || strings.Contains(s, "${") || strings.Contains(s, "$(") || strings.Contains(s, "{") && strings.Contains(s, "}")
+		strings.Contains(s, "%s") || strings.Contains(s, "%(") || strings.Contains(s, "${") || strings.Contains(s, "$(") ||
+		strings.Contains(s, "{") && strings.Contains(s, "}")
 }
 
 // IsSecretValue judges a value that is given to a name for secrets. It is none

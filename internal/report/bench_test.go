@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // bigSARIF is a report of so many results, some 480 bytes each.
@@ -36,7 +38,7 @@ func bigSARIF(results int) []byte {
 // BenchmarkValid, the least that any reader of the same bytes does.
 func BenchmarkSARIF(b *testing.B) {
 	benchmarkResults(b, func(data []byte, results int) error {
-		reports, err := Read(bytes.NewReader(data), Options{Name: "x.sarif"})
+		reports, err := Read(bytes.NewReader(data), format.Options{Name: "x.sarif"})
 		if err == nil && len(reports[0].Results) != results {
 			return fmt.Errorf("%d results", len(reports[0].Results))
 		}
@@ -75,7 +77,7 @@ func BenchmarkCIResultsGrowth(b *testing.B) {
 	small, large := renamedFiles(few), renamedFiles(10*few)
 	read := func(text []byte, paths int) time.Duration {
 		begun := time.Now()
-		reading, err := ReadCIResults(bytes.NewReader(text), Options{})
+		reading, err := ReadCIResults(bytes.NewReader(text), format.Options{})
 		took := time.Since(begun)
 		if err != nil {
 			b.Fatal(err)

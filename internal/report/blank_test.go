@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 const (
@@ -27,7 +28,7 @@ func TestBlank(t *testing.T) {
 		"several lines": {"k = '''" + key + "'''\nnext()", "k = '''-----BEGIN RSA PRIVATE KEY-----[REDACTED]\n[REDACTED]\n[REDACTED]\n[REDACTED]-----END RSA PRIVATE KEY-----'''\nnext()"},
 		"windows":       {"a\r\nb\r\n", "a\r\nb\r\n"},
 	} {
-		var b report.Blanker
+		var b secrets.Blanker
 		b.Learn(test.code)
 		if diff := cmp.Diff(test.want, b.Blank(test.code)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -56,7 +57,7 @@ func TestBlankKeepsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"\n", "\r\n", key, github, "password = \"" + password + "\"", "-----BEGIN PRIVATE KEY-----", "x", "\"", "https://u:" + password + "@h.example/"})).Draw(t, "parts")
 		code := strings.Join(parts, " ")
-		var b report.Blanker
+		var b secrets.Blanker
 		b.Learn(code)
 		got := b.Blank(code)
 		if strings.Count(got, "\n") != strings.Count(code, "\n") {
@@ -84,12 +85,12 @@ func TestBlankSnippet(t *testing.T) {
 		"of strings":      {model.SnippetPlace{Line: 12, EndLine: 12, Strings: true}, nil, []string{code[0], "B = os.getenv('[REDACTED]')", code[2], code[3], code[4]}},
 	} {
 		got := append([]string{}, code...)
-		report.BlankSnippet(got, 10, test.of, test.secrets)
+		secrets.BlankSnippet(got, 10, test.of, test.secrets)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		again := append([]string{}, got...)
-		if report.BlankSnippet(again, 10, test.of, test.secrets); !cmp.Equal(got, again) {
+		if secrets.BlankSnippet(again, 10, test.of, test.secrets); !cmp.Equal(got, again) {
 			t.Errorf("%s: not the same twice: %q", name, again)
 		}
 	}

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/report/bom"
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // inventoriesOf reads a document and lists lockfile, package and transitivity.
 func inventoriesOf(t *testing.T, name, text string) (list []string) {
 	t.Helper()
-	reports, err := Read(strings.NewReader(text), Options{Name: name})
+	reports, err := Read(strings.NewReader(text), format.Options{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +72,7 @@ func TestAnSBOMOfOurs(t *testing.T) {
 	} {
 		for tool, skipped := range map[string]int{"redoubt": 2, "trivy": 0} {
 			text := strings.Replace(c.text, `"components"`, `"metadata":{"tools":{"components":[{"type":"application","name":"`+tool+`"}]}},`+said+`,"components"`, 1)
-			reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+			reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +123,7 @@ func TestNotesThatMultiply(t *testing.T) {
 	vulnerability := `{"id":"CVE-1","affects":[` + strings.Join(affects, ",") + `]}`
 	text := `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[` + strings.Join(components, ",") + `],"dependencies":[` + strings.Join(edges, ",") +
 		`],"vulnerabilities":[` + strings.Repeat(vulnerability+",", 5) + vulnerability + `]}`
-	reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json", Limits: Limits{Items: limit}})
+	reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json", Limits: format.Limits{Items: limit}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func TestNotesThatMultiply(t *testing.T) {
 	for _, i := range r.Inventories {
 		told += len(i.Edges)
 	}
-	if len(r.Inventories) != lockfiles || told == 0 || told > lookupsPerItem*limit || len(r.Results) == 0 || len(r.Results) > limit || len(r.Refused) == 0 {
+	if len(r.Inventories) != lockfiles || told == 0 || told > bom.LookupsPerItem*limit || len(r.Results) == 0 || len(r.Results) > limit || len(r.Refused) == 0 {
 		t.Errorf("%d inventories, %d edges, %d findings, %d refused", len(r.Inventories), told, len(r.Results), len(r.Refused))
 	}
 }

@@ -6,12 +6,14 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // readText reads a text as a file of that name.
 func readText(t testing.TB, name, text string) []*model.Report {
 	t.Helper()
-	reports, err := Read(bytes.NewReader([]byte(text)), Options{Name: name, Key: testKey})
+	reports, err := Read(bytes.NewReader([]byte(text)), format.Options{Name: name, Key: testKey})
 	if err != nil {
 		t.Fatalf("Read(%s): %v", name, err)
 	}

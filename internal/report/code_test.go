@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // TestLongCodeIsKnownAsAWhole: what is cut off long code is not kept, and tells it from
@@ -17,7 +19,7 @@ func TestLongCodeIsKnownAsAWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			read := func(code string) (string, string) {
 				t.Helper()
-				reports, err := Read(strings.NewReader(fmt.Sprintf(document, code)), Options{Key: []byte("k")})
+				reports, err := Read(strings.NewReader(fmt.Sprintf(document, code)), format.Options{Key: []byte("k")})
 				if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 {
 					t.Fatalf("%+v, %v", reports, err)
 				}

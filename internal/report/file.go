@@ -5,6 +5,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // file is what one file of an upload holds.
@@ -66,13 +68,13 @@ func merge(a, b *model.Report) {
 	a.TotalTime += b.TotalTime
 	a.Products |= b.Products
 	a.Failed, a.HidesMuted = a.Failed || b.Failed, a.HidesMuted || b.HidesMuted
-	a.RulesRun = both(a.RulesRun, b.RulesRun)
+	a.RulesRun = format.Both(a.RulesRun, b.RulesRun)
 	a.Gaps = append(a.Gaps, b.Gaps...)
 	a.Skipped = read.Distinct(append(a.Skipped, b.Skipped...))
 	a.Partial = append(a.Partial, b.Partial...)
-	settlePartial(a)
+	format.SettlePartial(a)
 	a.Unresolved = read.Distinct(append(a.Unresolved, b.Unresolved...))
-	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
+	a.Searched = format.Minus(format.Both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)
 	a.Results = append(a.Results, b.Results...)
 	a.Inventories = append(a.Inventories, b.Inventories...)
@@ -92,11 +94,4 @@ func mergeVEX(a, b []model.VEXDocument) []model.VEXDocument {
 		a[i].Statements = append(a[i].Statements, d.Statements...)
 	}
 	return a
-}
-
-func both(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	return read.Distinct(append(a, b...))
 }

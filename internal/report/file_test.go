@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 func TestJoinMakesOneReportOfEachSource(t *testing.T) {
@@ -63,12 +65,12 @@ func TestTooManySpansSkipTheirFile(t *testing.T) {
 		}
 		return f
 	}
-	rep := &model.Report{Partial: []model.PartialFile{file("much", maxFileSpans), file("more", maxFileSpans+1)}}
-	for i := range maxSpans / maxFileSpans {
-		rep.Partial = append(rep.Partial, file(string(rune('a'+i)), maxFileSpans))
+	rep := &model.Report{Partial: []model.PartialFile{file("much", format.MaxFileSpans), file("more", format.MaxFileSpans+1)}}
+	for i := range format.MaxSpans / format.MaxFileSpans {
+		rep.Partial = append(rep.Partial, file(string(rune('a'+i)), format.MaxFileSpans))
 	}
-	settlePartial(rep)
-	if rep.Partial[0].Path != "much" || rep.Skipped[0] != "more" || len(rep.Skipped)+len(rep.Partial) != 2+maxSpans/maxFileSpans || len(rep.Partial)*maxFileSpans > maxSpans {
+	format.SettlePartial(rep)
+	if rep.Partial[0].Path != "much" || rep.Skipped[0] != "more" || len(rep.Skipped)+len(rep.Partial) != 2+format.MaxSpans/format.MaxFileSpans || len(rep.Partial)*format.MaxFileSpans > format.MaxSpans {
 		t.Errorf("%d files, skipped %q", len(rep.Partial), rep.Skipped)
 	}
 }

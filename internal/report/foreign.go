@@ -39,7 +39,10 @@ const (
 // foreigners lists the formats that are recognized and not read.
 var foreigners = []foreign{
 	{"Snyk JSON", "run snyk test --sarif (snyk iac test --sarif for infrastructure)", []sign{
-		{"vulnerabilities", "ok"}, {"vulnerabilities[].upgradePath"}, {"vulnerabilities[].semver"}, {"infrastructureAsCodeIssues"},
+		{"vulnerabilities", "ok"},
+		{"vulnerabilities[].upgradePath"},
+		{"vulnerabilities[].semver"},
+		{"infrastructureAsCodeIssues"},
 	}},
 	{"CSAF", "import OpenVEX or CycloneDX instead", []sign{{"document.csaf_version"}, {"document", "product_tree"}}},
 	{"SPDX 3", "export SPDX 2.3 or CycloneDX instead", []sign{{"@graph"}}},
@@ -51,20 +54,35 @@ var foreigners = []foreign{
 	{"KICS JSON", "run kics with --report-formats sarif", []sign{{"queries_total", "severity_counters"}}},
 	{"Clair JSON", insteadImage, []sign{{"image", "unapproved"}, {"manifest_hash", "package_vulnerabilities"}}},
 	{"Anchore JSON", insteadImage, []sign{
-		{"imageDigest", "vulnerability_type"}, {"metadata", "securityEvaluation"}, {"feedGroup", "packageCpe"}, {"imageDigest", "evaluations"},
+		{"imageDigest", "vulnerability_type"},
+		{"metadata", "securityEvaluation"},
+		{"feedGroup", "packageCpe"},
+		{"imageDigest", "evaluations"},
 	}},
-	{"Harbor JSON", insteadImage, []sign{{"generated_at", "artifact", "scanner"}, {harborReport + "0"}, {harborReport + "1"}}},
+	{"Harbor JSON", insteadImage, []sign{
+		{"generated_at", "artifact", "scanner"},
+		{harborReport + "0"},
+		{harborReport + "1"},
+	}},
 	{"Aqua JSON", insteadImage, []sign{{"image_assurance_results"}}},
-	{"Prisma Cloud (Twistlock) JSON", insteadImage, []sign{{"results[].complianceDistribution"}, {"results[].vulnerabilityDistribution"}}},
+	{"Prisma Cloud (Twistlock) JSON", insteadImage, []sign{
+		{"results[].complianceDistribution"},
+		{"results[].vulnerabilityDistribution"},
+	}},
 	{"xeol JSON", "", []sign{{"matches[].Cycle"}, {"matches", "descriptor.name=xeol"}}},
 	{"Mend JSON", insteadLockfile, []sign{{"vulnerabilities[].topFix"}, {"vulnerabilities[].scoreMetadataVector"}}},
 	{"composer audit JSON", insteadLockfile, []sign{{"advisories", "abandoned"}, {"advisories.*[].advisoryId"}}},
 	{"cargo audit JSON", insteadLockfile, []sign{{"lockfile.dependency-count", "vulnerabilities"}}},
-	{"mix_audit JSON", insteadLockfile, []sign{{"pass", "vulnerabilities"}, {"vulnerabilities[].dependency", "vulnerabilities[].advisory"}}},
+	{"mix_audit JSON", insteadLockfile, []sign{
+		{"pass", "vulnerabilities"},
+		{"vulnerabilities[].dependency", "vulnerabilities[].advisory"},
+	}},
 	{"bundler-audit JSON", insteadLockfile, []sign{{"results[].gem", "results[].advisory"}}},
 	{"AuditJS JSON", insteadLockfile, []sign{{"coordinates", "vulnerabilities"}}},
 	{"Nancy JSON", insteadLockfile, []sign{{"audited", "num_vulnerable"}}},
-	{"Dependency-Track JSON", "export the bill of materials as CycloneDX, and import that", []sign{{"meta.baseUrl", "findings"}}},
+	{"Dependency-Track JSON", "export the bill of materials as CycloneDX, and import that", []sign{
+		{"meta.baseUrl", "findings"},
+	}},
 	{"a resource of the Trivy operator", insteadImage, []sign{{"apiVersion", "report.updateTimestamp"}}},
 	{"AWS Security Hub JSON", "", []sign{{"ProductArn", "AwsAccountId"}}},
 	{"kube-hunter JSON", "", []sign{{"nodes", "services"}}},
@@ -72,7 +90,9 @@ var foreigners = []foreign{
 	{"Dawn JSON", "", []sign{{"dawn_version"}}},
 	{"Xygeni JSON", "", []sign{{"metadata.reportProperties"}}},
 	{"JFrog Xray JSON", "", []sign{{"scan_id", "component_id", "vulnerabilities"}}},
-	{"detect-secrets JSON", "scan with gitleaks or TruffleHog, and import their JSON", []sign{{"plugins_used", "filters_used"}}},
+	{"detect-secrets JSON", "scan with gitleaks or TruffleHog, and import their JSON", []sign{
+		{"plugins_used", "filters_used"},
+	}},
 }
 
 // foreignOf is the error for a document of a format that is not read, or nil.

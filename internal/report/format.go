@@ -10,34 +10,13 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/internal/report/lockfile"
-)
 
-// Format is a kind of file that Read understands.
-type Format string
-
-// Formats of files.
-const (
-	SemgrepJSON     Format = "semgrep-json"
-	SARIF           Format = "sarif"
-	GitleaksJSON    Format = "gitleaks-json"
-	GitLabJSON      Format = "gitlab-json"
-	TrivyJSON       Format = "trivy-json"
-	GrypeJSON       Format = "grype-json"
-	GovulncheckJSON Format = "govulncheck-json"
-	TruffleHogJSON  Format = "trufflehog-json"
-	OSVScannerJSON  Format = "osv-scanner-json"
-	PipAuditJSON    Format = "pip-audit-json"
-	NPMAuditJSON    Format = "npm-audit-json"
-	CycloneDXJSON   Format = "cyclonedx-json"
-	CycloneDXXML    Format = "cyclonedx-xml"
-	SPDXJSON        Format = "spdx-json"
-	OpenVEXJSON     Format = "openvex-json"
-	Lockfile        Format = "lockfile"
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // FormatInfo describes a format to people.
 type FormatInfo struct {
-	Format Format
+	Format format.Format
 	Title  string   // as "SARIF 2.1.0"
 	From   string   // what writes it
 	Names  []string // file names; only lockfiles go by name
@@ -46,32 +25,42 @@ type FormatInfo struct {
 // Formats lists everything that Read understands.
 func Formats() []FormatInfo {
 	return []FormatInfo{
-		{Format: SemgrepJSON, Title: "Semgrep JSON", From: "semgrep --json, opengrep --json"},
-		{Format: SARIF, Title: "SARIF 2.1.0", From: "CodeQL, gitleaks, gosec, Bandit, Trivy, Checkov and most other scanners"},
-		{Format: GitleaksJSON, Title: "gitleaks JSON", From: "gitleaks --report-format json"},
-		{Format: GitLabJSON, Title: "GitLab security report, JSON", From: "GitLab's analyzers of code, secrets, dependencies and images, semgrep --gitlab-sast"},
-		{Format: TrivyJSON, Title: "Trivy JSON", From: "trivy --format json"},
-		{Format: GrypeJSON, Title: "Grype JSON", From: "grype -o json"},
-		{Format: GovulncheckJSON, Title: "govulncheck JSON", From: "govulncheck -format json"},
-		{Format: TruffleHogJSON, Title: "TruffleHog JSON, a line each", From: "trufflehog --json"},
-		{Format: OSVScannerJSON, Title: "osv-scanner JSON", From: "osv-scanner --format json"},
-		{Format: PipAuditJSON, Title: "pip-audit JSON", From: "pip-audit -f json"},
-		{Format: NPMAuditJSON, Title: "npm audit JSON", From: "npm, pnpm and Yarn 1 audit --json, yarn npm audit --json"},
-		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.7, JSON", From: "syft, Trivy, cdxgen and others"},
-		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.7, XML", From: "syft, CycloneDX plugins of build tools"},
-		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
-		{Format: OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and whoever says what is exploitable"},
-		{Format: Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfile.Names()},
+		{Format: format.SemgrepJSON, Title: "Semgrep JSON", From: "semgrep --json, opengrep --json"},
+		{
+			Format: format.SARIF,
+			Title:  "SARIF 2.1.0", From: "CodeQL, gitleaks, gosec, Bandit, Trivy, Checkov and most other scanners",
+		},
+		{Format: format.GitleaksJSON, Title: "gitleaks JSON", From: "gitleaks --report-format json"},
+		{
+			Format: format.GitLabJSON,
+			Title:  "GitLab security report, JSON",
+			From:   "GitLab's analyzers of code, secrets, dependencies and images, semgrep --gitlab-sast",
+		},
+		{Format: format.TrivyJSON, Title: "Trivy JSON", From: "trivy --format json"},
+		{Format: format.GrypeJSON, Title: "Grype JSON", From: "grype -o json"},
+		{Format: format.GovulncheckJSON, Title: "govulncheck JSON", From: "govulncheck -format json"},
+		{Format: format.TruffleHogJSON, Title: "TruffleHog JSON, a line each", From: "trufflehog --json"},
+		{Format: format.OSVScannerJSON, Title: "osv-scanner JSON", From: "osv-scanner --format json"},
+		{Format: format.PipAuditJSON, Title: "pip-audit JSON", From: "pip-audit -f json"},
+		{
+			Format: format.NPMAuditJSON,
+			Title:  "npm audit JSON", From: "npm, pnpm and Yarn 1 audit --json, yarn npm audit --json",
+		},
+		{Format: format.CycloneDXJSON, Title: "CycloneDX 1.2 to 1.7, JSON", From: "syft, Trivy, cdxgen and others"},
+		{Format: format.CycloneDXXML, Title: "CycloneDX 1.2 to 1.7, XML", From: "syft, CycloneDX plugins of build tools"},
+		{Format: format.SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
+		{Format: format.OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and whoever says what is exploitable"},
+		{Format: format.Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfile.Names()},
 	}
 }
 
 // Detect returns the format of a file by its beginning (64 KiB are plenty), and
 // where that says nothing, by its name. The error is a *ForeignError for a format that
 // is recognized and not read; else it says how to name the format.
-func Detect(name string, head []byte) (Format, error) {
+func Detect(name string, head []byte) (format.Format, error) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	isLockfile := lockfile.Is(name)
-	var found Format
+	var found format.Format
 	var foreign error
 	if len(trimmed) > 0 {
 		switch trimmed[0] {
@@ -85,11 +74,11 @@ func Detect(name string, head []byte) (Format, error) {
 	case found != "":
 		return found, nil
 	case isLockfile:
-		return Lockfile, nil
+		return format.Lockfile, nil
 	case foreign != nil:
 		return "", foreign
 	case string(bytes.TrimRight(trimmed, " \t\r\n")) == "[]":
-		return GitleaksJSON, nil // of a run that found nothing; no other format here is a list that may be empty
+		return format.GitleaksJSON, nil // of a run that found nothing; no other format here is a list that may be empty
 	case len(trimmed) == 0:
 		return "", errors.New("the file is empty; " + howToName())
 	}
@@ -108,17 +97,17 @@ func howToName() string {
 
 // marked is a format and the signs of it.
 type marked struct {
-	format Format
+	format format.Format
 	signs  []sign
 }
 
 // marks lists the JSON formats that are read, by members that only they have.
 // Lockfiles hold names of packages as members, so a word alone would not do.
 var marks = []marked{
-	{SARIF, []sign{{"runs"}}},
-	{CycloneDXJSON, []sign{{"bomFormat"}}},
-	{SPDXJSON, []sign{{"spdxVersion"}, {"SPDXID"}}},
-	{SemgrepJSON, []sign{
+	{format.SARIF, []sign{{"runs"}}},
+	{format.CycloneDXJSON, []sign{{"bomFormat"}}},
+	{format.SPDXJSON, []sign{{"spdxVersion"}, {"SPDXID"}}},
+	{format.SemgrepJSON, []sign{
 		{"interfile_languages_used"},
 		{"engine_requested"},
 		{"skipped_rules"},
@@ -126,20 +115,24 @@ var marks = []marked{
 		{"paths.scanned"}, // all that older versions tell without results
 		{"results", "errors[].level", "errors[].type"},
 	}},
-	{GitleaksJSON, []sign{{"RuleID"}}},
-	{TrivyJSON, []sign{{"SchemaVersion", "ArtifactName"}, {"SchemaVersion", "Results"}}},
-	{TruffleHogJSON, []sign{{"SourceMetadata"}, {"DetectorName"}}},
-	{GitLabJSON, []sign{
+	{format.GitleaksJSON, []sign{{"RuleID"}}},
+	{format.TrivyJSON, []sign{{"SchemaVersion", "ArtifactName"}, {"SchemaVersion", "Results"}}},
+	{format.TruffleHogJSON, []sign{{"SourceMetadata"}, {"DetectorName"}}},
+	{format.GitLabJSON, []sign{
 		{"scan.analyzer"},
 		{"scan.type", "version", "vulnerabilities"},
 		{"vulnerabilities[].identifiers", "vulnerabilities[].location"},
 		{"remediations", "vulnerabilities"}, // before there was a scan
 	}},
-	{GrypeJSON, []sign{{"matches[].matchDetails"}, {"ignoredMatches[].matchDetails"}, {"matches", "descriptor.name=grype"}}},
-	{GovulncheckJSON, []sign{{"config.protocol_version"}}},
-	{OSVScannerJSON, []sign{{"results[].packages", "results[].source"}, {"experimental_config"}}},
-	{PipAuditJSON, []sign{{"dependencies[].vulns"}, {"dependencies", "fixes"}}},
-	{NPMAuditJSON, []sign{
+	{format.GrypeJSON, []sign{
+		{"matches[].matchDetails"},
+		{"ignoredMatches[].matchDetails"},
+		{"matches", "descriptor.name=grype"},
+	}},
+	{format.GovulncheckJSON, []sign{{"config.protocol_version"}}},
+	{format.OSVScannerJSON, []sign{{"results[].packages", "results[].source"}, {"experimental_config"}}},
+	{format.PipAuditJSON, []sign{{"dependencies[].vulns"}, {"dependencies", "fixes"}}},
+	{format.NPMAuditJSON, []sign{
 		{"auditReportVersion"},
 		{"actions", "advisories"},
 		{"advisories", "metadata.vulnerabilities"},
@@ -153,7 +146,7 @@ var marks = []marked{
 
 // detectJSON looks at the members of a document. A format that is not read counts
 // first: it may have members that look like those of one that is.
-func detectJSON(head []byte) (Format, error) {
+func detectJSON(head []byte) (format.Format, error) {
 	members, address := look(keys(json.NewDecoder(bytes.NewReader(head))))
 	if err := members.foreignOf(); err != nil {
 		return "", err
@@ -228,23 +221,23 @@ func isListed(open []bool) bool {
 }
 
 // schemas tells documents by the address of their schema or context.
-func schemas(address string) Format {
+func schemas(address string) format.Format {
 	address = strings.ToLower(address)
 	switch {
 	case strings.Contains(address, "sarif"):
-		return SARIF
+		return format.SARIF
 	case strings.Contains(address, "cyclonedx"):
-		return CycloneDXJSON
+		return format.CycloneDXJSON
 	case strings.Contains(address, "security-report-schemas"):
-		return GitLabJSON
+		return format.GitLabJSON
 	case strings.Contains(address, "openvex.dev/ns"):
-		return OpenVEXJSON
+		return format.OpenVEXJSON
 	}
 	return ""
 }
 
 // detectXML looks at the first element.
-func detectXML(head []byte) Format {
+func detectXML(head []byte) format.Format {
 	dec := xml.NewDecoder(bytes.NewReader(head))
 	for {
 		token, err := dec.Token()
@@ -253,7 +246,7 @@ func detectXML(head []byte) Format {
 		}
 		if start, ok := token.(xml.StartElement); ok {
 			if start.Name.Local == "bom" && strings.Contains(start.Name.Space, "cyclonedx.org") {
-				return CycloneDXXML
+				return format.CycloneDXXML
 			}
 			return ""
 		}

@@ -8,20 +8,22 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // small are limits under which a fuzzer finds the edges.
-var small = Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
+var small = format.Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
 
 // seed adds the files of testdata that are of one format.
-func seed(f *testing.F, format Format) {
+func seed(f *testing.F, as format.Format) {
 	f.Helper()
 	for _, name := range inputs(f) {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
 		}
-		if found, err := Detect(name, data); err == nil && found == format && len(data) < 8<<10 {
+		if found, err := Detect(name, data); err == nil && found == as && len(data) < 8<<10 {
 			f.Add(data)
 		}
 	}
@@ -29,11 +31,11 @@ func seed(f *testing.F, format Format) {
 
 // fuzzFormat reads anything as one format: it never panics, and what it takes
 // keeps the promises of every report. A report cut short is never taken.
-func fuzzFormat(f *testing.F, format Format) {
+func fuzzFormat(f *testing.F, as format.Format) {
 	f.Helper()
-	seed(f, format)
+	seed(f, as)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := Options{Name: "report", Format: format, Key: testKey, Limits: small}
+		o := format.Options{Name: "report", Format: as, Key: testKey, Limits: small}
 		reports, err := Read(bytes.NewReader(data), o)
 		if err != nil {
 			return
@@ -51,21 +53,21 @@ func fuzzFormat(f *testing.F, format Format) {
 	})
 }
 
-func FuzzSemgrep(f *testing.F)       { fuzzFormat(f, SemgrepJSON) }
-func FuzzSARIF(f *testing.F)         { fuzzFormat(f, SARIF) }
-func FuzzGitleaks(f *testing.F)      { fuzzFormat(f, GitleaksJSON) }
-func FuzzGitLab(f *testing.F)        { fuzzFormat(f, GitLabJSON) }
-func FuzzTrivy(f *testing.F)         { fuzzFormat(f, TrivyJSON) }
-func FuzzGrype(f *testing.F)         { fuzzFormat(f, GrypeJSON) }
-func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, GovulncheckJSON) }
-func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, OSVScannerJSON) }
-func FuzzOpenVEX(f *testing.F)       { fuzzFormat(f, OpenVEXJSON) }
-func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, PipAuditJSON) }
-func FuzzNPMAudit(f *testing.F)      { fuzzFormat(f, NPMAuditJSON) }
-func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, TruffleHogJSON) }
-func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
-func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }
-func FuzzSPDX(f *testing.F)          { fuzzFormat(f, SPDXJSON) }
+func FuzzSemgrep(f *testing.F)       { fuzzFormat(f, format.SemgrepJSON) }
+func FuzzSARIF(f *testing.F)         { fuzzFormat(f, format.SARIF) }
+func FuzzGitleaks(f *testing.F)      { fuzzFormat(f, format.GitleaksJSON) }
+func FuzzGitLab(f *testing.F)        { fuzzFormat(f, format.GitLabJSON) }
+func FuzzTrivy(f *testing.F)         { fuzzFormat(f, format.TrivyJSON) }
+func FuzzGrype(f *testing.F)         { fuzzFormat(f, format.GrypeJSON) }
+func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, format.GovulncheckJSON) }
+func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, format.OSVScannerJSON) }
+func FuzzOpenVEX(f *testing.F)       { fuzzFormat(f, format.OpenVEXJSON) }
+func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, format.PipAuditJSON) }
+func FuzzNPMAudit(f *testing.F)      { fuzzFormat(f, format.NPMAuditJSON) }
+func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, format.TruffleHogJSON) }
+func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, format.CycloneDXJSON) }
+func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, format.CycloneDXXML) }
+func FuzzSPDX(f *testing.F)          { fuzzFormat(f, format.SPDXJSON) }
 
 // FuzzDetect never panics, and what it finds there is a reader for.
 func FuzzDetect(f *testing.F) {
@@ -79,9 +81,9 @@ func FuzzDetect(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, name string, head []byte) {
-		format, err := Detect(name, head)
-		if err == nil && readers[format] == nil {
-			t.Errorf("format %q has no reader", format)
+		as, err := Detect(name, head)
+		if err == nil && readers[as] == nil {
+			t.Errorf("format %q has no reader", as)
 		}
 	})
 }

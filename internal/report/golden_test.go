@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -35,7 +37,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, inside, _ := strings.Cut(name, "/")
-			reports, err := Read(bytes.NewReader(data), Options{Name: inside, Key: testKey, Root: roots[name]})
+			reports, err := Read(bytes.NewReader(data), format.Options{Name: inside, Key: testKey, Root: roots[name]})
 			got := reporttest.Dump(reports)
 			if err != nil {
 				got = "error: " + err.Error() + "\n"

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // someImageID names an image by its id, as docker build -q prints it.
@@ -16,7 +18,7 @@ func TestImageNames(t *testing.T) {
 		"[::1]:5000/api:1": "[::1]:5000/api", "/tmp/api.tar": "tmp/api.tar", "../api.tar": "", "": "", ":1": "", "docker:24": "docker",
 		someImageID: someImageID, "sha256": "sha256", "reg/sha256:1": "reg/sha256",
 	} {
-		if got := imageName(reference); got != want {
+		if got := format.ImageName(reference); got != want {
 			t.Errorf("imageName(%q) = %q, want %q", reference, got, want)
 		}
 	}
@@ -25,7 +27,7 @@ func TestImageNames(t *testing.T) {
 		"reg:5000/api:1": "reg:5000/api", "docker-archive:./api.tar": "api.tar",
 		"docker:" + someImageID: someImageID, someImageID: someImageID,
 	} {
-		if got := imageOfInput(input); got != want {
+		if got := format.ImageOfInput(input); got != want {
 			t.Errorf("imageOfInput(%q) = %q, want %q", input, got, want)
 		}
 	}
@@ -59,7 +61,7 @@ func TestPlacesInImages(t *testing.T) {
 			[]string{"reg:5000/api", "reg:5000/api:/app/package-lock.json"},
 		},
 	} {
-		reports, err := Read(strings.NewReader(c.text), Options{Name: "report.json"})
+		reports, err := Read(strings.NewReader(c.text), format.Options{Name: "report.json"})
 		if err != nil || len(reports) != 1 || reports[0].Image != "reg:5000/api" {
 			t.Fatalf("%s: %+v, %v", name, reports, err)
 		}
@@ -80,7 +82,7 @@ func TestPlacesInImages(t *testing.T) {
 // relative to what it scanned.
 func TestTheRootOfAFileSystemIsNoBase(t *testing.T) {
 	reports, err := Read(strings.NewReader(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Trivy"}},"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///"}},
-		"results":[{"ruleId":"x","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"web/Dockerfile","uriBaseId":"ROOTPATH"}}}]}]}]}`), Options{Name: "report.sarif"})
+		"results":[{"ruleId":"x","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"web/Dockerfile","uriBaseId":"ROOTPATH"}}}]}]}]}`), format.Options{Name: "report.sarif"})
 	if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 || reports[0].Results[0].Path != "web/Dockerfile" || reports[0].Image != "" {
 		t.Errorf("%+v, %v", reports, err)
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/report/tools"
 )
 
 // readData reads a file of testdata.
@@ -63,7 +67,7 @@ func TestNPMAuditOthers(t *testing.T) {
 		`{"type":"auditAdvisory","data":{"advisory":{}}}`:                                      "auditSummary",
 		`{"auditReportVersion":2,"vulnerabilities":{`:                                          "ends too early",
 	} {
-		if _, err := Read(strings.NewReader(input), Options{Name: "x", Format: NPMAuditJSON}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(strings.NewReader(input), format.Options{Name: "x", Format: format.NPMAuditJSON}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", input, err, want)
 		}
 	}
@@ -104,7 +108,7 @@ func TestNativeSecretsAreGone(t *testing.T) {
 			"location":{"file":"` + secret + `"},"identifiers":[{"type":"x","value":"r-` + secret + `","url":"https://x.example/` + secret + `"}]}],"scan":{"type":"secret_detection"}}`,
 		"trivy": `{"SchemaVersion":2,"Results":[{"Target":"a","Secrets":[{"RuleID":"r","Title":"` + secret + `","Match":"` + secret + `"}]}]}`,
 	} {
-		if got := reporttest.Dump(readText(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, redacted) {
+		if got := reporttest.Dump(readText(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, secrets.Redacted) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
@@ -114,17 +118,17 @@ func TestNativeSecretsAreGone(t *testing.T) {
 // scan that found nothing, if it is said to be one.
 func TestStreamsEnd(t *testing.T) {
 	for _, text := range []string{`{"DetectorName":"A"}` + "\n" + `{"Det`, `{"DetectorName":"A"}]`, `{"DetectorName":"A"}}`, `{"DetectorName":"A"} x`} {
-		if _, err := Read(strings.NewReader(text), Options{Format: TruffleHogJSON}); err == nil {
+		if _, err := Read(strings.NewReader(text), format.Options{Format: format.TruffleHogJSON}); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
-	reports, err := Read(strings.NewReader(""), Options{Format: TruffleHogJSON})
+	reports, err := Read(strings.NewReader(""), format.Options{Format: format.TruffleHogJSON})
 	if err != nil || len(reports) != 1 || !reports[0].Products.Has(model.Secrets) {
 		t.Errorf("an empty file gave %v, %v", reports, err)
 	}
-	for format, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
-		if _, err := Read(strings.NewReader(text), Options{Format: format}); err == nil {
-			t.Errorf("%s: %q gave %v", format, text, err)
+	for as, text := range map[format.Format]string{format.GovulncheckJSON: `{"progress":{}}`, format.GitLabJSON: `{"version":"15"}`} {
+		if _, err := Read(strings.NewReader(text), format.Options{Format: as}); err == nil {
+			t.Errorf("%s: %q gave %v", as, text, err)
 		}
 	}
 }
@@ -132,21 +136,21 @@ func TestStreamsEnd(t *testing.T) {
 // TestNativeNoResults: a scan that found nothing tells for which product.
 func TestNativeNoResults(t *testing.T) {
 	for _, test := range []struct {
-		format Format
-		text   string
-		want   model.IssueType
+		as   format.Format
+		text string
+		want model.IssueType
 	}{
-		{GitleaksJSON, `[]`, model.Secrets},
-		{GitLabJSON, `{"vulnerabilities":[],"scan":{"type":"dependency_scanning"}}`, model.SCA},
-		{GitLabJSON, `{"vulnerabilities":null}`, model.SAST},
-		{TrivyJSON, `{"SchemaVersion":2}`, model.SCA},
-		{TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, model.SAST},
-		{GrypeJSON, `{"matches":null}`, model.SCA},
-		{GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, model.SCA},
+		{format.GitleaksJSON, `[]`, model.Secrets},
+		{format.GitLabJSON, `{"vulnerabilities":[],"scan":{"type":"dependency_scanning"}}`, model.SCA},
+		{format.GitLabJSON, `{"vulnerabilities":null}`, model.SAST},
+		{format.TrivyJSON, `{"SchemaVersion":2}`, model.SCA},
+		{format.TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, model.SAST},
+		{format.GrypeJSON, `{"matches":null}`, model.SCA},
+		{format.GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, model.SCA},
 	} {
-		reports, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+		reports, err := Read(strings.NewReader(test.text), format.Options{Name: "x", Format: test.as})
 		if err != nil || reports[0].Products != model.Products(0).With(test.want) || len(reports[0].Results) != 0 {
-			t.Errorf("%s %s: %v, %v", test.format, test.text, reports, err)
+			t.Errorf("%s %s: %v, %v", test.as, test.text, reports, err)
 		}
 	}
 }
@@ -164,7 +168,7 @@ func TestEcosystemOf(t *testing.T) {
 		{"", "", "generic"},
 		{"Hex", "", "mix"},
 	} {
-		if got := ecosystemOf(read.Text(test.kind), test.lockfile); got != test.want {
+		if got := tools.EcosystemOf(read.Text(test.kind), test.lockfile); got != test.want {
 			t.Errorf("%q in %q is of %q, want %q", test.kind, test.lockfile, got, test.want)
 		}
 	}
@@ -205,7 +209,7 @@ func TestTrivyOrder(t *testing.T) {
 			t.Errorf("%s: %+v", members, d)
 		}
 	}
-	if _, err := Read(bytes.NewReader(data), Options{Limits: Limits{Items: 1}}); err == nil {
+	if _, err := Read(bytes.NewReader(data), format.Options{Limits: format.Limits{Items: 1}}); err == nil {
 		t.Error("five vulnerabilities keep within a limit of one")
 	}
 }

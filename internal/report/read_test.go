@@ -16,43 +16,45 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 func TestDetect(t *testing.T) {
 	tests := []struct {
 		name, head string
-		want       Format
+		want       format.Format
 		hint       string // in the error, when there is no format
 	}{
-		{"x", `{"version":"2.1.0","runs":[{"tool":`, SARIF, ""},
-		{"x", `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","versi`, SARIF, ""},
-		{"package-lock.json", `{"runs":[]}`, SARIF, ""}, // content beats the name
-		{"x", "\ufeff \n{\"results\":[{\"check_id\":\"a\"", SemgrepJSON, ""},
-		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, SemgrepJSON, ""},
-		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, SemgrepJSON, ""},
-		{"x", `{"errors":[],"paths":{"scanned":["a.py"]},"results":[],"version":"0.90.0"}`, SemgrepJSON, ""},
+		{"x", `{"version":"2.1.0","runs":[{"tool":`, format.SARIF, ""},
+		{"x", `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","versi`, format.SARIF, ""},
+		{"package-lock.json", `{"runs":[]}`, format.SARIF, ""}, // content beats the name
+		{"x", "\ufeff \n{\"results\":[{\"check_id\":\"a\"", format.SemgrepJSON, ""},
+		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, format.SemgrepJSON, ""},
+		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, format.SemgrepJSON, ""},
+		{"x", `{"errors":[],"paths":{"scanned":["a.py"]},"results":[],"version":"0.90.0"}`, format.SemgrepJSON, ""},
 		{"x", `{"scanned":1,"check_id":2}`, "", "sarif"},
-		{"x", `{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bom`, CycloneDXJSON, ""},
-		{"x", `{"annotations":[{"runs":1}],"bomFormat":"CycloneDX"`, CycloneDXJSON, ""},
-		{"x", `{"SPDXID":"SPDXRef-DOCUMENT","creationInfo":{`, SPDXJSON, ""},
-		{"x", `<?xml version="1.0"?><!-- c --><bom xmlns="http://cyclonedx.org/schema/bom/1.4">`, CycloneDXXML, ""},
-		{"a/pom.xml", `<project><modelVersion>`, Lockfile, ""},
-		{`a\go.mod`, "module x\n", Lockfile, ""},
-		{"requirements-dev.txt", "", Lockfile, ""},
-		{"dev-requirements.txt", "", Lockfile, ""},
-		{"x", `{"SchemaVersion":2,"Results":[]}`, TrivyJSON, ""},
-		{"x", `[{"RuleID":"a"}]`, GitleaksJSON, ""},
-		{"x", "{\"level\":\"info-0\",\"msg\":\"x\"}\n{\"SourceMetadata\":{}}", TruffleHogJSON, ""},
-		{"x", `{"config":{"protocol_version":"v1.0.0"}}{"finding":{}}`, GovulncheckJSON, ""},
-		{"x", `{"matches":[],"source":{},"descriptor":{"name":"grype"}}`, GrypeJSON, ""},
-		{"x", `{"vulnerabilities":[],"bomFormat":"CycloneDX"}`, CycloneDXJSON, ""},
-		{"package-lock.json", `{"lockfileVersion":1,"dependencies":{"analyzer":{},"identifiers":{},"packages":{},"check_id":{}}}`, Lockfile, ""},
-		{"x", `{"results":[{"source":{},"packages":[]}]}`, OSVScannerJSON, ""},
-		{"x", `{"dependencies":[{"name":"a","version":"1","vulns":[]}]}`, PipAuditJSON, ""},
-		{"x", `{"auditReportVersion":2,"vulnerabilities":{}}`, NPMAuditJSON, ""},
-		{"x", `{"actions":[],"advisories":{},"muted":[]}`, NPMAuditJSON, ""},
-		{"x", "{\"type\":\"auditSummary\",\"data\":{}}", NPMAuditJSON, ""},
-		{"x", `{"version":"15.0.4","scan":{"analyzer":{}}}`, GitLabJSON, ""},
+		{"x", `{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bom`, format.CycloneDXJSON, ""},
+		{"x", `{"annotations":[{"runs":1}],"bomFormat":"CycloneDX"`, format.CycloneDXJSON, ""},
+		{"x", `{"SPDXID":"SPDXRef-DOCUMENT","creationInfo":{`, format.SPDXJSON, ""},
+		{"x", `<?xml version="1.0"?><!-- c --><bom xmlns="http://cyclonedx.org/schema/bom/1.4">`, format.CycloneDXXML, ""},
+		{"a/pom.xml", `<project><modelVersion>`, format.Lockfile, ""},
+		{`a\go.mod`, "module x\n", format.Lockfile, ""},
+		{"requirements-dev.txt", "", format.Lockfile, ""},
+		{"dev-requirements.txt", "", format.Lockfile, ""},
+		{"x", `{"SchemaVersion":2,"Results":[]}`, format.TrivyJSON, ""},
+		{"x", `[{"RuleID":"a"}]`, format.GitleaksJSON, ""},
+		{"x", "{\"level\":\"info-0\",\"msg\":\"x\"}\n{\"SourceMetadata\":{}}", format.TruffleHogJSON, ""},
+		{"x", `{"config":{"protocol_version":"v1.0.0"}}{"finding":{}}`, format.GovulncheckJSON, ""},
+		{"x", `{"matches":[],"source":{},"descriptor":{"name":"grype"}}`, format.GrypeJSON, ""},
+		{"x", `{"vulnerabilities":[],"bomFormat":"CycloneDX"}`, format.CycloneDXJSON, ""},
+		{"package-lock.json", `{"lockfileVersion":1,"dependencies":{"analyzer":{},"identifiers":{},"packages":{},"check_id":{}}}`, format.Lockfile, ""},
+		{"x", `{"results":[{"source":{},"packages":[]}]}`, format.OSVScannerJSON, ""},
+		{"x", `{"dependencies":[{"name":"a","version":"1","vulns":[]}]}`, format.PipAuditJSON, ""},
+		{"x", `{"auditReportVersion":2,"vulnerabilities":{}}`, format.NPMAuditJSON, ""},
+		{"x", `{"actions":[],"advisories":{},"muted":[]}`, format.NPMAuditJSON, ""},
+		{"x", "{\"type\":\"auditSummary\",\"data\":{}}", format.NPMAuditJSON, ""},
+		{"x", `{"version":"15.0.4","scan":{"analyzer":{}}}`, format.GitLabJSON, ""},
 		{"x", `{"errors":[],"results":[{"test_id":"B1"}]}`, "", "bandit with -f sarif"},
 		{"x", `{"@context":"x","@graph":[]}`, "", "SPDX 2.3"},
 		{"x", `{"version":"15.0","vulnerabilities":[]}`, "", "gitlab-json"},
@@ -69,7 +71,7 @@ func TestDetect(t *testing.T) {
 }
 
 func TestFormatsNameEveryReader(t *testing.T) {
-	seen := map[Format]bool{}
+	seen := map[format.Format]bool{}
 	for _, f := range Formats() {
 		seen[f.Format] = true
 		if readers[f.Format] == nil || f.Title == "" || f.From == "" {
@@ -92,7 +94,7 @@ func wholeFiles(t *testing.T) map[string][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Read(bytes.NewReader(data), Options{Name: name}); err == nil {
+			if _, err := Read(bytes.NewReader(data), format.Options{Name: name}); err == nil {
 				files[folder+"/"+name] = data
 			}
 		}
@@ -104,15 +106,15 @@ func wholeFiles(t *testing.T) map[string][]byte {
 // lockfile in a line format cannot show that it was cut.
 func TestTruncated(t *testing.T) {
 	for name, data := range wholeFiles(t) {
-		format, err := Detect(name, data)
-		if err != nil || format == Lockfile && !strings.HasSuffix(name, ".json") {
+		as, err := Detect(name, data)
+		if err != nil || as == format.Lockfile && !strings.HasSuffix(name, ".json") {
 			continue
 		}
 		data = bytes.TrimRight(data, " \r\n")
 		for i := 1; i <= 40; i++ {
 			short := data[:len(data)*i/41]
-			_, err := Read(bytes.NewReader(short), Options{Name: name, Format: format})
-			var broken *FileError
+			_, err := Read(bytes.NewReader(short), format.Options{Name: name, Format: as})
+			var broken *format.FileError
 			if !errors.As(err, &broken) {
 				t.Fatalf("%s: the first %d of %d bytes gave %v", name, len(short), len(data), err)
 			}
@@ -130,7 +132,7 @@ func TestReaders(t *testing.T) {
 		if len(data) > 20<<10 {
 			continue
 		}
-		want, err := Read(bytes.NewReader(data), Options{Name: name, Key: testKey})
+		want, err := Read(bytes.NewReader(data), format.Options{Name: name, Key: testKey})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +145,7 @@ func TestReaders(t *testing.T) {
 			"byte by byte": iotest.OneByteReader(bytes.NewReader(data)),
 			"with a mark":  io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(data)),
 		} {
-			got, err := Read(r, Options{Name: name, Key: testKey})
+			got, err := Read(r, format.Options{Name: name, Key: testKey})
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, how, err)
 			} else if diff := cmp.Diff(reporttest.Dump(want), reporttest.Dump(got)); diff != "" {
@@ -164,32 +166,32 @@ func TestFileErrors(t *testing.T) {
 	tests := []struct {
 		name   string
 		data   string
-		limits Limits
+		limits format.Limits
 		want   []string // all in the message
 		cause  error
 	}{
-		{"cut", `{"runs":[{"results":[` + result, Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, read.ErrTruncated},
-		{"two reports", `{"runs":[]}{"runs":[]}`, Limits{}, []string{"more text follows", "one report per file"}, read.ErrTrailing},
-		{"garbage after", `{"runs":[]} x`, Limits{}, []string{"more text follows"}, read.ErrTrailing},
-		{"not JSON", `{"runs":[{"results":[{"ruleId" 7}]}]}`, Limits{}, []string{"invalid character", "runs[0].results[0]", "byte"}, nil},
-		{"wrong shape", `{"runs":{}}`, Limits{}, []string{"a list was expected", "runs"}, nil},
-		{"UTF-16", "\xff\xfe{\x00}\x00", Limits{}, []string{"UTF-16", "PowerShell"}, errUTF16},
-		{"damaged gzip", string(damaged), Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
-		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, read.ErrTruncated},
-		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, model.ErrTooLarge},
+		{"cut", `{"runs":[{"results":[` + result, format.Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, read.ErrTruncated},
+		{"two reports", `{"runs":[]}{"runs":[]}`, format.Limits{}, []string{"more text follows", "one report per file"}, read.ErrTrailing},
+		{"garbage after", `{"runs":[]} x`, format.Limits{}, []string{"more text follows"}, read.ErrTrailing},
+		{"not JSON", `{"runs":[{"results":[{"ruleId" 7}]}]}`, format.Limits{}, []string{"invalid character", "runs[0].results[0]", "byte"}, nil},
+		{"wrong shape", `{"runs":{}}`, format.Limits{}, []string{"a list was expected", "runs"}, nil},
+		{"UTF-16", "\xff\xfe{\x00}\x00", format.Limits{}, []string{"UTF-16", "PowerShell"}, format.ErrUTF16},
+		{"damaged gzip", string(damaged), format.Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
+		{"cut gzip", packed.String()[:packed.Len()-3], format.Limits{}, []string{"ends too early"}, read.ErrTruncated},
+		{"inflated over the limit", packed.String(), format.Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, model.ErrTooLarge},
 		{
 			"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`,
-			Limits{Item: 1 << 10},
+			format.Limits{Item: 1 << 10},
 			[]string{"one item of the file is too large", "runs[0].results[0]"},
 			model.ErrTooLarge,
 		},
-		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, model.ErrTooLarge},
-		{"unknown", "???", Limits{}, []string{"not known", "--format", "sarif"}, nil},
+		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, format.Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, model.ErrTooLarge},
+		{"unknown", "???", format.Limits{}, []string{"not known", "--format", "sarif"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			reports, err := Read(strings.NewReader(test.data), Options{Name: "dir/x.sarif", Limits: test.limits})
-			var broken *FileError
+			reports, err := Read(strings.NewReader(test.data), format.Options{Name: "dir/x.sarif", Limits: test.limits})
+			var broken *format.FileError
 			if !errors.As(err, &broken) || reports != nil {
 				t.Fatalf("Read = %v, %v; want only an error", reports, err)
 			}
@@ -206,11 +208,11 @@ func TestFileErrors(t *testing.T) {
 }
 
 func TestDocumentLimit(t *testing.T) {
-	_, err := Read(strings.NewReader("module x\n"+strings.Repeat("// x\n", 100)), Options{Name: "go.mod", Limits: Limits{Document: 100}})
+	_, err := Read(strings.NewReader("module x\n"+strings.Repeat("// x\n", 100)), format.Options{Name: "go.mod", Limits: format.Limits{Document: 100}})
 	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("a lockfile over the limit gave %v", err)
 	}
-	_, err = Read(strings.NewReader("a==1\nb==1\nc==1\n"), Options{Name: "requirements.txt", Limits: Limits{Items: 2}})
+	_, err = Read(strings.NewReader("a==1\nb==1\nc==1\n"), format.Options{Name: "requirements.txt", Limits: format.Limits{Items: 2}})
 	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("a lockfile with too many dependencies gave %v", err)
 	}
@@ -232,7 +234,7 @@ func TestDeep(t *testing.T) {
 		"package-lock.json": deep(`{"dependencies":`, `{"a":{"dependencies":`, ""),
 		"bun.lock":          deep(`{"packages":`, `{"a":`, ""),
 	} {
-		if _, err := Read(strings.NewReader(text), Options{Name: name}); err == nil {
+		if _, err := Read(strings.NewReader(text), format.Options{Name: name}); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
@@ -261,7 +263,7 @@ func TestNameOutsideTheRepository(t *testing.T) {
 		`C:\shop\package-lock.json`:              "package-lock.json",
 		"/home/dev/repo/web/npm-shrinkwrap.json": "web/npm-shrinkwrap.json",
 	} {
-		reports, err := Read(strings.NewReader(`{"lockfileVersion":3,"packages":{}}`), Options{Name: name, Root: "/home/dev/repo"})
+		reports, err := Read(strings.NewReader(`{"lockfileVersion":3,"packages":{}}`), format.Options{Name: name, Root: "/home/dev/repo"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +291,7 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff([]string{"one||xx|a", "two||xx|", "two|nightly|x|"}, got); diff != "" {
 		t.Errorf("reports (-want +got)\n%s", diff)
 	}
-	reports, err := Read(strings.NewReader(`{"runs":[`+run("Two", `,"automationDetails":{"id":"nightly/1"}`)+`]}`), Options{Category: "mine"})
+	reports, err := Read(strings.NewReader(`{"runs":[`+run("Two", `,"automationDetails":{"id":"nightly/1"}`)+`]}`), format.Options{Category: "mine"})
 	if err != nil || reports[0].Category != "mine" {
 		t.Errorf("a category that is given does not beat the report's: %v, %v", reports, err)
 	}

@@ -7,6 +7,10 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/weakness"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
@@ -16,24 +20,24 @@ import (
 // secrets is one in all, whichever came first. So a reading gives nothing out
 // before all of it is read. All of its options must have the same key.
 type Reading struct {
-	room    room
-	secrets *redactor
+	room    format.Budget
+	secrets *secrets.Redactor
 	files   []file
 	cleaned *Cleaned // once it ended
 }
 
 // Add reads one file, gzipped or not. The error is a *FileError; there is none
 // for single bad items, which the reports list as refused.
-func (r *Reading) Add(src io.Reader, o Options) error {
-	o.secrets, o.room = r.redactor(o.Key), &r.room
-	known := r.secrets.known()
+func (r *Reading) Add(src io.Reader, o format.Options) error {
+	o.Secrets, o.Budget = r.redactor(o.Key), &r.room
+	known := r.secrets.Known()
 	reports, err := readFile(src, o)
-	r.room.build((r.secrets.known()-known)*phraseSize, o.Built)
-	if err == nil && r.room.err != nil {
-		err = fileError(o, -1, r.room.err)
+	r.room.Build((r.secrets.Known()-known)*format.PhraseSize, o.Built)
+	if err == nil && r.room.Err != nil {
+		err = format.NewFileError(o, -1, r.room.Err)
 	}
 	if err != nil {
-		return r.secrets.cleanError(err)
+		return format.CleanError(r.secrets, err)
 	}
 	r.files = append(r.files, file{o.Name, reports})
 	return nil
@@ -51,13 +55,14 @@ func (r *Reading) Whole() {
 // Unread notes that a lockfile is there but could not be read, so that what was
 // known of it stays in force, and returns its path in the repository. It returns
 // false for what is no lockfile by its name, which says nothing.
-func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
-	if !lockfile.Is(o.Name) && !r.redactor(o.Key).included(o) {
+func (r *Reading) Unread(o format.Options, reason string) (name string, ok bool) {
+	if !lockfile.Is(o.Name) && !included(r.redactor(o.Key), o) {
 		return "", false
 	}
-	name = fileInRepository(o)
+	name = format.FileInRepository(o)
 	rep := &model.Report{
-		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{},
+		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(),
+		Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{},
 		Skipped: []string{name},
 	}
 	rep.Refuse(model.Refusal{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)})
@@ -66,13 +71,13 @@ func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
 }
 
 // included reports whether a requirements file that was read refers to this one.
-func (r *redactor) included(o Options) bool {
-	return r != nil && r.locks.Includes(fileInRepository(o))
+func included(r *secrets.Redactor, o format.Options) bool {
+	return r != nil && r.Locks.Includes(format.FileInRepository(o))
 }
 
-func (r *Reading) redactor(key []byte) *redactor {
+func (r *Reading) redactor(key []byte) *secrets.Redactor {
 	if r.secrets == nil {
-		r.secrets = newRedactor(key)
+		r.secrets = secrets.NewRedactor(key)
 	}
 	return r.secrets
 }
@@ -89,7 +94,7 @@ func RestoreReading(key []byte, rep *model.Report, declared []string) *Reading {
 	}
 	for _, rule := range rep.Rules {
 		if names[rule.Name] {
-			secrets.declared[rule] = true
+			secrets.Declared[rule] = true
 		}
 	}
 	return r
@@ -109,24 +114,24 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 		return r.cleaned
 	}
 	secrets := r.redactor(nil)
-	secrets.locks.Resolve()
-	for _, resolve := range secrets.last {
+	secrets.Locks.Resolve()
+	for _, resolve := range secrets.Last {
 		resolve()
 	}
 	var all []*model.Report
 	for _, f := range r.files {
 		all = append(all, f.reports...)
 	}
-	secrets.reveal(all, known)
+	secrets.Reveal(all, known)
 	for _, rep := range all {
-		secrets.number(rep)
+		secrets.Number(rep)
 		for _, rule := range rep.Rules {
 			rule.CWE = weakness.Name(rule.CWE)
 		}
 	}
-	secrets.blank(all)
-	secrets.scrub(all...)
-	for _, finish := range secrets.then {
+	secrets.Blank(all)
+	secrets.Scrub(all...)
+	for _, finish := range secrets.Then {
 		finish()
 	}
 	r.cleaned = &Cleaned{secrets, join(r.files)}
@@ -137,7 +142,7 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 // Cleaned is an upload that was read to its end and freed of secrets, by what was
 // known at the time.
 type Cleaned struct {
-	secrets *redactor
+	secrets *secrets.Redactor
 	reports []*model.Report
 }
 
@@ -145,12 +150,12 @@ type Cleaned struct {
 // the same tool, category and image. Results of rules that are known by now to look for
 // secrets become some. Known may be nil.
 func (c *Cleaned) Reports(known func(tool, rule string) bool) []*model.Report {
-	if revealed := c.secrets.reveal(c.reports, known); revealed {
+	if revealed := c.secrets.Reveal(c.reports, known); revealed {
 		for _, rep := range c.reports {
-			c.secrets.number(rep)
+			c.secrets.Number(rep)
 		}
-		c.secrets.scrub(c.reports...)
-		c.secrets.forgetFormulas(c.reports)
+		c.secrets.Scrub(c.reports...)
+		c.secrets.ForgetFormulas(c.reports)
 	}
 	return c.reports
 }
@@ -161,10 +166,32 @@ func (c *Cleaned) Declared() []string {
 	names := []string{}
 	for _, rep := range c.reports {
 		for _, rule := range rep.Rules {
-			if c.secrets.declared[rule] {
+			if c.secrets.Declared[rule] {
 				names = append(names, rule.Name)
 			}
 		}
 	}
 	return read.Distinct(names)
+}
+
+// Blanker knows the secrets that the files of the reading told.
+func (r *Reading) Blanker() *secrets.Blanker { return secrets.NewBlanker(r.redactor(nil)) }
+
+// ReadCIResults reads what `semgrep ci` posts as its results: its own finding
+// objects, which hold identities and hashes and never code. The token that older
+// versions send along is passed over unread.
+//
+// A secret is not in the upload, and the scanner's ids and hashes of it are
+// unkeyed, so they could be guessed: kept is only its code_hash under the
+// server's key, which identifies it as long as its line stays. A report of
+// Semgrep's has the line, and so gives the same identity (semantics §16).
+func ReadCIResults(r io.Reader, o format.Options) (*Reading, error) {
+	var one Reading
+	o.Secrets = one.redactor(o.Key)
+	rep, err := semgrep.ReadResultsOfCI(r, o)
+	if err != nil {
+		return nil, err
+	}
+	one.files = []file{{reports: []*model.Report{rep}}}
+	return &one, nil
 }

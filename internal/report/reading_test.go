@@ -10,6 +10,10 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // TestFilesOfOneUploadShareWhatTheyKnow reads a file that tells a secret, and
@@ -28,7 +32,7 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 		slices.Reverse(files)
 		var one Reading
 		for _, f := range files {
-			if err := one.Add(strings.NewReader(f.text), Options{Name: f.name, Key: testKey}); err != nil {
+			if err := one.Add(strings.NewReader(f.text), format.Options{Name: f.name, Key: testKey}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -62,7 +66,7 @@ func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 	}
 	ci := func(column, number int) string {
 		return fmt.Sprintf(`{"check_id":"k","path":"a.py","line":%[2]d,"column":%[1]d,"end_line":%[2]d,"end_column":%[3]d,"metadata":{"product":"secrets"},"hashes":{"code_hash":%[4]q}}`,
-			column, number, column+11, codeHash(syntacticContext(line)))
+			column, number, column+11, format.CodeHash(semgrep.SyntacticContext(line)))
 	}
 	list := func(at func(column, number int) string) string {
 		return "[" + strings.Join([]string{at(24, 1), at(9, 1), at(9, 5), at(9, 1)}, ",") + "]"
@@ -88,7 +92,7 @@ func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[
 		{"check_id":"silent","path":"a.py","line":1,"message":"the key is correct-horse","match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}},
-		{"check_id":"declared","path":"a.py","line":1,"match_based_id":"m_1","hashes":{"code_hash":"d"},"metadata":{"product":"sast"}}]}`), Options{Key: testKey})
+		{"check_id":"declared","path":"a.py","line":1,"match_based_id":"m_1","hashes":{"code_hash":"d"},"metadata":{"product":"sast"}}]}`), format.Options{Key: testKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +134,7 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 				),
 				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+secret),
 			} {
-				o := Options{Name: "x.json", Key: testKey, RuleText: func(rule string) []byte { return texts[rule] }}
+				o := format.Options{Name: "x.json", Key: testKey, RuleText: func(rule string) []byte { return texts[rule] }}
 				if err := r.Add(strings.NewReader(text), o); err != nil {
 					t.Fatal(err)
 				}
@@ -157,8 +161,8 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 			t.Errorf("%s: no secret with a hash: %+v", secret, first)
 		}
 		for _, guess := range []string{
-			syntacticID("acme.bound", "a.py", line, 0), patternHash("login(" + secret + ")"), codeHash(line),
-			made(matchBasedID("acme.bound", "a.py", "login("+secret+")", 0)), made(matchBasedID("acme.bound", "a.py", "$F("+secret+")", 0)),
+			semgrep.SyntacticID("acme.bound", "a.py", line, 0), semgrep.PatternHash("login(" + secret + ")"), format.CodeHash(line),
+			semgrep.Made(semgrep.MatchBasedID("acme.bound", "a.py", "login("+secret+")", 0)), semgrep.Made(semgrep.MatchBasedID("acme.bound", "a.py", "$F("+secret+")", 0)),
 		} {
 			if strings.Contains(after, guess) {
 				t.Errorf("%s: what is kept holds %s, which tells whether a guess is right", secret, guess)
@@ -182,12 +186,12 @@ func matchOn(rule, line, value string, at, column int) string {
 // TestCodeThatWasRedactedHasAKeyedHash: whoever took a secret out of a line may have hashed
 // the line before, so that a secret is known by no hash of it without a key.
 func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
-	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), Options{Key: testKey})
+	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), format.Options{Key: testKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rep := reading.Reports(nil)[0]
-	rep.Results[0].Code = "login('" + redacted + "')"
+	rep.Results[0].Code = "login('" + secrets.Redacted + "')"
 	again := RestoreReading(testKey, rep, nil).Reports(func(string, string) bool { return true })[0]
 	if s := again.Results[0].Secret; s == nil || s.Hash == (model.Digest{}) || s.Hash == model.CodeDigest("c") {
 		t.Errorf("the secret is %+v", s)

@@ -6,80 +6,18 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
+
+	"github.com/redoubt/redoubt/internal/report/bom"
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/sarif"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/report/tools"
+	"github.com/redoubt/redoubt/internal/report/vex"
 )
-
-// Options tell Read about a file. The zero value reads any format with the
-// default limits and hashes no secrets.
-type Options struct {
-	// Name is the file's name, a path in the repository where it is one: it
-	// names lockfiles and stands in messages. Absolute names lose their folder.
-	Name string
-	// Format is what to read the file as; empty detects it.
-	Format Format
-	// Category makes a source of its own of the same tool (semantics §4). It
-	// beats the category that a report names itself.
-	Category string
-	// Root is the folder of the checkout on the machine that scanned. Absolute
-	// paths below it become paths of the repository; those below roots that
-	// the report itself tells do so anyway.
-	Root string
-	// Key is the server's key for hashes of secrets (semantics §16). Without
-	// one no secret is hashed, and equal ones cannot be told from others.
-	Key []byte
-	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
-	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
-	// what goes into them (semantics §4). It may be nil.
-	RuleText func(name string) []byte
-	// Source returns a file of the checkout that was scanned, or nothing. With it the code
-	// of matches is taken from there that Semgrep's JSON does not tell, as long as the file
-	// is as it was. It may be nil.
-	Source func(path string) string
-	// Unlooked is told of files that Source has and that no code of matches is taken from,
-	// and why. It may be nil.
-	Unlooked func(path, why string)
-	// Limits bound the file; zero members take their default.
-	Limits Limits
-	// Take is told of each part that is read, in bytes after inflating, and ends
-	// the reading by an error; it bounds several files together. It may be nil.
-	Take func(bytes int) error
-	// Built is told of the memory that is built of what was read, in bytes as
-	// estimated, and ends the reading by an error. It may be nil.
-	Built func(bytes int) error
-
-	room    *room     // of the Reading
-	secrets *redactor // of the Reading
-}
-
-// Limits bound what one file may hold. Over a limit the file is an error that
-// wraps model.ErrTooLarge. Strings have fixed limits, beyond which they are
-// cut: messages and code 64 KiB, names 1 KiB; paths over 4 KiB are refused.
-// Values nest 10,000 deep at most in JSON, XML and YAML, 32 deep in TOML.
-type Limits struct {
-	Input    int64 // bytes of the file after inflating, 1 GiB by default
-	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 64 MiB by default; 16 MiB for YAML
-	Item     int64 // bytes of one result, rule or other member of a streamed file, 8 MiB by default
-	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
-}
-
-func (l Limits) orDefault() Limits {
-	return Limits{
-		Input:    positive(l.Input, 1<<30),
-		Document: positive(l.Document, 64<<20),
-		Item:     positive(l.Item, 8<<20),
-		Items:    positive(l.Items, 1_000_000),
-	}
-}
-
-func positive[N int | int64](n, otherwise N) N {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
 
 // Read reads one file that is all of its upload, and nothing is known of its
 // rules: see Reading, which is for all else.
-func Read(r io.Reader, o Options) ([]*model.Report, error) {
+func Read(r io.Reader, o format.Options) ([]*model.Report, error) {
 	var one Reading
 	if err := one.Add(r, o); err != nil {
 		return nil, err
@@ -89,40 +27,40 @@ func Read(r io.Reader, o Options) ([]*model.Report, error) {
 
 // readFile reads a file into a report for each run in it, with all the secrets
 // that it holds.
-func readFile(r io.Reader, o Options) ([]*model.Report, error) {
-	o.Limits = o.Limits.orDefault()
-	if o.room == nil {
-		o.room = &room{}
+func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
+	o.Limits = o.Limits.OrDefault()
+	if o.Budget == nil {
+		o.Budget = &format.Budget{}
 	}
-	in, err := open(r, o)
+	in, err := format.Open(r, o)
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, format.NewFileError(o, -1, err)
 	}
-	if o.Format == "" && !lockfile.Is(o.Name) && o.secrets.included(o) {
-		o.Format = Lockfile
+	if o.Format == "" && !lockfile.Is(o.Name) && included(o.Secrets, o) {
+		o.Format = format.Lockfile
 	}
 	if o.Format == "" {
-		head, err := in.head()
+		head, err := in.Head()
 		if err != nil {
-			return nil, fileError(o, 0, err)
+			return nil, format.NewFileError(o, 0, err)
 		}
 		if o.Format, err = Detect(o.Name, head); err != nil {
-			return nil, fileError(o, -1, err)
+			return nil, format.NewFileError(o, -1, err)
 		}
 	}
 	read, ok := readers[o.Format]
 	if !ok {
-		return nil, fileError(o, -1, errors.New("no such format; "+howToName()))
+		return nil, format.NewFileError(o, -1, errors.New("no such format; "+howToName()))
 	}
 	reports, err := read(in, o)
 	if err == nil {
-		err = in.room.err
+		err = in.Budget.Err
 	}
 	if err == nil {
 		err = allRefused(reports)
 	}
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, format.NewFileError(o, -1, err)
 	}
 	return reports, nil
 }
@@ -143,23 +81,23 @@ func allRefused(reports []*model.Report) error {
 }
 
 // reader reads one format to its end.
-type reader func(in *input, o Options) ([]*model.Report, error)
+type reader func(in *format.Input, o format.Options) ([]*model.Report, error)
 
-var readers = map[Format]reader{
-	SemgrepJSON:     readSemgrep,
-	SARIF:           readSARIF,
-	GitleaksJSON:    readGitleaks,
-	GitLabJSON:      readGitLab,
-	TrivyJSON:       readTrivy,
-	GrypeJSON:       readGrype,
-	GovulncheckJSON: readGovulncheck,
-	TruffleHogJSON:  readTruffleHog,
-	OSVScannerJSON:  readOSVScanner,
-	PipAuditJSON:    readPipAudit,
-	NPMAuditJSON:    readNPMAudit,
-	CycloneDXJSON:   readCycloneDXJSON,
-	CycloneDXXML:    readCycloneDXXML,
-	OpenVEXJSON:     readOpenVEX,
-	SPDXJSON:        readSPDX,
-	Lockfile:        readLockfile,
+var readers = map[format.Format]reader{
+	format.SemgrepJSON:     semgrep.ReadSemgrep,
+	format.SARIF:           sarif.ReadSARIF,
+	format.GitleaksJSON:    tools.ReadGitleaks,
+	format.GitLabJSON:      tools.ReadGitLab,
+	format.TrivyJSON:       tools.ReadTrivy,
+	format.GrypeJSON:       tools.ReadGrype,
+	format.GovulncheckJSON: tools.ReadGovulncheck,
+	format.TruffleHogJSON:  tools.ReadTruffleHog,
+	format.OSVScannerJSON:  tools.ReadOSVScanner,
+	format.PipAuditJSON:    tools.ReadPipAudit,
+	format.NPMAuditJSON:    tools.ReadNPMAudit,
+	format.CycloneDXJSON:   bom.ReadCycloneDXJSON,
+	format.CycloneDXXML:    bom.ReadCycloneDXXML,
+	format.OpenVEXJSON:     vex.ReadOpenVEX,
+	format.SPDXJSON:        bom.ReadSPDX,
+	format.Lockfile:        bom.ReadLockfile,
 }

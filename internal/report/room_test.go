@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/report/bom"
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // TestUploadsOfSmallestItems hands in many of the smallest item of each list, a
@@ -18,24 +22,24 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 		return head + item + strings.Repeat(","+item, many-1) + tail
 	}
 	for name, test := range map[string]struct {
-		format Format
+		format format.Format
 		text   string
 	}{
-		"SARIF runs":               {SARIF, list(`{"runs":[`, `{}`, `]}`)},
-		"SARIF invocations":        {SARIF, list(`{"runs":[{"invocations":[`, `{}`, `]}]}`)},
-		"SARIF rules":              {SARIF, list(`{"runs":[{"tool":{"driver":{"rules":[`, `{}`, `]}}}]}`)},
-		"SARIF results of one run": {SARIF, list(`{"runs":[{"results":[`, `{"ruleId":"a","analysisTarget":{"uri":"b"}}`, `]}]}`)},
-		"semgrep":                  {SemgrepJSON, list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`, `]}`)},
-		"gitleaks":                 {GitleaksJSON, list(`[`, `{"RuleID":"a","File":"b"}`, `]`)},
-		"Trivy targets":            {TrivyJSON, list(`{"SchemaVersion":2,"Results":[`, `{}`, `]}`)},
-		"CycloneDX":                {CycloneDXJSON, list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a"}`, `]}`)},
-		"CycloneDX in XML":         {CycloneDXXML, `<bom xmlns="http://cyclonedx.org/schema/bom/1.5"><components>` + strings.Repeat(`<component/>`, many) + `</components></bom>`},
-		"SPDX":                     {SPDXJSON, list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`, `]}`)},
-		"OpenVEX":                  {OpenVEXJSON, list(`{"@context":"https://openvex.dev/ns","statements":[`, `{}`, `]}`)},
+		"SARIF runs":               {format.SARIF, list(`{"runs":[`, `{}`, `]}`)},
+		"SARIF invocations":        {format.SARIF, list(`{"runs":[{"invocations":[`, `{}`, `]}]}`)},
+		"SARIF rules":              {format.SARIF, list(`{"runs":[{"tool":{"driver":{"rules":[`, `{}`, `]}}}]}`)},
+		"SARIF results of one run": {format.SARIF, list(`{"runs":[{"results":[`, `{"ruleId":"a","analysisTarget":{"uri":"b"}}`, `]}]}`)},
+		"semgrep":                  {format.SemgrepJSON, list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`, `]}`)},
+		"gitleaks":                 {format.GitleaksJSON, list(`[`, `{"RuleID":"a","File":"b"}`, `]`)},
+		"Trivy targets":            {format.TrivyJSON, list(`{"SchemaVersion":2,"Results":[`, `{}`, `]}`)},
+		"CycloneDX":                {format.CycloneDXJSON, list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a"}`, `]}`)},
+		"CycloneDX in XML":         {format.CycloneDXXML, `<bom xmlns="http://cyclonedx.org/schema/bom/1.5"><components>` + strings.Repeat(`<component/>`, many) + `</components></bom>`},
+		"SPDX":                     {format.SPDXJSON, list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`, `]}`)},
+		"OpenVEX":                  {format.OpenVEXJSON, list(`{"@context":"https://openvex.dev/ns","statements":[`, `{}`, `]}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+			_, err := Read(strings.NewReader(test.text), format.Options{Name: "x", Format: test.format})
 			if !errors.Is(err, model.ErrTooLarge) {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}
@@ -51,7 +55,7 @@ func TestAdviceOnSize(t *testing.T) {
 		"packages of SPDX":    {list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`), "files of different names, each in an upload of its own"},
 		"a scanner's report":  {list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`), "each report with a category of its own"},
 	} {
-		_, err := Read(strings.NewReader(c.text), Options{Name: "x.json"})
+		_, err := Read(strings.NewReader(c.text), format.Options{Name: "x.json"})
 		if err == nil || !strings.HasSuffix(err.Error(), c.advice) || !strings.Contains(err.Error(), "more than 64 MiB and 40 times its ") || !strings.Contains(err.Error(), "nothing was taken from it") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -64,12 +68,12 @@ func TestFilesShareTheRoom(t *testing.T) {
 	text := `{"runs":[{"results":[` + item + strings.Repeat(","+item, 15_000) + `]}]}`
 	var r Reading
 	told := 0
-	o := Options{Name: "x.sarif", Built: func(n int) error { told += n; return nil }}
+	o := format.Options{Name: "x.sarif", Built: func(n int) error { told += n; return nil }}
 	if err := r.Add(strings.NewReader(text), o); err != nil {
 		t.Fatalf("the first: %v", err)
 	}
-	if int64(told) != r.room.built || told < 10<<20 {
-		t.Errorf("%d bytes were told of %d", told, r.room.built)
+	if int64(told) != r.room.Built || told < 10<<20 {
+		t.Errorf("%d bytes were told of %d", told, r.room.Built)
 	}
 	var err error
 	for range 5 {
@@ -83,7 +87,7 @@ func TestFilesShareTheRoom(t *testing.T) {
 // TestEmptyResultsAreNotKept refuses at once what names no rule.
 func TestEmptyResultsAreNotKept(t *testing.T) {
 	text := `{"runs":[{"results":[{"ruleId":"a","analysisTarget":{"uri":"b"}}` + strings.Repeat(`,{}`, 20_001) + `]}]}`
-	reports, err := Read(strings.NewReader(text), Options{Name: "x.sarif"})
+	reports, err := Read(strings.NewReader(text), format.Options{Name: "x.sarif"})
 	if err != nil || len(reports[0].Refused) != model.MaxRefused || reports[0].CountRefused() != 20_001 {
 		t.Errorf("%v", err)
 	}
@@ -94,11 +98,11 @@ func TestDeepComponents(t *testing.T) {
 	const deep = 500
 	text := `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + strings.Repeat(`{"type":"library","name":"a","version":"1","components":[`, deep) +
 		strings.Repeat(`]}`, deep) + `]}`
-	reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+	reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json"})
 	if err != nil || reports[0].CountRefused() != 1 || !strings.Contains(reports[0].Refused[0].Reason, "levels deep") {
 		t.Fatalf("%v, %d refused", err, reports[0].CountRefused())
 	}
-	if place := reports[0].Refused[0].Item; strings.Count(place, ".") != maxComponentDepth {
+	if place := reports[0].Refused[0].Item; strings.Count(place, ".") != bom.MaxComponentDepth {
 		t.Errorf("refused at %s", place)
 	}
 }
@@ -115,14 +119,14 @@ func TestMetavariablesThatStandForOthers(t *testing.T) {
 	}
 	item := `{"check_id":"r","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":"m","lines":"x","metavars":{` + metavars.String()[1:] + `}}}`
 	rule := func(string) []byte { return []byte(`{"pattern":"f($LONGNAME)"}`) }
-	reports, err := Read(strings.NewReader(`{"skipped_rules":[],"results":[`+item+`]}`), Options{Name: "x.json", RuleText: rule})
+	reports, err := Read(strings.NewReader(`{"skipped_rules":[],"results":[`+item+`]}`), format.Options{Name: "x.json", RuleText: rule})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if res := reports[0].Results[0]; res.MatchBasedID != "" || res.SyntacticID == "" {
 		t.Errorf("the ids are %q and %q", res.MatchBasedID, res.SyntacticID)
 	}
-	if formula, ok := bind("f($X)", []metavar{{"$X", strings.Repeat("x", maxFormula)}}); ok || formula != "" {
+	if formula, ok := semgrep.Bind("f($X)", []semgrep.Metavar{{Name: "$X", Content: strings.Repeat("x", semgrep.MaxFormula)}}); ok || formula != "" {
 		t.Error("a formula is bound beyond the bound")
 	}
 }
@@ -132,18 +136,18 @@ func TestMetavariablesThatStandForOthers(t *testing.T) {
 func TestTextsThatManyResultsShare(t *testing.T) {
 	text := strings.Repeat("x", 60<<10)
 	for name, test := range map[string]struct {
-		format Format
+		format format.Format
 		text   string
 	}{
-		"npm audit":   {NPMAuditJSON, `{"auditReportVersion":1,"advisories":{"1":{"id":1,"module_name":"a","overview":"` + text + `","findings":[` + manyOf(900, `{"version":"1.0.#"}`) + `]},"2":{"id":2,"module_name":"a"}}}`},
-		"govulncheck": {GovulncheckJSON, `{"config":{}}` + "\n" + `{"osv":{"id":"O","details":"` + text + `"}}` + strings.Repeat("\n"+`{"finding":{"osv":"O","trace":[{"module":"m","version":"v1.0.0"}]}}`, 1) + "\n" + strings.ReplaceAll(manyOf(2_000, `{"finding":{"osv":"O","trace":[{"module":"m#"}]}}`), `},{"finding`, "}\n{\"finding")},
-		"CycloneDX": {CycloneDXJSON, `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + manyOf(2_000, `{"type":"library","bom-ref":"#","name":"a#","version":"1","purl":"pkg:npm/a#@1"}`) +
+		"npm audit":   {format.NPMAuditJSON, `{"auditReportVersion":1,"advisories":{"1":{"id":1,"module_name":"a","overview":"` + text + `","findings":[` + manyOf(900, `{"version":"1.0.#"}`) + `]},"2":{"id":2,"module_name":"a"}}}`},
+		"govulncheck": {format.GovulncheckJSON, `{"config":{}}` + "\n" + `{"osv":{"id":"O","details":"` + text + `"}}` + strings.Repeat("\n"+`{"finding":{"osv":"O","trace":[{"module":"m","version":"v1.0.0"}]}}`, 1) + "\n" + strings.ReplaceAll(manyOf(2_000, `{"finding":{"osv":"O","trace":[{"module":"m#"}]}}`), `},{"finding`, "}\n{\"finding")},
+		"CycloneDX": {format.CycloneDXJSON, `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + manyOf(2_000, `{"type":"library","bom-ref":"#","name":"a#","version":"1","purl":"pkg:npm/a#@1"}`) +
 			`],"vulnerabilities":[{"id":"CVE-2026-1","description":"` + text + `","affects":[` + manyOf(2_000, `{"ref":"#"}`) + `]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var r Reading
-			err := r.Add(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+			err := r.Add(strings.NewReader(test.text), format.Options{Name: "x", Format: test.format})
 			if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(err.Error(), "many small items") {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // manyOf joins so many items, each made with its number where it has a place for one.
@@ -44,7 +46,7 @@ func TestResultsThatNameMuchInFewBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var r Reading
-			err := r.Add(strings.NewReader(`{"version":"2.1.0","runs":[{`+test.run+`}]}`), Options{Name: "x.sarif", Key: testKey})
+			err := r.Add(strings.NewReader(`{"version":"2.1.0","runs":[{`+test.run+`}]}`), format.Options{Name: "x.sarif", Key: testKey})
 			if errors.Is(err, model.ErrTooLarge) != test.full {
 				t.Fatalf("full: %v", err)
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // sarifOne reads a run of one result of one rule.
@@ -245,7 +247,7 @@ func TestSARIFRoots(t *testing.T) {
 		{"", `{"index":3}`, "", ""},
 	}
 	for i, test := range tests {
-		reports, err := Read(strings.NewReader(run(test.rest, test.artifact)), Options{Root: test.root})
+		reports, err := Read(strings.NewReader(run(test.rest, test.artifact)), format.Options{Root: test.root})
 		if err != nil && test.want != "" {
 			t.Fatal(err)
 		}

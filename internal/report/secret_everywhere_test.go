@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // samples are one small file of each format and lockfile.
@@ -118,7 +119,7 @@ func TestNoStringOfSemgrepCIKeepsACredential(t *testing.T) {
 		check(reading.Reports(nil), nil)
 	}
 	for _, text := range reporttest.Marked(t, []byte(done)) {
-		completion, err := report.ReadCICompletion(bytes.NewReader(text), report.Options{})
+		completion, err := semgrep.ReadCICompletion(bytes.NewReader(text), report.Options{})
 		check(completion, err)
 	}
 }

@@ -10,15 +10,18 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // oldBlankLiterals replaces one string after the other.
 func oldBlankLiterals(res *model.Result) {
 	blankIn := func(code string) string {
-		code, found := blankStrings(code)
+		code, found := secrets.BlankStrings(code)
 		for _, inner := range found {
 			for _, quote := range []string{"'", `"`, "`"} {
-				res.Message = strings.ReplaceAll(res.Message, quote+inner+quote, quote+redacted+quote)
+				res.Message = strings.ReplaceAll(res.Message, quote+inner+quote, quote+secrets.Redacted+quote)
 			}
 		}
 		return code
@@ -41,28 +44,28 @@ func FuzzLiterals(f *testing.F) {
 		}
 		want, got := make2(), make2()
 		oldBlankLiterals(&want)
-		blankLiterals(&got)
+		secrets.BlankLiterals(&got)
 		if want.Code != got.Code || want.DataFlow[0] != got.DataFlow[0] {
 			t.Fatalf("the code is %q %q, want %q %q", got.Code, got.DataFlow[0].Content, want.Code, want.DataFlow[0].Content)
 		}
-		_, found := blankStrings(code)
-		_, more := blankStrings(flow)
+		_, found := secrets.BlankStrings(code)
+		_, more := secrets.BlankStrings(flow)
 		held, inner := map[string]bool{}, 0
 		for _, s := range append(found, more...) {
 			held[s] = true
 			inner = max(inner, strings.Count(s, "'"), strings.Count(s, `"`), strings.Count(s, "`"))
 		}
-		spans := quotedSpans(message, held)
+		spans := secrets.QuotedSpans(message, held)
 		apart := true
 		for i := 1; i < len(spans); i++ {
 			apart = apart && spans[i].From > spans[i-1].To+1
 		}
-		if apart && inner <= maxInner && !strings.Contains(code+message+flow, "REDACTED") && got.Message != want.Message {
+		if apart && inner <= secrets.MaxInner && !strings.Contains(code+message+flow, "REDACTED") && got.Message != want.Message {
 			t.Errorf("%q became %q, want %q", message, got.Message, want.Message)
 		}
 		for s := range held {
 			for _, q := range []string{"'", `"`, "`"} {
-				if strings.Contains(got.Message, q+s+q) && !strings.Contains(redacted, s) {
+				if strings.Contains(got.Message, q+s+q) && !strings.Contains(secrets.Redacted, s) {
 					t.Errorf("%q keeps %q", got.Message, s)
 				}
 			}
@@ -81,12 +84,12 @@ func BenchmarkBlankText(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r, times := newRedactor(testKey), [2]time.Duration{}
+			r, times := secrets.NewRedactor(testKey), [2]time.Duration{}
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				begun := time.Now()
 				for _, s := range texts {
-					r.blankText(s)
+					r.BlankText(s)
 				}
 				times[0] += time.Since(begun)
 				begun = time.Now()
@@ -128,7 +131,7 @@ func BenchmarkReadTexts(b *testing.B) {
 	for b.Loop() {
 		for i, data := range [][]byte{ordinary, words} {
 			begun := time.Now()
-			reports, err := Read(bytes.NewReader(data), Options{Name: "x.json", Key: testKey})
+			reports, err := Read(bytes.NewReader(data), format.Options{Name: "x.json", Key: testKey})
 			times[i] += time.Since(begun)
 			if err != nil || len(reports[0].Results) != results {
 				b.Fatal(err)
@@ -158,8 +161,8 @@ func TestBlankingGrowsWithTheText(t *testing.T) {
 		Code: literals.String()[:half], DataFlow: []model.FlowStep{{Content: literals.String()[half:]}},
 		Message: "found '0beef' of " + strings.Repeat("'don't' ", read.MaxBlock/8),
 	}
-	blankLiterals(&res)
-	if want := "found '" + redacted + "' of 'don't'"; !strings.HasPrefix(res.Message, want) || strings.Contains(res.Code+res.DataFlow[0].Content, "beef") {
+	secrets.BlankLiterals(&res)
+	if want := "found '" + secrets.Redacted + "' of 'don't'"; !strings.HasPrefix(res.Message, want) || strings.Contains(res.Code+res.DataFlow[0].Content, "beef") {
 		t.Errorf("it became %.60q", res.Message)
 	}
 }

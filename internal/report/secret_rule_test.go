@@ -7,6 +7,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // TestWhichRulesLookForSecrets sorts rules of formats that do not tell.
@@ -36,7 +38,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 				"x.sarif": sarifWithLine(test.rule, test.metadata, secret),
 			} {
 				var one Reading
-				if err := one.Add(strings.NewReader(file), Options{Name: name, Key: testKey}); err != nil {
+				if err := one.Add(strings.NewReader(file), format.Options{Name: name, Key: testKey}); err != nil {
 					t.Fatal(err)
 				}
 				reports := one.Reports(known)
@@ -57,7 +59,7 @@ func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
 	const rule = "generic.secrets.x"
 	var hashes []model.Digest
 	for name, file := range map[string]string{"x.json": semgrepWithLine(rule, "", "hunter2"), "x.sarif": sarifWithLine(rule, "", "hunter2")} {
-		reports, err := Read(strings.NewReader(file), Options{Name: name, Key: testKey})
+		reports, err := Read(strings.NewReader(file), format.Options{Name: name, Key: testKey})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +99,7 @@ func TestBanditQuotesNoPassword(t *testing.T) {
 			file := fmt.Sprintf(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Bandit","rules":[{"id":%q}]}},"results":[{"ruleId":%q,
 				"message":{"text":%q},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"},
 				"region":{"startLine":1,"snippet":{"text":%q}}}}]}]}]}`, test.rule, test.rule, "Possible hardcoded password: '"+test.value+"'", test.code)
-			reports, err := Read(strings.NewReader(file), Options{Name: "x.sarif", Key: testKey})
+			reports, err := Read(strings.NewReader(file), format.Options{Name: "x.sarif", Key: testKey})
 			if err != nil {
 				t.Fatal(err)
 			}

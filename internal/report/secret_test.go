@@ -12,6 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // TestNoSecretSurvives puts a secret wherever a report of a secrets scanner may
@@ -23,7 +26,7 @@ func TestNoSecretSurvives(t *testing.T) {
 		case 2: // longer than what is looked for in one piece
 			secret = strings.Repeat(secret, 8<<10/len(secret))
 		case 0: // several lines
-			secret = "-----BEGIN KEY-----\n" + secret + strings.Repeat("A", minSecretLine) + "\n" + secret + "\n-----END KEY-----"
+			secret = "-----BEGIN KEY-----\n" + secret + strings.Repeat("A", secrets.MinSecretLine) + "\n" + secret + "\n-----END KEY-----"
 		case 1: // characters that are escaped or cleaned away
 			secret = secret[:4] + "\"\\\t\u00e9\x01" + secret[4:]
 		}
@@ -37,7 +40,7 @@ func TestNoSecretSurvives(t *testing.T) {
 }
 
 func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
-	reports, err := Read(strings.NewReader(file), Options{Name: name, Key: testKey})
+	reports, err := Read(strings.NewReader(file), format.Options{Name: name, Key: testKey})
 	if err != nil {
 		rt.Fatalf("Read: %v", err)
 	}
@@ -47,7 +50,7 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 		for _, res := range r.Results {
 			if res.Secret != nil {
 				found++
-				if res.Secret.Hash == (model.Digest{}) && !isRedacted(strings.TrimSpace(secret)) {
+				if res.Secret.Hash == (model.Digest{}) && !secrets.IsRedacted(strings.TrimSpace(secret)) {
 					rt.Fatalf("no hash of the secret")
 				}
 			}
@@ -58,7 +61,7 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 	}
 	needles := []string{secret, read.MultiLine(secret, read.MaxBlock), read.OneLine(secret, read.MaxBlock)}
 	for line := range strings.SplitSeq(secret, "\n") {
-		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
+		if len(line) >= secrets.MinSecretLine && !strings.HasPrefix(line, "-----") {
 			needles = append(needles, line)
 		}
 	}
@@ -92,13 +95,13 @@ func TestNoSecretSurvivesACut(t *testing.T) {
 				secret, fill(read.MaxName), fill(read.MaxBlock), len(secret)+1),
 		}
 		for _, file := range reports {
-			got, err := Read(strings.NewReader(file), Options{Name: "x", Key: testKey})
+			got, err := Read(strings.NewReader(file), format.Options{Name: "x", Key: testKey})
 			if err != nil {
 				rt.Fatal(err)
 			}
 			reporttest.EachString(reflect.ValueOf(got), func(s string) {
-				for i := range len(secret) - minSecretPart {
-					if part := secret[i : i+minSecretPart]; strings.Contains(s, part) {
+				for i := range len(secret) - secrets.MinSecretPart {
+					if part := secret[i : i+secrets.MinSecretPart]; strings.Contains(s, part) {
 						rt.Fatalf("…%q holds %q of the secret", s[max(len(s)-200, 0):], part)
 					}
 				}
@@ -116,13 +119,13 @@ func TestNoSecretSurvivesInAPath(t *testing.T) {
 		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q}}}]},
 		{"ruleId":%[2]q,"locations":[{"physicalLocation":{"artifactLocation":{"uri":"b"}}}]}]}]}`, "a/"+secret, secret, "../"+secret)
 	r := readOne(t, "x.sarif", file)
-	if got := r.Results[0].Path; got != "a/"+redacted {
+	if got := r.Results[0].Path; got != "a/"+secrets.Redacted {
 		t.Errorf("the path is %q", got)
 	}
-	if got := r.Refused[0].Reason; !strings.Contains(got, `"../`+redacted+`"`) {
+	if got := r.Refused[0].Reason; !strings.Contains(got, `"../`+secrets.Redacted+`"`) {
 		t.Errorf("the refusal is %s", got)
 	}
-	if got := r.Results[1].Rule.SecretType; got != redacted {
+	if got := r.Results[1].Rule.SecretType; got != secrets.Redacted {
 		t.Errorf("the type is %q", got)
 	}
 }
@@ -130,16 +133,16 @@ func TestNoSecretSurvivesInAPath(t *testing.T) {
 // TestSearchForSecretsIsBounded: many secrets that begin alike, and a text that
 // nearly is each of them at each of its bytes.
 func TestSearchForSecretsIsBounded(t *testing.T) {
-	r := newRedactor(nil)
-	for n := minSecret; n < 1000; n++ {
-		r.remember(strings.Repeat("a", n) + "b")
+	r := secrets.NewRedactor(nil)
+	for n := secrets.MinSecret; n < 1000; n++ {
+		r.Remember(strings.Repeat("a", n) + "b")
 	}
-	for piece := range r.whole {
-		if len(piece) > maxPiece {
+	for piece := range r.Whole {
+		if len(piece) > secrets.MaxPiece {
 			t.Fatalf("a piece of %d bytes is looked for", len(piece))
 		}
 	}
-	r.remember(strings.Repeat("%80", maxPiece)) // not UTF-8 once it is unescaped
+	r.Remember(strings.Repeat("%80", secrets.MaxPiece)) // not UTF-8 once it is unescaped
 }
 
 // sarifWithSecret holds the secret in its snippet, and in all else that ends in
@@ -182,7 +185,7 @@ func semgrepWithSecret(secret string) string {
 }
 
 func TestSecretHash(t *testing.T) {
-	hash := func(key, secret string) model.Digest { return newRedactor([]byte(key)).take(secret) }
+	hash := func(key, secret string) model.Digest { return secrets.NewRedactor([]byte(key)).Take(secret) }
 	if hash("k", "hunter2hunter2") != hash("k", " hunter2hunter2\n") {
 		t.Error("space around a secret changes its hash")
 	}
@@ -208,7 +211,7 @@ func TestCommonWordsStay(t *testing.T) {
 		{"check_id":"c","path":"production/sha256.py","extra":{"message":"client of production uses sha256 and k3y-0123456789","metadata":{}}}],
 		"paths":{"scanned":["production/sha256.py"]}}`)
 	got := r.Results[1]
-	if got.Path != "production/sha256.py" || r.Searched[0] != got.Path || got.Message != "client of production uses sha256 and "+redacted {
+	if got.Path != "production/sha256.py" || r.Searched[0] != got.Path || got.Message != "client of production uses sha256 and "+secrets.Redacted {
 		t.Errorf("path %q, message %q", got.Path, got.Message)
 	}
 }
@@ -229,7 +232,7 @@ func TestSecretTypes(t *testing.T) {
 		"aws-access-token": "aws", "stripe-access-token": "stripe", "github-fine-grained-pat": "github fine grained", "private-key": "private",
 		"generic.secrets.gitleaks.slack-webhook-url": "slack", "jwt": "jwt", "CKV_SECRET_6": "CKV", "generic-api-key": "generic",
 	} {
-		if got := secretTypeOf(rule); got != want {
+		if got := secrets.SecretTypeOf(rule); got != want {
 			t.Errorf("secretTypeOf(%s) = %q, want %q", rule, got, want)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // shaped makes credentials of known shapes out of random bytes. They are put
@@ -54,8 +56,8 @@ func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 					before = "https://hooks.slack.com/services/"
 				}
 				after := rapid.SampledFrom([]string{"", `")`, "'", " and more", "\n"}).Draw(rt, "after")
-				got := newRedactor(testKey).blankText(before + secret + after)
-				if got != before+redacted+after {
+				got := secrets.NewRedactor(testKey).BlankText(before + secret + after)
+				if got != before+secrets.Redacted+after {
 					rt.Fatalf("%q became %q", before+secret+after, got)
 				}
 				rep := readText(t, "x.json", semgrepWithLine("any.rule", "", secret))
@@ -76,7 +78,7 @@ func TestWhatIsTakenForASecret(t *testing.T) {
 		`db = connect("postgres://app:«pa55word»@db/x")`, `git clone https://«»x:«qwertz»@host/r`, `password => '«p@ssw0rd1»'`,
 	} {
 		text, want := unmark(marked)
-		if got := newRedactor(testKey).blankText(text); got != want {
+		if got := secrets.NewRedactor(testKey).BlankText(text); got != want {
 			t.Errorf("%s became %s", text, got)
 		}
 	}
@@ -92,7 +94,7 @@ func unmark(marked string) (text, want string) {
 		}
 		secret, after, _ := strings.Cut(after, "»")
 		if secret != "" {
-			b.WriteString(redacted)
+			b.WriteString(secrets.Redacted)
 		}
 		rest = after
 	}
@@ -114,7 +116,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 		`https://host:8443/a@b`, `http://localhost:3000/x?y=a@b.c`, `postgres://${USER}:${PASSWORD}@db/x`, `mailto:a@b.c`, `secret="oauth2-token"`, `git@host:team/repo.git`,
 		`AKIA_IS_A_PREFIX`, `ghp_short`, `-----BEGIN CERTIFICATE-----`, `std::secret::token = 0123456789012345678`, `x.token = y0.z1.w2.v3.u4.t5.s6`,
 	} {
-		if got := newRedactor(testKey).blankText(s); got != s {
+		if got := secrets.NewRedactor(testKey).BlankText(s); got != s {
 			t.Errorf("%s became %s", s, got)
 		}
 	}
@@ -130,7 +132,7 @@ func TestNoHashIdOrImageIsASecret(t *testing.T) {
 		for _, value := range []string{text, id, image} {
 			name := rapid.SampledFrom([]string{"digest", "commit", "etag", "checksum", "id", "version", "src", "cache_key", "md5"}).Draw(rt, "name")
 			for _, s := range []string{name + ` = "` + value + `"`, name + ": " + value, value} {
-				if got := newRedactor(testKey).blankText(s); got != s {
+				if got := secrets.NewRedactor(testKey).BlankText(s); got != s {
 					rt.Fatalf("%s became %s", s, got)
 				}
 			}
@@ -145,9 +147,9 @@ func TestBlankingTwiceChangesNothing(t *testing.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
 			"password", "token", " = ", ": ", `"`, "'", "hunter2-1x", "\n", "a://b:", "c9d8@e", "-----BEGIN PRIVATE KEY-----", "0123456789abcdefABCDEF", "{", "}",
 		})).Draw(rt, "parts")
-		r := newRedactor(testKey)
-		once := r.blankText(strings.Join(parts, ""))
-		if twice := r.blankText(once); twice != once {
+		r := secrets.NewRedactor(testKey)
+		once := r.BlankText(strings.Join(parts, ""))
+		if twice := r.BlankText(once); twice != once {
 			rt.Fatalf("%q became %q", once, twice)
 		}
 	})
@@ -158,8 +160,8 @@ func TestBlankingTwiceChangesNothing(t *testing.T) {
 func TestPrivateKeysAreBlanked(t *testing.T) {
 	const begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE KEY-----"
 	body := "\nMIIEpAIBAAKCAQEAx5Z2n0\nq8y7GZ1c2v3b4n5m6\n"
-	for text, want := range map[string]string{begin + body + end: begin + redacted + end, begin + body: begin + redacted, "x\n" + begin + body + end + "\ny": "x\n" + begin + redacted + end + "\ny"} {
-		if got := newRedactor(testKey).blankText(text); got != want {
+	for text, want := range map[string]string{begin + body + end: begin + secrets.Redacted + end, begin + body: begin + secrets.Redacted, "x\n" + begin + body + end + "\ny": "x\n" + begin + secrets.Redacted + end + "\ny"} {
+		if got := secrets.NewRedactor(testKey).BlankText(text); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
@@ -190,12 +192,12 @@ func TestRulesAboutSecretsInCodeQuoteNone(t *testing.T) {
 }
 
 func BenchmarkBlank(b *testing.B) {
-	r := newRedactor(testKey)
+	r := secrets.NewRedactor(testKey)
 	const code, message = "        cursor.execute(\"SELECT * FROM users WHERE name = '%s'\" % name)\n        return cursor.fetchall()",
 		"Detected string formatting in a SQL statement: use parameters, or an attacker reads whatever they like"
 	b.SetBytes(int64(len(code) + len(message)))
 	for b.Loop() {
-		if r.blankText(code) != code || r.blankText(message) != message || speaksOfSecrets(message) {
+		if r.BlankText(code) != code || r.BlankText(message) != message || secrets.SpeaksOfSecrets(message) {
 			b.Fatal("blanked")
 		}
 	}

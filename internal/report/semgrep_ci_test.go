@@ -10,6 +10,9 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 const ciResults = `{"token":"ghp_never_kept","findings":[
@@ -63,7 +66,7 @@ func TestOlderResults(t *testing.T) {
 
 func readCI(t *testing.T, text string, key []byte) *model.Report {
 	t.Helper()
-	reading, err := ReadCIResults(strings.NewReader(text), Options{Key: key})
+	reading, err := ReadCIResults(strings.NewReader(text), format.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,17 +74,17 @@ func readCI(t *testing.T, text string, key []byte) *model.Report {
 }
 
 func TestReadCICompletion(t *testing.T) {
-	done, err := ReadCICompletion(strings.NewReader(`{"exit_code":1,"task_id":null,"stats":{"total_time":1.5,"errors":[],"parse_rate":{"js":{"bytes_parsed":22,"num_bytes":39},"python":{"bytes_parsed":7,"num_bytes":7},"go":{}},"supply_chain_stats":{"subprojects_stats":[
+	done, err := semgrep.ReadCICompletion(strings.NewReader(`{"exit_code":1,"task_id":null,"stats":{"total_time":1.5,"errors":[],"parse_rate":{"js":{"bytes_parsed":22,"num_bytes":39},"python":{"bytes_parsed":7,"num_bytes":7},"go":{}},"supply_chain_stats":{"subprojects_stats":[
 		{"dependency_sources":[{"kind":["Lockfile","NpmPackageLockJson"],"path":"web/package-lock.json"},{"kind":["Manifest","PackageJson"],"path":"web/package.json"}],"unresolved_reason":"failed"},
 		{"dependency_sources":[{"kind":["Manifest","PomXml"],"path":"pom.xml"}],"unresolved_reason":"unsupported"},
 		{"dependency_sources":[{"kind":["Lockfile","GoMod"],"path":"go.mod"}],"unresolved_reason":"skipped"},
 		{"dependency_sources":[{"kind":["Lockfile","YarnLock"],"path":"yarn.lock"}],"resolved_stats":{"dependency_count":1}}]}},
 	 "dependencies":{"yarn.lock":[{"package":"lodash","version":"4.17.20","ecosystem":"npm","transitivity":"direct","line_number":3,"allowed_hashes":{"sha512":["ab"]}}],"../out":[{"package":"x"}]},
-	 "skipped_subprojects":[{"root_dir":"x","dependency_sources":[{"kind":["Lockfile","UvLock"],"path":"x/uv.lock"}]}],"final_attempt":false}`), Options{})
+	 "skipped_subprojects":[{"root_dir":"x","dependency_sources":[{"kind":["Lockfile","UvLock"],"path":"x/uv.lock"}]}],"final_attempt":false}`), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &CICompletion{
+	want := &semgrep.CICompletion{
 		Unparsed: []model.ScanGap{{Kind: model.GapParse, What: "js", Why: "22 of 39 bytes were parsed"}},
 		ExitCode: 1, Seconds: 1.5, Unread: []string{"web/package-lock.json", "pom.xml"}, Unresolved: []string{"web/package-lock.json", "pom.xml", "go.mod", "x/uv.lock"},
 		Inventories: []model.Inventory{{Lockfile: "yarn.lock", Dependencies: []model.Dependency{{
@@ -96,21 +99,21 @@ func TestReadCICompletion(t *testing.T) {
 
 func TestReadCIBounds(t *testing.T) {
 	for what, body := range map[string]string{"cut short": ciResults[:200], "no object": `[]`, "two documents": `{}{}`, "empty": ``} {
-		if _, err := ReadCIResults(strings.NewReader(body), Options{}); err == nil {
+		if _, err := ReadCIResults(strings.NewReader(body), format.Options{}); err == nil {
 			t.Errorf("results, %s, were taken", what)
 		}
-		if _, err := ReadCICompletion(strings.NewReader(body), Options{}); err == nil {
+		if _, err := semgrep.ReadCICompletion(strings.NewReader(body), format.Options{}); err == nil {
 			t.Errorf("a completion, %s, was taken", what)
 		}
 	}
-	_, err := ReadCIResults(strings.NewReader(ciResults), Options{Limits: Limits{Input: 100}})
+	_, err := ReadCIResults(strings.NewReader(ciResults), format.Options{Limits: format.Limits{Input: 100}})
 	if !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("over the limit: %v", err)
 	}
 }
 
 func TestSemgrepRule(t *testing.T) {
-	got, err := SemgrepRule([]byte(`{"id":"r","message":"m $X","severity":"HIGH","languages":["go","python"],"pattern":"x",
+	got, err := semgrep.SemgrepRule([]byte(`{"id":"r","message":"m $X","severity":"HIGH","languages":["go","python"],"pattern":"x",
 		"metadata":{"cwe":"CWE-1","category":"security","product":"secrets","secret_type":"AWS","dev.semgrep.actions":["comment"]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +122,10 @@ func TestSemgrepRule(t *testing.T) {
 		got.Mode != model.ModeComment || !cmp.Equal(got.Languages, []string{"go", "python"}) || !cmp.Equal(got.CWE, []string{"CWE-1"}) {
 		t.Errorf("%+v", got)
 	}
-	if got, err := SemgrepRule([]byte(`{"id":"d","r2c-internal-project-depends-on":{}}`)); err != nil || got.IssueType != model.SCA {
+	if got, err := semgrep.SemgrepRule([]byte(`{"id":"d","r2c-internal-project-depends-on":{}}`)); err != nil || got.IssueType != model.SCA {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := SemgrepRule([]byte(`[]`)); err == nil {
+	if _, err := semgrep.SemgrepRule([]byte(`[]`)); err == nil {
 		t.Error("a list was taken for a rule")
 	}
 }
@@ -130,11 +133,11 @@ func TestSemgrepRule(t *testing.T) {
 func FuzzReadCI(f *testing.F) {
 	f.Add([]byte(ciResults))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := Options{Name: "results", Key: testKey, Limits: small}
+		o := format.Options{Name: "results", Key: testKey, Limits: small}
 		if reading, err := ReadCIResults(bytes.NewReader(data), o); err == nil {
 			reporttest.Check(t, reading.Reports(nil)[0])
 		}
-		if done, err := ReadCICompletion(bytes.NewReader(data), o); err == nil && done.Inventories == nil {
+		if done, err := semgrep.ReadCICompletion(bytes.NewReader(data), o); err == nil && done.Inventories == nil {
 			t.Error("a completion without inventories: nil means that it looked for none")
 		}
 	})

@@ -13,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // idCase is one match as the scanner's functions take it.
@@ -40,18 +43,18 @@ func (c idCase) ours(t *testing.T) ids {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bound []metavar
+	var bound []semgrep.Metavar
 	for _, m := range c.Metavars {
-		bound = append(bound, metavar{m[0], m[1]})
+		bound = append(bound, semgrep.Metavar{Name: m[0], Content: m[1]})
 	}
-	context := syntacticContext(c.Lines)
-	formula, ok := bind(formulaOf(rule), bound)
+	context := semgrep.SyntacticContext(c.Lines)
+	formula, ok := semgrep.Bind(semgrep.FormulaOf(rule), bound)
 	if !ok {
 		t.Fatal("the formula is beyond the bounds")
 	}
 	return ids{
-		context, syntacticID(c.Name, c.Path, context, c.Index), matchBasedID(c.Name, c.Path, formula, c.Index),
-		codeHash(context), patternHash(formula),
+		context, semgrep.SyntacticID(c.Name, c.Path, context, c.Index), semgrep.MatchBasedID(c.Name, c.Path, formula, c.Index),
+		format.CodeHash(context), semgrep.PatternHash(formula),
 	}
 }
 
@@ -108,7 +111,7 @@ func (m caseMaker) draw() idCase {
 		c.Lines = strings.Repeat(" ", m.IntN(5)) + c.Lines
 	}
 	for range 1 + m.IntN(2) {
-		c.Rule[pick(m.Rand, append([]string{"severity"}, patternKeys...)...)] = m.value(3)
+		c.Rule[pick(m.Rand, append([]string{"severity"}, semgrep.PatternKeys...)...)] = m.value(3)
 	}
 	if join, is := c.Rule["join"].(map[string]any); is {
 		join["on"] = pick[any](m.Rand, "ab", []any{"a", "b"})
@@ -224,7 +227,7 @@ func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range silent["results"].([]any) {
-		r.(map[string]any)["extra"].(map[string]any)["fingerprint"] = requiresLogin
+		r.(map[string]any)["extra"].(map[string]any)["fingerprint"] = semgrep.RequiresLogin
 	}
 	without, err := json.Marshal(silent)
 	if err != nil {
@@ -233,7 +236,7 @@ func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 	want := upload(t)
 	for what, text := range map[string][]byte{"as it is": data, "without fingerprints": without} {
 		t.Run(what, func(t *testing.T) {
-			reports, err := Read(bytes.NewReader(text), Options{Name: "full.json", Key: testKey, RuleText: recordedTexts(t)})
+			reports, err := Read(bytes.NewReader(text), format.Options{Name: "full.json", Key: testKey, RuleText: recordedTexts(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +268,7 @@ func TestOtherTextOfTheRuleSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := func(string) []byte { return []byte(`{"pattern":"something else"}`) }
-	reports, err := Read(bytes.NewReader(data), Options{Name: "full.json", Key: testKey, RuleText: other})
+	reports, err := Read(bytes.NewReader(data), format.Options{Name: "full.json", Key: testKey, RuleText: other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,9 +286,9 @@ func TestMutedMatchIsCounted(t *testing.T) {
 			"extra":{"severity":"INFO","metadata":{},"lines":"x == x","fingerprint":"f_` + number + `"}}`
 	}
 	for numbers, want := range map[string][]string{
-		"0 1": {syntacticID("r", "a.py", "x == x", 0), syntacticID("r", "a.py", "x == x", 1)},
-		"1 2": {syntacticID("r", "a.py", "x == x", 1), syntacticID("r", "a.py", "x == x", 2)},
-		"2 0": {syntacticID("r", "a.py", "x == x", 0), syntacticID("r", "a.py", "x == x", 1)}, // in no order that the scanner would make
+		"0 1": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)},
+		"1 2": {semgrep.SyntacticID("r", "a.py", "x == x", 1), semgrep.SyntacticID("r", "a.py", "x == x", 2)},
+		"2 0": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)}, // in no order that the scanner would make
 	} {
 		first, second, _ := strings.Cut(numbers, " ")
 		r := readOne(t, "x", `{"skipped_rules":[],"results":[`+result("1", first)+","+result("2", second)+`]}`)
@@ -309,7 +312,7 @@ func TestOtherCodeOfTheGroupIsNotCounted(t *testing.T) {
 		number int
 	}{{"eval(a)", 0}, {"eval(b)", 0}, {"eval(a)", 1}} {
 		got := r.Results[i]
-		if got.CodeNumber != want.number+1 || got.SyntacticID != syntacticID("r", "a.py", want.code, want.number) {
+		if got.CodeNumber != want.number+1 || got.SyntacticID != semgrep.SyntacticID("r", "a.py", want.code, want.number) {
 			t.Errorf("line %d: %q is number %d", i+1, want.code, got.CodeNumber)
 		}
 	}

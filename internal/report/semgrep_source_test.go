@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // TestCodeOfTheCheckout cuts the lines of matches out of the file that was scanned, and
@@ -17,25 +21,25 @@ func TestCodeOfTheCheckout(t *testing.T) {
 		return fmt.Sprintf(`{"line":%d,"col":%d,"offset":%d}`, line, col, offset)
 	}
 	for name, test := range map[string]struct{ from, to, lines, want string }{
-		"a line":                          {at(2, 3, 6), at(2, 10, 13), requiresLogin, "  eval(a);"},
-		"several lines, in bytes":         {at(3, 6, 21), at(4, 5, 31), requiresLogin, "ö = eval(\n  b)"},
-		"characters, at bytes":            {at(3, 5, 21), at(4, 5, 31), requiresLogin, "ö = eval(\n  b)"},
-		"characters":                      {at(3, 5, 20), at(4, 5, 30), requiresLogin, "ö = eval(\n  b)"},
-		"the last line, to its end":       {at(5, 1, 32), at(5, 5, 36), requiresLogin, "last"},
-		"it has moved since":              {at(2, 3, 8), at(2, 10, 15), requiresLogin, ""},
-		"its end has":                     {at(2, 3, 6), at(2, 10, 14), requiresLogin, ""},
-		"a line that is not there":        {at(9, 1, 90), at(9, 4, 93), requiresLogin, ""},
-		"a column that is not there":      {at(2, 400, 404), at(2, 401, 405), requiresLogin, ""},
-		"the end before the beginning":    {at(2, 3, 6), at(1, 1, 0), requiresLogin, ""},
-		"no offsets":                      {at(2, 3, 0), at(2, 10, 0), requiresLogin, ""},
-		"numbers from nowhere":            {at(-1, -1, -1), at(1<<40, 1<<40, 1<<40), requiresLogin, ""},
+		"a line":                          {at(2, 3, 6), at(2, 10, 13), semgrep.RequiresLogin, "  eval(a);"},
+		"several lines, in bytes":         {at(3, 6, 21), at(4, 5, 31), semgrep.RequiresLogin, "ö = eval(\n  b)"},
+		"characters, at bytes":            {at(3, 5, 21), at(4, 5, 31), semgrep.RequiresLogin, "ö = eval(\n  b)"},
+		"characters":                      {at(3, 5, 20), at(4, 5, 30), semgrep.RequiresLogin, "ö = eval(\n  b)"},
+		"the last line, to its end":       {at(5, 1, 32), at(5, 5, 36), semgrep.RequiresLogin, "last"},
+		"it has moved since":              {at(2, 3, 8), at(2, 10, 15), semgrep.RequiresLogin, ""},
+		"its end has":                     {at(2, 3, 6), at(2, 10, 14), semgrep.RequiresLogin, ""},
+		"a line that is not there":        {at(9, 1, 90), at(9, 4, 93), semgrep.RequiresLogin, ""},
+		"a column that is not there":      {at(2, 400, 404), at(2, 401, 405), semgrep.RequiresLogin, ""},
+		"the end before the beginning":    {at(2, 3, 6), at(1, 1, 0), semgrep.RequiresLogin, ""},
+		"no offsets":                      {at(2, 3, 0), at(2, 10, 0), semgrep.RequiresLogin, ""},
+		"numbers from nowhere":            {at(-1, -1, -1), at(1<<40, 1<<40, 1<<40), semgrep.RequiresLogin, ""},
 		"what the report says is so":      {at(2, 3, 6), at(2, 10, 13), "  eval(b);", "  eval(b);"},
 		"what it says to be nothing, too": {at(2, 3, 6), at(2, 10, 13), "", ""},
 	} {
 		for _, path := range []string{"a.js", "b.js"} {
 			data := fmt.Sprintf(`{"results":[{"check_id":"r","path":%q,"start":%s,"end":%s,"extra":{"message":"m","severity":"ERROR","metadata":{},"fingerprint":"requires login","lines":%q}}],"errors":[],"paths":{"scanned":["a.js"]}}`, path, test.from, test.to, test.lines)
 			left := map[string]string{}
-			reports, err := Read(strings.NewReader(data), Options{Source: func(path string) string {
+			reports, err := Read(strings.NewReader(data), format.Options{Source: func(path string) string {
 				if path == "a.js" {
 					return text
 				}
@@ -44,11 +48,11 @@ func TestCodeOfTheCheckout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := left["a.js"]; (said != "") != (path == "a.js" && test.want == "" && test.lines == requiresLogin) {
+			if said := left["a.js"]; (said != "") != (path == "a.js" && test.want == "" && test.lines == semgrep.RequiresLogin) {
 				t.Errorf("%s, %s: it says %q", name, path, said)
 			}
 			want := test.want
-			if path != "a.js" && test.lines == requiresLogin {
+			if path != "a.js" && test.lines == semgrep.RequiresLogin {
 				want = ""
 			}
 			r := reports[0].Results[0]
@@ -66,9 +70,9 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 		results = append(results, fmt.Sprintf(`{"check_id":"r","path":"%d.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`, i%20))
 	}
 	reads, left := 0, map[string]string{}
-	reports, err := Read(strings.NewReader(`{"results":[`+strings.Join(results, ",")+`],"errors":[],"paths":{"scanned":[]}}`), Options{Source: func(string) string {
+	reports, err := Read(strings.NewReader(`{"results":[`+strings.Join(results, ",")+`],"errors":[],"paths":{"scanned":[]}}`), format.Options{Source: func(string) string {
 		reads++
-		return strings.Repeat("x", maxSources/10)
+		return strings.Repeat("x", semgrep.MaxSources/10)
 	}, Unlooked: func(path, why string) { left[path] = why }})
 	if err != nil || reads != 10 { // the last one fills it
 		t.Fatalf("%d files were read, %v", reads, err)
@@ -94,25 +98,26 @@ func TestPlacesInLongLines(t *testing.T) {
 	for i := range 9000 {
 		text.WriteString([]string{"a", "ö", "€\x80\xe2", "𝄞", "b\xe9\x80", "\n"}[(i*i+i/7)%6*min(1, i%97)])
 	}
-	s := newSources(func(string) string { return text.String() }, nil)
-	f := s.file("a.js")
+	s := semgrep.NewSources(func(string) string { return text.String() }, nil)
+	f := s.File("a.js")
 	line, column, columnBytes, characters := 1, 1, 1, 0
 	for at, r := range text.String() {
 		number := func(n int) read.Number { return read.Number(n) }
-		for _, p := range []semgrepPlace{
-			{number(line), number(column), number(at)}, {number(line), number(columnBytes), number(at)},
+		for _, p := range []secrets.Place{
+			{Line: number(line), Col: number(column), Offset: number(at)},
+			{Line: number(line), Col: number(columnBytes), Offset: number(at)},
 		} {
-			if got := f.place(p); got != at {
+			if got := f.Place(p); got != at {
 				t.Fatalf("%+v is at %d, want %d", p, got, at)
 			}
 		}
-		if got := f.bytes(characters); got != at {
+		if got := f.Bytes(characters); got != at {
 			t.Fatalf("character %d is at %d, want %d", characters, got, at)
 		}
-		if from, stop := f.line(line - 1); f.place(semgrepPlace{number(line), number(column), number(characters)}) < from || at >= stop {
+		if from, stop := f.Line(line - 1); f.Place(secrets.Place{Line: number(line), Col: number(column), Offset: number(characters)}) < from || at >= stop {
 			t.Fatalf("character %d is not in line %d", characters, line)
 		}
-		if got := f.place(semgrepPlace{number(line), number(column), number(len(text.String()) + 5)}); got != -1 {
+		if got := f.Place(secrets.Place{Line: number(line), Col: number(column), Offset: number(len(text.String()) + 5)}); got != -1 {
 			t.Fatalf("an offset past the end is at %d", got)
 		}
 		characters, column, columnBytes = characters+1, column+1, columnBytes+widthAt(text.String(), at)
@@ -139,7 +144,7 @@ func TestCodeOfAnotherEncoding(t *testing.T) {
 		at := strings.Index(text, "eval")
 		col := at - strings.Index(text, "\n")
 		data := fmt.Sprintf(`{"results":[{"check_id":"r","path":"a.js","start":{"line":2,"col":%d,"offset":%d},"end":{"line":2,"col":%d,"offset":%d},"extra":{"message":"m","severity":"ERROR","metadata":{},"fingerprint":"requires login","lines":"requires login"}}],"errors":[],"paths":{"scanned":["a.js"]}}`, col, at, col+7, at+7)
-		reports, err := Read(strings.NewReader(data), Options{Source: func(string) string { return text }})
+		reports, err := Read(strings.NewReader(data), format.Options{Source: func(string) string { return text }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +159,7 @@ func TestCodeOfAnotherEncoding(t *testing.T) {
 func TestCheckoutGivesNoMoreThanThereIsRoomFor(t *testing.T) {
 	const results = 5000
 	one := `{"check_id":"r","path":"a.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`
-	reports, err := Read(strings.NewReader(`{"results":[`+strings.Repeat(one+",", results-1)+one+`],"errors":[],"paths":{"scanned":[]}}`), Options{Source: func(string) string {
+	reports, err := Read(strings.NewReader(`{"results":[`+strings.Repeat(one+",", results-1)+one+`],"errors":[],"paths":{"scanned":[]}}`), format.Options{Source: func(string) string {
 		return strings.Repeat("x", 4<<20)
 	}})
 	if err != nil {
@@ -166,7 +171,7 @@ func TestCheckoutGivesNoMoreThanThereIsRoomFor(t *testing.T) {
 			told += len(r.Code)
 		}
 	}
-	if limit := (&room{read: int64(results * len(one))}).limit(); told == 0 || int64(told) > limit/2 {
+	if limit := (&format.Budget{Read: int64(results * len(one))}).Limit(); told == 0 || int64(told) > limit/2 {
 		t.Errorf("%d bytes of code are given", told)
 	}
 }

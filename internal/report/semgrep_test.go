@@ -8,6 +8,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
 // TestSemgrepCodeHash: the hash is what the scanner itself uploads, as far as
@@ -45,11 +47,11 @@ func TestSemgrepCodeHashIgnoresLayout(t *testing.T) {
 		"if x:  # NOSEM\n    y()",
 	}
 	for _, s := range same[1:] {
-		if syntacticContext(s) != syntacticContext(same[0]) {
+		if semgrep.SyntacticContext(s) != semgrep.SyntacticContext(same[0]) {
 			t.Errorf("%q reads otherwise than %q", s, same[0])
 		}
 	}
-	if syntacticContext("if x:\n  y()") == syntacticContext(same[0]) {
+	if semgrep.SyntacticContext("if x:\n  y()") == semgrep.SyntacticContext(same[0]) {
 		t.Error("other code reads the same")
 	}
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // The source of a bill of materials is its tool, whichever build of that wrote it.
@@ -31,7 +33,7 @@ func TestAToolIsNamedWithoutItsVersion(t *testing.T) {
 	} {
 		doc := `{"spdxVersion":"SPDX-2.3","SPDXID":"SPDXRef-DOCUMENT","name":"x","creationInfo":{"creators":["Organization: Acme","Tool: ` + creator + `"]},
 			"packages":[{"SPDXID":"SPDXRef-a","name":"left-pad","versionInfo":"1.0.0","externalRefs":[{"referenceCategory":"PACKAGE-MANAGER","referenceType":"purl","referenceLocator":"pkg:npm/left-pad@1.0.0"}]}]}`
-		reports, err := Read(strings.NewReader(doc), Options{Name: "a.spdx.json"})
+		reports, err := Read(strings.NewReader(doc), format.Options{Name: "a.spdx.json"})
 		if err != nil || len(reports) != 1 {
 			t.Errorf("%s: %v", creator, err)
 			continue

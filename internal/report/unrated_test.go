@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/report/format"
 )
 
 // What a report does not rate counts as medium and is known to be unrated.
@@ -31,7 +33,7 @@ func TestUnratedVulnerabilities(t *testing.T) {
 		"grype, high":        {grype("High"), model.SeverityHigh, false},
 		"grype, medium":      {grype("Medium"), model.SeverityMedium, false},
 	} {
-		reports, err := Read(strings.NewReader(c.text), Options{Name: "report.json"})
+		reports, err := Read(strings.NewReader(c.text), format.Options{Name: "report.json"})
 		if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 {
 			t.Errorf("%s: %v %+v", name, err, reports)
 			continue

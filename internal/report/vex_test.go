@@ -8,6 +8,10 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/report/vex"
 )
 
 // openVEXOf has one statement about products, with a text.
@@ -74,7 +78,7 @@ func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 			reports := readText(t, "x.json", test.text)
 			var got []string
 			for i := range reports[0].VEX[0].Statements {
-				got = append(got, about(&reports[0].VEX[0].Statements[i]))
+				got = append(got, vex.About(&reports[0].VEX[0].Statements[i]))
 			}
 			if len(reports[0].Refused) > 0 || strings.Join(got, "\n") != strings.Join(test.want, "\n") {
 				t.Errorf("statements are about %q, refused %v, want %q", got, reports[0].Refused, test.want)
@@ -91,7 +95,7 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 		"OpenVEX": openVEXOf(numbered(1100, `"urn:x:%d"`), long),
 		"an SBOM": cycloneDXOf(libP, nil, numbered(1100, "pkg:npm/p%d"), long),
 	} {
-		_, err := Read(strings.NewReader(text), Options{Name: "x.json"})
+		_, err := Read(strings.NewReader(text), format.Options{Name: "x.json"})
 		if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(fmt.Sprint(err), "what the statements of the document say") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -110,7 +114,7 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 }
 
 func TestCycloneDXThatAffectsTooMuch(t *testing.T) {
-	o := Options{Name: "x.json", Limits: Limits{Items: 10}}
+	o := format.Options{Name: "x.json", Limits: format.Limits{Items: 10}}
 	if _, err := Read(strings.NewReader(cycloneDXOf(libP, nil, numbered(9, "pkg:npm/p%d"), "x")), o); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("the error of an SBOM is %v", err)
 	}
@@ -144,7 +148,7 @@ func TestNoSecretStaysInVEX(t *testing.T) {
 		if name == "own" && d.Statements[0].Own == nil {
 			t.Error("own: the triage was not read")
 		}
-		if got := fmt.Sprintf("%+v %+v", d, d.Statements[0].Triage()); strings.Contains(got, secret) || !strings.Contains(got, redacted) {
+		if got := fmt.Sprintf("%+v %+v", d, d.Statements[0].Triage()); strings.Contains(got, secret) || !strings.Contains(got, secrets.Redacted) {
 			t.Errorf("%s: the document is %s", name, got)
 		}
 	}
@@ -174,7 +178,7 @@ func TestWhatMakesADocumentAVEX(t *testing.T) {
 		"a component of Redoubt's":            {noted, said, "", false},
 	} {
 		text := `{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"components":[` + test.components + `],"vulnerabilities":[` + test.vulnerabilities + `]` + test.more + `}`
-		reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+		reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json"})
 		if err != nil || len(reports) != 1 {
 			t.Fatalf("%s: %v, %d reports", name, err, len(reports))
 		}

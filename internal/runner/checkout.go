@@ -274,7 +274,8 @@ func (w *writer) dropClimbing() error {
 // safePath reports whether a name stays in the checkout, and out of git's own folder,
 // however the disk folds its letters.
 func safePath(name string) bool {
-	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00\\") || path.Clean(name) != name {
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00\\") ||
+		path.Clean(name) != name {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {

@@ -77,7 +77,8 @@ func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	switch {
 	case err != nil || u.Opaque != "" || !schemes[u.Scheme] && (u.Scheme != "file" || !f.Local):
 		return nil, permanent("the address of the repository is none that this runner fetches from: https, http and ssh are")
-	case u.Scheme != "file" && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")), u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
+	case u.Scheme != "file" && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")),
+		u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
 		return nil, permanent("the address of the repository names no host")
 	}
 	r := &remote{url: u}
@@ -151,7 +152,8 @@ func removeLeftovers(repository string) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		begun := strings.HasPrefix(entry.Name(), "tmp_") && strings.HasPrefix(path, filepath.Join(repository, "objects")+string(filepath.Separator))
+		begun := strings.HasPrefix(entry.Name(), "tmp_") &&
+			strings.HasPrefix(path, filepath.Join(repository, "objects")+string(filepath.Separator))
 		if begun || strings.HasSuffix(entry.Name(), ".lock") {
 			return os.Remove(path)
 		}
@@ -238,7 +240,8 @@ func (f *fetch) resolve(ctx context.Context, g git) error {
 // gone is why a commit by its id could not be fetched: most hosts say that it is not
 // theirs; some have no such words, and what else may have gone wrong is told as it is.
 func gone(err error, commit string) error {
-	if f, is := errors.AsType[*failure](explained(err)); is && f.class == "transient" && !strings.HasPrefix(f.reason, unknownFault) {
+	if f, is := errors.AsType[*failure](explained(err)); is && f.class == "transient" &&
+		!strings.HasPrefix(f.reason, unknownFault) {
 		return f
 	}
 	if _, said := errors.AsType[*gitError](err); !said {
@@ -248,7 +251,8 @@ func gone(err error, commit string) error {
 }
 
 func fullName(ref string) string {
-	if strings.HasPrefix(ref, "refs/") || (len(ref) == 40 || len(ref) == 64) && !strings.ContainsAny(ref, "ghijklmnopqrstuvwxyz/") {
+	if strings.HasPrefix(ref, "refs/") ||
+		(len(ref) == 40 || len(ref) == 64) && !strings.ContainsAny(ref, "ghijklmnopqrstuvwxyz/") {
 		return ref
 	}
 	return "refs/heads/" + ref
@@ -261,14 +265,17 @@ const wholeHistory = "--depth=2147483647"
 
 func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error {
 	_, err := g.run(ctx, append([]string{
-		"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force", wholeHistory, "--filter=blob:none", "--end-of-options", "origin",
+		"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"--force", wholeHistory, "--filter=blob:none", "--end-of-options", "origin",
 	}, specs...)...)
 	return err
 }
 
 // fetchFiles fetches the files of the commits under test that are not there, in one go.
 func (f *fetch) fetchFiles(ctx context.Context, g git) error {
-	args := []string{"rev-list", "--objects", "--no-object-names", "--missing=print", "--end-of-options", f.commit + "^{tree}"}
+	args := []string{
+		"rev-list", "--objects", "--no-object-names", "--missing=print", "--end-of-options", f.commit + "^{tree}",
+	}
 	if f.base != "" {
 		args = append(args, f.base+"^{tree}")
 	}
@@ -292,7 +299,8 @@ func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	}
 	f.tell.say("fetching %d files", n)
 	g.stdin = strings.NewReader(missing.String())
-	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no",
+	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+		"--recurse-submodules=no",
 		wholeHistory, "--filter=blob:none", "--stdin", "origin")
 	return err
 }
@@ -304,18 +312,43 @@ var meanings = []struct {
 	reason string
 }{
 	{regexp.MustCompile(`couldn't find remote ref`), "permanent", "the branch is gone"},
-	{regexp.MustCompile(`(?i)host key verification failed|authenticity of host`), "permanent", "the host showed another key than the connection knows"},
-	{regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|permission denied|access denied|returned error: (401|403)`), "permanent", "the credential may not read this repository"},
-	{regexp.MustCompile(`(?i)repository .*not found|does not appear to be a git repository|returned error: 404|project you were looking for could not be found`), "permanent", "the repository is not there, or the credential may not see it"},
-	{regexp.MustCompile(`(?i)returned error: 30\d|unable to update url base from redirection`), "permanent", "the host sends to another address: look whether the repository was renamed"},
+	{
+		regexp.MustCompile(`(?i)host key verification failed|authenticity of host`),
+		"permanent", "the host showed another key than the connection knows",
+	},
+	{regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|permission denied|access ` +
+		`denied|returned error: (401|403)`), "permanent", "the credential may not read this repository"},
+	{
+		regexp.MustCompile(`(?i)repository .*not found|does not appear to be a git repository|returned error: 404|project ` +
+			`you were looking for could not be found`),
+		"permanent", "the repository is not there, or the credential may not see it",
+	},
+	{
+		regexp.MustCompile(`(?i)returned error: 30\d|unable to update url base from redirection`),
+		"permanent", "the host sends to another address: look whether the repository was renamed",
+	},
 	{regexp.MustCompile(`(?i)certificate`), "permanent", "the host's certificate is not valid here"},
-	{regexp.MustCompile(`(?i)transport '.*' not allowed`), "permanent", "the host sends to another kind of address, which is not followed"},
-	{regexp.MustCompile(`(?i)dumb http`), "permanent", "the host serves plain files, without git's own protocol over HTTP"},
+	{
+		regexp.MustCompile(`(?i)transport '.*' not allowed`),
+		"permanent", "the host sends to another kind of address, which is not followed",
+	},
+	{
+		regexp.MustCompile(`(?i)dumb http`), "permanent", "the host serves plain files, without git's own protocol over HTTP",
+	},
 	{regexp.MustCompile(`(?i)not our ref|unadvertised object`), "permanent", "the commit is gone from the host"},
-	{regexp.MustCompile(`(?i)could not resolve host|name or service not known`), "transient", "the host's name is not known"},
-	{regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`), "transient", "the host does not answer"},
+	{
+		regexp.MustCompile(`(?i)could not resolve host|name or service not known`),
+		"transient", "the host's name is not known",
+	},
+	{
+		regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`),
+		"transient", "the host does not answer",
+	},
 	{regexp.MustCompile(`returned error: (429|5\d\d)`), "transient", "the host is busy or has trouble"},
-	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|mmap failed`), "permanent", "git needs more memory for the repository than this runner gives it"},
+	{
+		regexp.MustCompile(`(?i)out of memory|cannot allocate memory|mmap failed`),
+		"permanent", "git needs more memory for the repository than this runner gives it",
+	},
 }
 
 // unknownFault begins the reason of what git's words do not tell.

@@ -89,8 +89,10 @@ func (g git) env() []string {
 	config := slices.Clone(settings)
 	env := []string{
 		"PATH=" + g.path, "HOME=" + g.home, "XDG_CONFIG_HOME=" + g.home, "LC_ALL=C", "TMPDIR=" + g.home,
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LFS_SKIP_SMUDGE=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(g.dir), "GIT_SSH_COMMAND=false",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LFS_SKIP_SMUDGE=1",
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(g.dir), "GIT_SSH_COMMAND=false",
 	}
 	if r := g.remote; r != nil {
 		config = append(config, [2]string{"protocol." + r.url.Scheme + ".allow", "always"})
@@ -100,11 +102,17 @@ func (g git) env() []string {
 		}
 		if r.password != "" {
 			host := r.url.Scheme + "://" + r.url.Host
-			config = append(config, [2]string{"credential." + host + ".helper", `!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$REDOUBT_GIT_USER" "$REDOUBT_GIT_PASSWORD"; }; f`})
+			config = append(config, [2]string{
+				"credential." + host + ".helper",
+				`!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$REDOUBT_GIT_USER" "$REDOUBT_GIT_PASSWORD"; }; f`,
+			})
 			env = append(env, "REDOUBT_GIT_USER="+r.username, "REDOUBT_GIT_PASSWORD="+r.password)
 		}
 		if r.address.IsValid() && r.url.Scheme != "ssh" {
-			config = append(config, [2]string{"http.curloptResolve", r.url.Hostname() + ":" + r.port() + ":" + literal(r.address)})
+			config = append(config, [2]string{
+				"http.curloptResolve",
+				r.url.Hostname() + ":" + r.port() + ":" + literal(r.address),
+			})
 		}
 		if r.url.Scheme == "ssh" {
 			env = append(env, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND="+r.sshCommand(), "SSH_AUTH_SOCK="+r.sshAgent)
@@ -136,7 +144,8 @@ func literal(a netip.Addr) string {
 // address that was found to be allowed.
 func (r *remote) sshCommand() string {
 	options := []string{
-		"BatchMode=yes", "ConnectTimeout=20", "StrictHostKeyChecking=yes", "ClearAllForwardings=yes", "ForwardAgent=no", "IdentityFile=none", "GlobalKnownHostsFile=" + os.DevNull,
+		"BatchMode=yes", "ConnectTimeout=20", "StrictHostKeyChecking=yes", "ClearAllForwardings=yes",
+		"ForwardAgent=no", "IdentityFile=none", "GlobalKnownHostsFile=" + os.DevNull,
 		"UserKnownHostsFile=" + r.knownHosts, "IdentityAgent=" + cmp.Or(r.sshAgent, "none"),
 	}
 	if r.address.IsValid() {

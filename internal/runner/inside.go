@@ -14,7 +14,9 @@ import (
 // Inside is what a runner starts in its sandbox: it opens a way to the server, over a
 // socket in a folder, for a program that speaks HTTP with an address, and ends with the
 // program's exit code. environment is called with that address and tells the program's environment.
-func Inside(ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer) (code int, err error) {
+func Inside(
+	ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer,
+) (code int, err error) {
 	if err := errors.Join(bound(), boundThreads()); err != nil {
 		return 0, fmt.Errorf("bounds cannot be set: %w", err)
 	}

@@ -80,7 +80,11 @@ func descendants(pid int) map[int]int64 {
 
 // bound sets the bounds that a process keeps for all that it starts.
 func bound() error {
-	for resource, most := range map[int]uint64{syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: maxScanFile, syscall.RLIMIT_NOFILE: maxScanOpen} {
+	for resource, most := range map[int]uint64{
+		syscall.RLIMIT_CORE:   0,
+		syscall.RLIMIT_FSIZE:  maxScanFile,
+		syscall.RLIMIT_NOFILE: maxScanOpen,
+	} {
 		var now syscall.Rlimit
 		if err := syscall.Getrlimit(resource, &now); err != nil {
 			return err

@@ -29,7 +29,11 @@ func (s *scan) startProxy(ctx context.Context, key string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.server = &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	p.server = &http.Server{
+		Handler:           p.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 	go func() {
 		defer close(p.done)
 		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

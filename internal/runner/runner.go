@@ -123,7 +123,8 @@ func (r *Runner) Close() error { return r.unlock() }
 // Forget removes the repositories that are kept for the next runs, and what a run left.
 // Nothing may be under way.
 func (r *Runner) Forget() error {
-	return errors.Join(removeAll(r.cacheDir()), removeAll(r.runsDir()), os.Mkdir(r.cacheDir(), 0o700), os.Mkdir(r.runsDir(), 0o700))
+	return errors.Join(removeAll(r.cacheDir()), removeAll(r.runsDir()), os.Mkdir(r.cacheDir(), 0o700),
+		os.Mkdir(r.runsDir(), 0o700))
 }
 
 // Remove removes the folder of a runner that is no more, with all repositories in it. It is an
@@ -186,11 +187,18 @@ func Refused(err error) error {
 // RunOne takes a run, waiting some seconds for one, and makes it. worked is false where
 // there was none.
 func (r *Runner) RunOne(ctx context.Context, seconds int) (worked bool, err error) {
-	leased, err := r.Client.LeaseRun(ctx, api.LeaseRunRequest{Name: r.Name, Labels: append([]string{}, r.Labels...), Version: r.Version, Isolation: r.IsolatedBy(), Wait: seconds})
+	leased, err := r.Client.LeaseRun(ctx, api.LeaseRunRequest{
+		Name:      r.Name,
+		Labels:    append([]string{}, r.Labels...),
+		Version:   r.Version,
+		Isolation: r.IsolatedBy(),
+		Wait:      seconds,
+	})
 	if err != nil || leased == nil {
 		return false, err
 	}
-	r.Logger.Info("run begins", "run", leased.ID, "project", leased.Project, "kind", leased.Kind, "attempt", leased.Attempt)
+	r.Logger.Info("run begins", "run", leased.ID, "project", leased.Project, "kind", leased.Kind,
+		"attempt", leased.Attempt)
 	end, err := r.make(ctx, leased)
 	if errors.Is(err, api.ErrRunLost) {
 		r.Logger.Info("run was taken away", "run", leased.ID)

@@ -74,7 +74,8 @@ const systemPath = "/usr/local/bin:/usr/bin:/bin"
 // systemFolders are those of the machine that a scanner may read: programs and what they
 // are linked with, and nothing of its data.
 var systemFolders = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/localtime", "/nix/store",
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
+	"/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/localtime", "/nix/store",
 }
 
 // tmpfsSize bounds what a scanner keeps in memory as files, in bytes, in each of two folders.
@@ -86,7 +87,8 @@ func (s sandbox) arguments(read, write []string) []string {
 	for _, folder := range systemFolders {
 		args = append(args, "--ro-bind-try", folder, folder)
 	}
-	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", tmpfsSize, "--tmpfs", "/tmp", "--size", tmpfsSize, "--tmpfs", "/dev/shm")
+	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", tmpfsSize, "--tmpfs", "/tmp", "--size", tmpfsSize,
+		"--tmpfs", "/dev/shm")
 	for _, folder := range append(slices.Clone(s.shared), read...) {
 		args = append(args, "--ro-bind", folder, folder)
 	}
@@ -119,7 +121,9 @@ func scannerParts(program string) (list []string) {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	return slices.DeleteFunc(list, func(part string) bool {
-		return part == "/" || slices.ContainsFunc(systemFolders, func(system string) bool { return part == system || strings.HasPrefix(part, system+"/") })
+		return part == "/" || slices.ContainsFunc(
+			systemFolders, func(system string) bool { return part == system || strings.HasPrefix(part, system+"/") },
+		)
 	})
 }
 

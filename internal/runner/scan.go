@@ -66,9 +66,14 @@ func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	r, err := s.result()
 	switch {
 	case err != nil:
-		return "", &failure{"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result; the log has its last words", exit)}
+		return "", &failure{
+			"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result; the log has its last words", exit),
+		}
 	case exit != ciPassed && exit != ciBlocked:
-		return r.newest(), &failure{"scanner", fmt.Sprintf("exit code %d: %s", exit, cmp.Or(strings.Join(r.Trouble, "; "), "the log has its last words"))}
+		return r.newest(), &failure{
+			"scanner",
+			fmt.Sprintf("exit code %d: %s", exit, cmp.Or(strings.Join(r.Trouble, "; "), "the log has its last words")),
+		}
 	}
 	return r.newest(), nil
 }
@@ -113,7 +118,9 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 	ctx, stop := watch(parent, func() error { return s.withinBounds(int(started.Load())) })
 	defer stop()
 	src, home, out := filepath.Join(s.dir, "src"), filepath.Join(s.dir, "home"), filepath.Join(s.dir, "out")
-	program := []string{s.Program, "runner-inside", "--socket", socket, "--", s.Program, "ci", "--json", filepath.Join(out, "result.json")}
+	program := []string{
+		s.Program, "runner-inside", "--socket", socket, "--", s.Program, "ci", "--json", filepath.Join(out, "result.json"),
+	}
 	if s.Semgrep == "" {
 		program = append(program, "--no-semgrep")
 	} else {
@@ -179,12 +186,17 @@ func (s *scan) environment(home, key string) []string {
 	f := s.fetched
 	branch := strings.TrimPrefix(f.ref, "refs/heads/")
 	env := []string{
-		"PATH=" + systemPath, "HOME=" + home, "TMPDIR=" + temp, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
+		"PATH=" + systemPath, "HOME=" + home, "TMPDIR=" + temp, "XDG_CACHE_HOME=" + home,
+		"XDG_CONFIG_HOME=" + home, "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
 		"REDOUBT_TOKEN=" + key,
-		"SEMGREP_REPO_NAME=" + s.run.Project, "SEMGREP_REPO_DISPLAY_NAME=" + s.run.Project, "SEMGREP_BRANCH=" + branch, "SEMGREP_COMMIT=" + f.commit,
-		"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" + filepath.Join(home, "settings.yml"), "SEMGREP_VERSION_CACHE_PATH=" + filepath.Join(home, "version"),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_LFS_SKIP_SMUDGE=1",
-		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=" + os.DevNull, "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
+		"SEMGREP_REPO_NAME=" + s.run.Project, "SEMGREP_REPO_DISPLAY_NAME=" + s.run.Project,
+		"SEMGREP_BRANCH=" + branch, "SEMGREP_COMMIT=" + f.commit,
+		"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" +
+			filepath.Join(home, "settings.yml"), "SEMGREP_VERSION_CACHE_PATH=" + filepath.Join(home, "version"),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_LFS_SKIP_SMUDGE=1",
+		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=" + os.DevNull,
+		"GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
 		"GIT_CONFIG_KEY_2=safe.directory", "GIT_CONFIG_VALUE_2=*",
 	}
 	if s.run.WebURL != "" {

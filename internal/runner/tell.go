@@ -42,7 +42,13 @@ func newTeller(client *api.Client, run *api.LeasedRun) *teller {
 	if c := run.Credential; c != nil {
 		secrets = append(secrets, c.Password, c.SSHKey)
 	}
-	return &teller{client: client, run: run, hide: newHider(secrets...), at: api.ProgressRunRequest{Claim: run.Claim, State: "leased"}, wake: make(chan struct{}, 1)}
+	return &teller{
+		client: client,
+		run:    run,
+		hide:   newHider(secrets...),
+		at:     api.ProgressRunRequest{Claim: run.Claim, State: "leased"},
+		wake:   make(chan struct{}, 1),
+	}
 }
 
 // say adds a line to the log.

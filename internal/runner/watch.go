@@ -38,7 +38,8 @@ func (f *fetch) watchDisk(ctx context.Context, repository string) (context.Conte
 	before := size(repository)
 	return watch(ctx, func() error {
 		if size(repository)-before > f.Limits.Disk {
-			return permanent("fetching the repository takes more than %d MiB, as much as this runner has for one", f.Limits.Disk>>20)
+			return permanent("fetching the repository takes more than %d MiB, as much as this runner has for one",
+				f.Limits.Disk>>20)
 		}
 		return nil
 	})

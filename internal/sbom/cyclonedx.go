@@ -103,7 +103,9 @@ func cdxMetadata(r model.SBOMRequest, c Content, root part) *cdx.Metadata {
 func cdxTools(format, version string) *cdx.ToolsChoice {
 	if format == "1.4" {
 		//lint:ignore SA1019 deprecated since 1.5, and all that 1.4 has
-		tools := []cdx.Tool{{Vendor: "Redoubt", Name: model.SBOMTool, Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
+		tools := []cdx.Tool{ //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
+			{Vendor: "Redoubt", Name: model.SBOMTool, Version: version},
+		}
 		return &cdx.ToolsChoice{Tools: &tools}
 	}
 	return &cdx.ToolsChoice{Components: &[]cdx.Component{{
@@ -119,7 +121,11 @@ func cdxSupplier(s model.SBOMSupplier) *cdx.OrganizationalEntity {
 	if u := webAddress(s.URL); u != "" {
 		entity.URL = &[]string{u}
 	}
-	contact := cdx.OrganizationalContact{Name: singleLine(s.Contact.Name), Email: s.Contact.Email, Phone: singleLine(s.Contact.Phone)}
+	contact := cdx.OrganizationalContact{
+		Name:  singleLine(s.Contact.Name),
+		Email: s.Contact.Email,
+		Phone: singleLine(s.Contact.Phone),
+	}
 	if contact != (cdx.OrganizationalContact{}) {
 		entity.Contact = &[]cdx.OrganizationalContact{contact}
 	}

@@ -72,7 +72,12 @@ type scope struct {
 
 // build turns a content into a document; of one project unless deployment is set.
 func build(c Content, deployment bool) document {
-	b := builder{components: map[string]*component{}, vulnerabilities: map[string]*vulnerability{}, deployment: deployment, told: map[string]bool{}}
+	b := builder{
+		components:      map[string]*component{},
+		vulnerabilities: map[string]*vulnerability{},
+		deployment:      deployment,
+		told:            map[string]bool{},
+	}
 	projects := slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) })
 	doc := document{root: part{ref: rootRef, name: orUnnamed(singleLine(c.Deployment))}}
 	for _, p := range projects {
@@ -176,7 +181,8 @@ func (c *component) addOccurrence(d model.Dependency, lockfile string) {
 			c.hashes = append(c.hashes, h)
 		}
 	}
-	if s := strings.TrimPrefix(singleLine(d.Supplier), "Organization: "); s != "" && s+" " != personal && (c.supplier == "" || s < c.supplier) {
+	if s := strings.TrimPrefix(singleLine(d.Supplier), "Organization: "); s != "" && s+" " != personal &&
+		(c.supplier == "" || s < c.supplier) {
 		c.supplier = s
 	}
 	c.direct = min(c.direct, cmp.Or(d.Transitivity, model.TransitivityUnknown))

@@ -25,7 +25,9 @@ type Store interface {
 	InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error)
 	// SupplyChainFindings hands over the unresolved supply-chain findings of a
 	// ref, ignored ones too, each with its rule and its lineage.
-	SupplyChainFindings(ctx context.Context, projectID int64, ref string, take func(model.IndexedFinding, model.Rule, model.Lineage) error) error
+	SupplyChainFindings(
+		ctx context.Context, projectID int64, ref string, take func(model.IndexedFinding, model.Rule, model.Lineage) error,
+	) error
 }
 
 // Options are what an export cannot know by itself.
@@ -95,7 +97,9 @@ func collect(ctx context.Context, s Store, p model.Project, ref string) (out Pro
 	if out.Dependencies, out.Edges, err = s.DependencyGraph(ctx, p.ID, ref); err != nil {
 		return out, err
 	}
-	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f model.IndexedFinding, rule model.Rule, l model.Lineage) error {
+	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(
+		f model.IndexedFinding, rule model.Rule, l model.Lineage,
+	) error {
 		v, err := vulnerabilityOf(f, rule, l)
 		out.Vulnerabilities = append(out.Vulnerabilities, v)
 		return err
@@ -105,8 +109,11 @@ func collect(ctx context.Context, s Store, p model.Project, ref string) (out Pro
 // vulnerabilityOf reads the parts of a finding that a document tells.
 func vulnerabilityOf(f model.IndexedFinding, rule model.Rule, l model.Lineage) (Vulnerability, error) {
 	v := Vulnerability{
-		ID: f.RuleName, Triage: model.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment}, DecidedAt: l.Triage.At, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
-		CWEs: rule.CWE, Description: rule.Message, References: rule.References, Package: f.Package, Transitivity: f.Transitivity,
+		ID: f.RuleName, Triage: model.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment},
+		DecidedAt: l.Triage.At, Severity: f.Severity, Reachability: f.Reachability,
+		Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
+		CWEs: rule.CWE, Description: rule.Message, References: rule.References,
+		Package: f.Package, Transitivity: f.Transitivity,
 	}
 	if (v.Reachability == 0 || v.Reachability == model.ReachabilityUnknown) && l.Annotations.Reachability != 0 {
 		v.Reachability = l.Annotations.Reachability

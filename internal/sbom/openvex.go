@@ -60,11 +60,14 @@ func writeOpenVEX(w io.Writer, r model.SBOMRequest, c Content) (mediaType string
 		Timestamp: c.Created.UTC().Format(time.RFC3339), Version: max(1, c.Created.Unix()),
 		Tooling: strings.TrimSpace("Redoubt " + versionText(c.Tool)),
 	}
-	for _, p := range slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, p := range slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int {
+		return cmp.Compare(a.Name, b.Name)
+	}) {
 		doc.Statements = append(doc.Statements, openVEXStatements(p)...)
 	}
 	if len(doc.Statements) == 0 {
-		return "", model.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an OpenVEX document needs something to say: triage findings first")
+		return "", model.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an "+
+			"OpenVEX document needs something to say: triage findings first")
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -100,7 +103,11 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 		}
 		key := subject{orUnnamed(singleLine(f.ID)), verdict.label()}
 		if found[key] == nil {
-			found[key], packages[key] = &vulnerability{id: key.id, verdict: verdict, fixes: map[string][]string{}}, map[string]bool{}
+			found[key], packages[key] = &vulnerability{
+				id:      key.id,
+				verdict: verdict,
+				fixes:   map[string][]string{},
+			}, map[string]bool{}
 			found[key].sourceName, found[key].sourceURL = sourceOf(key.id)
 		}
 		found[key].add(f)
@@ -210,6 +217,9 @@ func productURL(p Project) string {
 	if address, ok := purl.Canonicalize(packageurl.PackageURL{Type: kind, Namespace: namespace, Name: name}); ok {
 		return address
 	}
-	address, _ := purl.Canonicalize(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(singleLine(p.Name))})
+	address, _ := purl.Canonicalize(packageurl.PackageURL{
+		Type: packageurl.TypeGeneric,
+		Name: orUnnamed(singleLine(p.Name)),
+	})
 	return address
 }

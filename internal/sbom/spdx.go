@@ -114,7 +114,9 @@ func spdxPart(p part, advisories map[string][]*v2_3.PackageExternalReference) *v
 	}
 }
 
-func spdxPackage(c *component, advisories map[string][]*v2_3.PackageExternalReference, others extractedLicenses) *v2_3.Package {
+func spdxPackage(
+	c *component, advisories map[string][]*v2_3.PackageExternalReference, others extractedLicenses,
+) *v2_3.Package {
 	name := c.name
 	if c.group != "" {
 		name = c.group + "/" + c.name
@@ -126,7 +128,10 @@ func spdxPackage(c *component, advisories map[string][]*v2_3.PackageExternalRefe
 		PrimaryPackagePurpose: "LIBRARY", PackageSourceInfo: sourceInfo(c.notes()), PackageSupplier: spdxSupplierOf(c),
 	}
 	for _, h := range c.hashes {
-		p.PackageChecksums = append(p.PackageChecksums, common.Checksum{Algorithm: common.ChecksumAlgorithm(h.spdx), Value: h.hex})
+		p.PackageChecksums = append(p.PackageChecksums, common.Checksum{
+			Algorithm: common.ChecksumAlgorithm(h.spdx),
+			Value:     h.hex,
+		})
 	}
 	if c.purl != "" {
 		p.PackageExternalReferences = []*v2_3.PackageExternalReference{{
@@ -172,7 +177,8 @@ func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.Package
 				}
 				seen[page{target.ref, address}] = true
 				refs[target.ref] = append(refs[target.ref], &v2_3.PackageExternalReference{
-					Category: common.CategorySecurity, RefType: common.TypeSecurityAdvisory, Locator: address, ExternalRefComment: comment,
+					Category: common.CategorySecurity, RefType: common.TypeSecurityAdvisory,
+					Locator: address, ExternalRefComment: comment,
 				})
 			}
 		}
@@ -203,7 +209,8 @@ func spdxRelationships(doc document) []*v2_3.Relationship {
 			relate(element(p.ref), common.TypeRelationshipDependsOn, element(used), "")
 		}
 		if p.open {
-			relate(element(p.ref), common.TypeRelationshipDependsOn, nobody(noAssertion), "it may ask for packages itself of which that is not told")
+			relate(element(p.ref), common.TypeRelationshipDependsOn, nobody(noAssertion),
+				"it may ask for packages itself of which that is not told")
 		}
 	}
 	for _, c := range doc.components {

@@ -112,9 +112,12 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	}
 	out, wrong := refLines{ref: ref}, bounded{}
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
-	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
+	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{
+		"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin",
+	}), &out, &wrong, askFor
 	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("git cannot read the remote: %s: %w", model.Shorten(model.Line(strings.TrimSpace(wrong.String())), 300), model.ErrUnavailable)
+		return "", fmt.Errorf("git cannot read the remote: %s: %w",
+			model.Shorten(model.Line(strings.TrimSpace(wrong.String())), 300), model.ErrUnavailable)
 	}
 	return out.kept.String(), nil
 }
@@ -166,8 +169,17 @@ func (h *gitHost) environment(ctx context.Context, home string) ([]string, error
 			return nil, err
 		}
 	}
-	settings := [][2]string{{"protocol.allow", "never"}, {"protocol." + u.Scheme + ".allow", "always"}, {"http.followRedirects", "false"}, {"credential.helper", ""}, {"core.hooksPath", os.DevNull}}
-	env := []string{"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "LC_ALL=C"}
+	settings := [][2]string{
+		{"protocol.allow", "never"},
+		{"protocol." + u.Scheme + ".allow", "always"},
+		{"http.followRedirects", "false"},
+		{"credential.helper", ""},
+		{"core.hooksPath", os.DevNull},
+	}
+	env := []string{
+		"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "LC_ALL=C",
+	}
 	switch u.Scheme {
 	case "file":
 	case "ssh":
@@ -198,7 +210,10 @@ func (h *gitHost) environment(ctx context.Context, home string) ([]string, error
 // sshCommand is ssh with the connection's key alone, to a host whose key is known.
 func (h *gitHost) sshCommand(home string, u *url.URL, address string) (string, error) {
 	key, known := filepath.Join(home, "key"), filepath.Join(home, "known_hosts")
-	for path, text := range map[string]string{key: strings.TrimSpace(h.credential.Secret) + "\n", known: strings.TrimSpace(h.credential.KnownHosts) + "\n"} {
+	for path, text := range map[string]string{
+		key:   strings.TrimSpace(h.credential.Secret) + "\n",
+		known: strings.TrimSpace(h.credential.KnownHosts) + "\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return "", err
 		}
@@ -209,7 +224,8 @@ func (h *gitHost) sshCommand(home string, u *url.URL, address string) (string, e
 	}
 	return strings.Join([]string{
 		"ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o ClearAllForwardings=yes",
-		"-o HostName=" + quoted(address), "-o HostKeyAlias=" + quoted(alias), "-o UserKnownHostsFile=" + quoted(known), "-o GlobalKnownHostsFile=/dev/null", "-i " + quoted(key),
+		"-o HostName=" + quoted(address), "-o HostKeyAlias=" + quoted(alias),
+		"-o UserKnownHostsFile=" + quoted(known), "-o GlobalKnownHostsFile=/dev/null", "-i " + quoted(key),
 	}, " "), nil
 }
 

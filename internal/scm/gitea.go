@@ -19,7 +19,11 @@ type giteaHost struct {
 }
 
 func newGitea(c Config, to model.Connection, credential model.HostCredential) *giteaHost {
-	return &giteaHost{to.BaseURL, rest{to.BaseURL + "/api/v1", c.client(askerOf(to, credential)), http.Header{"Authorization": {"token " + credential.Secret}}}}
+	return &giteaHost{to.BaseURL, rest{
+		to.BaseURL + "/api/v1",
+		c.client(askerOf(to, credential)),
+		http.Header{"Authorization": {"token " + credential.Secret}},
+	}}
 }
 
 // What Gitea answers, as far as we read it.
@@ -107,7 +111,8 @@ func (h *giteaHost) Repository(ctx context.Context, hostID string) (model.Reposi
 func (p giteaPull) change() model.ChangeRequest {
 	out := model.ChangeRequest{
 		Number: p.Number, Title: p.Title, Author: p.User.Login, WebURL: p.HTMLURL, State: model.ChangeOpen,
-		HeadCommit: p.Head.SHA, HeadRef: p.Head.Ref, FetchRef: fmt.Sprintf("refs/pull/%d/head", p.Number), BaseRef: p.Base.Ref, BaseCommit: p.MergeBase,
+		HeadCommit: p.Head.SHA, HeadRef: p.Head.Ref,
+		FetchRef: fmt.Sprintf("refs/pull/%d/head", p.Number), BaseRef: p.Base.Ref, BaseCommit: p.MergeBase,
 		Fork: p.Head.RepoID != p.Base.RepoID, UpdatedAt: p.UpdatedAt.UTC(),
 	}
 	switch {
@@ -165,7 +170,12 @@ func (h *giteaHost) ChangeRequest(ctx context.Context, r model.Repository, numbe
 }
 
 // statusWord is what Gitea and GitHub call what became of a commit.
-var statusWord = map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failure", StatusError: "error"}
+var statusWord = map[StatusState]string{
+	StatusPending: "pending",
+	StatusSuccess: "success",
+	StatusFailure: "failure",
+	StatusError:   "error",
+}
 
 // SetStatus implements Host.
 func (h *giteaHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
@@ -178,7 +188,8 @@ func (h *giteaHost) SetStatus(ctx context.Context, r model.Repository, commit st
 // there, whichever review it is part of.
 func (c giteaComment) comment() Comment {
 	out := Comment{
-		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, AuthorID: idText(c.User.ID), At: c.CreatedAt, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)),
+		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, AuthorID: idText(c.User.ID),
+		At: c.CreatedAt, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)),
 		Resolved: c.Resolver != nil, Edited: rewritten(c.CreatedAt, c.UpdatedAt, bothTimes),
 	}
 	if c.Path != "" {
@@ -218,10 +229,14 @@ func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int
 
 // AddComment implements Host. One on a line is a review of its own, which does not tell
 // the comment's id.
-func (h *giteaHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
+func (h *giteaHost) AddComment(
+	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
+) (Comment, error) {
 	if c.Path == "" {
 		var made giteaComment
-		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, &made)
+		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{
+			"body": c.Body,
+		}, &made)
 		return made.comment(), err
 	}
 	review, err := h.review(ctx, r, to, c)
@@ -237,7 +252,9 @@ func (h *giteaHost) AddComment(ctx context.Context, r model.Repository, to model
 }
 
 // review writes on a line.
-func (h *giteaHost) review(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (made giteaReview, err error) {
+func (h *giteaHost) review(
+	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
+) (made giteaReview, err error) {
 	type line struct {
 		Path string `json:"path"`
 		Body string `json:"body"`
@@ -250,7 +267,9 @@ func (h *giteaHost) review(ctx context.Context, r model.Repository, to model.Cha
 
 // Reply implements Host: on the line, which is the same conversation, or beside it where
 // the line is no part of the change any more.
-func (h *giteaHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
+func (h *giteaHost) Reply(
+	ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string,
+) error {
 	if to.Path != "" {
 		_, err := h.review(ctx, r, on, Comment{Body: body, Path: to.Path, Line: to.Line})
 		if refused, is := errors.AsType[*HostError](err); !is || refused.Status >= 500 {
@@ -268,7 +287,9 @@ func (h *giteaHost) EditComment(ctx context.Context, r model.Repository, _ int64
 
 // ResolveComment implements Host. Older ones have no such operation.
 func (h *giteaHost) ResolveComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
-	return unsupportedWhereMissing(h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil))
+	return unsupportedWhereMissing(
+		h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil),
+	)
 }
 
 // Permission implements Host. It is asked under the name that the repository has now.
@@ -293,10 +314,17 @@ func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
 }
 
 // permissions are the names that hosts give them.
-var permissions = map[string]Permission{"read": MayRead, "write": MayWrite, "admin": MayAdminister, "owner": MayAdminister}
+var permissions = map[string]Permission{
+	"read":  MayRead,
+	"write": MayWrite,
+	"admin": MayAdminister,
+	"owner": MayAdminister,
+}
 
 // giteaEvents are what a webhook has to tell.
-var giteaEvents = []string{"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository"}
+var giteaEvents = []string{
+	"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository",
+}
 
 // Hooks implements Host.
 func (h *giteaHost) Hooks(ctx context.Context, r model.Repository) (out []Hook, err error) {
@@ -308,9 +336,13 @@ func (h *giteaHost) Hooks(ctx context.Context, r model.Repository) (out []Hook, 
 			URL string `json:"url"`
 		} `json:"config"`
 	}
-	return out, listed(ctx, h.api, func(n int) string { return giteaAt(r, "hooks") + page(n, "limit", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
+	return out, listed(ctx, h.api, func(n int) string {
+		return giteaAt(r, "hooks") + page(n, "limit", strconv.Itoa(perPage))
+	}, func(list []hook) (bool, error) {
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.Config.URL, one.Active != nil && !*one.Active, lacking(giteaEvents, one.Events)})
+			out = append(out, Hook{
+				strconv.FormatInt(one.ID, 10), one.Config.URL, one.Active != nil && !*one.Active, lacking(giteaEvents, one.Events),
+			})
 		}
 		return true, nil
 	})

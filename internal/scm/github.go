@@ -36,7 +36,16 @@ func newGitHub(c Config, to model.Connection, credential model.HostCredential) (
 		if err != nil {
 			return nil, err
 		}
-		client.Transport = &appTransport{base: client.Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: api, clock: c.Clock, who: who, tokens: cmp.Or(c.Tokens, NewTokens())}
+		client.Transport = &appTransport{
+			base:         client.Transport,
+			key:          key,
+			app:          credential.AppID,
+			installation: credential.InstallationID,
+			api:          api,
+			clock:        c.Clock,
+			who:          who,
+			tokens:       cmp.Or(c.Tokens, NewTokens()),
+		}
 	} else {
 		options = append(options, github.WithAuthToken(credential.Secret))
 	}
@@ -80,7 +89,9 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]model.Reposit
 				list = found.Repositories
 			}
 		} else {
-			list, answer, err = h.api.Repositories.ListByAuthenticatedUser(ctx, &github.RepositoryListByAuthenticatedUserOptions{ListOptions: options})
+			list, answer, err = h.api.Repositories.ListByAuthenticatedUser(ctx, &github.RepositoryListByAuthenticatedUserOptions{
+				ListOptions: options,
+			})
 		}
 		if err != nil {
 			return answer, err
@@ -122,9 +133,12 @@ func (h *githubHost) Repository(ctx context.Context, hostID string) (model.Repos
 
 func githubChange(p *github.PullRequest) model.ChangeRequest {
 	out := model.ChangeRequest{
-		Number: int64(p.GetNumber()), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), WebURL: p.GetHTMLURL(), State: model.ChangeOpen,
-		HeadCommit: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(), FetchRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
-		BaseRef: p.GetBase().GetRef(), Fork: p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID(), UpdatedAt: p.GetUpdatedAt().UTC(),
+		Number: int64(p.GetNumber()), Title: p.GetTitle(),
+		Author: p.GetUser().GetLogin(), WebURL: p.GetHTMLURL(), State: model.ChangeOpen,
+		HeadCommit: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(),
+		FetchRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
+		BaseRef:  p.GetBase().GetRef(), Fork: p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID(),
+		UpdatedAt: p.GetUpdatedAt().UTC(),
 	}
 	switch {
 	case p.GetMerged() || p.MergedAt != nil:
@@ -149,7 +163,10 @@ func (h *githubHost) Branch(ctx context.Context, r model.Repository, name string
 func (h *githubHost) ChangeRequests(ctx context.Context, r model.Repository) (out []model.ChangeRequest, err error) {
 	owner, name := ownerAndName(r)
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
-		list, answer, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{State: "open", ListOptions: options})
+		list, answer, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{
+			State:       "open",
+			ListOptions: options,
+		})
 		for _, p := range list {
 			if err := sameRepository(r, p.GetBase().GetRepo().GetID()); err != nil {
 				return answer, err
@@ -184,7 +201,11 @@ func (h *githubHost) ChangeRequest(ctx context.Context, r model.Repository, numb
 // SetStatus implements Host.
 func (h *githubHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
 	owner, name := ownerAndName(r)
-	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(model.Shorten(s.Text, 140))}
+	status := github.RepoStatus{
+		State:       new(statusWord[s.State]),
+		Context:     new(s.Context),
+		Description: new(model.Shorten(s.Text, 140)),
+	}
 	if s.URL != "" {
 		status.TargetURL = new(s.URL)
 	}
@@ -196,10 +217,13 @@ func (h *githubHost) SetStatus(ctx context.Context, r model.Repository, commit s
 func (h *githubHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	owner, name := ownerAndName(r)
 	err = turned(func(options github.ListOptions) (*github.Response, error) {
-		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{ListOptions: options})
+		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{
+			ListOptions: options,
+		})
 		for _, c := range list {
 			out = append(out, Comment{
-				ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
+				ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(),
+				AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
 				Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time, 0),
 			})
 		}
@@ -209,11 +233,14 @@ func (h *githubHost) Comments(ctx context.Context, r model.Repository, number in
 		return nil, err
 	}
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
-		list, answer, err := h.api.PullRequests.ListComments(ctx, owner, name, int(number), &github.PullRequestListCommentsOptions{ListOptions: options})
+		list, answer, err := h.api.PullRequests.ListComments(ctx, owner, name, int(number),
+			&github.PullRequestListCommentsOptions{ListOptions: options})
 		for _, c := range list {
 			out = append(out, Comment{
-				ID: strconv.FormatInt(c.GetID(), 10), Thread: strconv.FormatInt(cmp.Or(c.GetInReplyTo(), c.GetID()), 10), Author: c.GetUser().GetLogin(), AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
-				Path: c.GetPath(), Line: c.GetLine(), Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time, 0),
+				ID: strconv.FormatInt(c.GetID(), 10), Thread: strconv.FormatInt(cmp.Or(c.GetInReplyTo(), c.GetID()), 10),
+				Author: c.GetUser().GetLogin(), AuthorID: idText(c.GetUser().GetID()), At: c.GetCreatedAt().Time, Body: c.GetBody(),
+				Path: c.GetPath(), Line: c.GetLine(), Bot: isGitHubBot(c.GetUser()),
+				Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time, 0),
 			})
 		}
 		return enough(answer, len(out) >= maxComments), err
@@ -221,16 +248,19 @@ func (h *githubHost) Comments(ctx context.Context, r model.Repository, number in
 }
 
 // AddComment implements Host.
-func (h *githubHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
+func (h *githubHost) AddComment(
+	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
+) (Comment, error) {
 	owner, name := ownerAndName(r)
 	if c.Path == "" {
 		made, _, err := h.api.Issues.CreateComment(ctx, owner, name, int(to.Number), github.IssueCommentRequest{Body: c.Body})
 		c.ID = strconv.FormatInt(made.GetID(), 10)
 		return c, explained(err)
 	}
-	made, _, err := h.api.PullRequests.CreateComment(ctx, owner, name, int(to.Number), github.CreatePullRequestCommentRequest{
-		Body: c.Body, CommitID: to.HeadCommit, Path: c.Path, Line: new(c.Line), Side: new("RIGHT"),
-	})
+	made, _, err := h.api.PullRequests.CreateComment(ctx, owner, name, int(to.Number),
+		github.CreatePullRequestCommentRequest{
+			Body: c.Body, CommitID: to.HeadCommit, Path: c.Path, Line: new(c.Line), Side: new("RIGHT"),
+		})
 	c.ID = strconv.FormatInt(made.GetID(), 10)
 	return c, explained(err)
 }
@@ -238,7 +268,9 @@ func (h *githubHost) AddComment(ctx context.Context, r model.Repository, to mode
 func isGitHubBot(u *github.User) bool { return u.GetType() == "Bot" }
 
 // Reply implements Host.
-func (h *githubHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
+func (h *githubHost) Reply(
+	ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string,
+) error {
 	thread, err := strconv.ParseInt(to.Thread, 10, 64)
 	if to.Path == "" || err != nil {
 		_, err = h.AddComment(ctx, r, on, Comment{Body: body})
@@ -258,7 +290,9 @@ func (h *githubHost) EditComment(ctx context.Context, r model.Repository, _ int6
 	case c.Path == "":
 		_, _, err = h.api.Issues.UpdateComment(ctx, owner, name, id, github.IssueCommentRequest{Body: c.Body})
 	default:
-		_, _, err = h.api.PullRequests.UpdateComment(ctx, owner, name, id, github.UpdatePullRequestCommentRequest{Body: c.Body})
+		_, _, err = h.api.PullRequests.UpdateComment(
+			ctx, owner, name, id, github.UpdatePullRequestCommentRequest{Body: c.Body},
+		)
 	}
 	return explained(err)
 }
@@ -301,7 +335,10 @@ func (h *githubHost) Hooks(ctx context.Context, r model.Repository) (out []Hook,
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Repositories.ListHooks(ctx, owner, name, &options)
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.GetID(), 10), one.GetConfig().GetURL(), one.Active != nil && !*one.Active, lacking(githubEvents, one.Events)})
+			out = append(out, Hook{
+				strconv.FormatInt(one.GetID(), 10), one.GetConfig().GetURL(),
+				one.Active != nil && !*one.Active, lacking(githubEvents, one.Events),
+			})
 		}
 		return answer, err
 	})

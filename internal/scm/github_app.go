@@ -26,7 +26,9 @@ import (
 
 // appKey reads the private key of a GitHub App.
 func appKey(text string) (*rsa.PrivateKey, error) {
-	wrong := model.Invalid("credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made")
+	wrong := model.Invalid(
+		"credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made",
+	)
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
 		return nil, wrong
@@ -112,11 +114,16 @@ func unknownTo(err error) bool {
 // proof says who the app is: a JSON Web Token, for some minutes.
 func (t *appTransport) proof() (string, error) {
 	now := t.clock()
-	claims, err := json.Marshal(map[string]any{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(8 * time.Minute).Unix(), "iss": fmt.Sprint(t.app)})
+	claims, err := json.Marshal(map[string]any{
+		"iat": now.Add(-time.Minute).Unix(),
+		"exp": now.Add(8 * time.Minute).Unix(),
+		"iss": fmt.Sprint(t.app),
+	})
 	if err != nil {
 		return "", err
 	}
-	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString(claims)
 	sum := sha256.Sum256([]byte(text))
 	signed, err := rsa.SignPKCS1v15(rand.Reader, t.key, crypto.SHA256, sum[:])
 	return text + "." + base64.RawURLEncoding.EncodeToString(signed), err
@@ -185,7 +192,9 @@ func (t *appTransport) make(ctx context.Context, only *narrow) (token string, un
 
 // CloneToken has GitHub make a token with which git may read one repository, and nothing
 // else, for an hour. It is for connections by an app.
-func (c Config) CloneToken(ctx context.Context, at model.Connection, credential model.HostCredential, r model.Repository) (string, error) {
+func (c Config) CloneToken(
+	ctx context.Context, at model.Connection, credential model.HostCredential, r model.Repository,
+) (string, error) {
 	key, err := appKey(credential.Secret)
 	if err != nil {
 		return "", err
@@ -194,7 +203,14 @@ func (c Config) CloneToken(ctx context.Context, at model.Connection, credential 
 	if err != nil {
 		return "", fmt.Errorf("repository %.40q: %w", r.HostID, model.ErrNotFound)
 	}
-	t := &appTransport{base: c.client(askerOf(at, credential)).Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: githubAPI(at.BaseURL), clock: c.Clock}
+	t := &appTransport{
+		base:         c.client(askerOf(at, credential)).Transport,
+		key:          key,
+		app:          credential.AppID,
+		installation: credential.InstallationID,
+		api:          githubAPI(at.BaseURL),
+		clock:        c.Clock,
+	}
 	token, _, err := t.make(ctx, &narrow{[]int64{id}, map[string]string{"contents": "read"}})
 	return token, explained(err)
 }

@@ -21,7 +21,9 @@ type gitlabHost struct {
 }
 
 func newGitLab(c Config, to model.Connection, credential model.HostCredential) *gitlabHost {
-	return &gitlabHost{to.BaseURL, rest{to.BaseURL + "/api/v4", c.client(askerOf(to, credential)), http.Header{"Private-Token": {credential.Secret}}}}
+	return &gitlabHost{to.BaseURL, rest{
+		to.BaseURL + "/api/v4", c.client(askerOf(to, credential)), http.Header{"Private-Token": {credential.Secret}},
+	}}
 }
 
 // What GitLab answers, as far as we read it.
@@ -110,12 +112,18 @@ func (h *gitlabHost) Repository(ctx context.Context, hostID string) (model.Repos
 	return onlyGood(h.base, p.repository())
 }
 
-var gitlabChanges = map[string]model.ChangeState{"opened": model.ChangeOpen, "locked": model.ChangeOpen, "merged": model.ChangeMerged, "closed": model.ChangeClosed}
+var gitlabChanges = map[string]model.ChangeState{
+	"opened": model.ChangeOpen,
+	"locked": model.ChangeOpen,
+	"merged": model.ChangeMerged,
+	"closed": model.ChangeClosed,
+}
 
 func (m gitlabMerge) change() model.ChangeRequest {
 	return model.ChangeRequest{
 		Number: m.Number, Title: m.Title, Author: m.Author.Username, WebURL: m.WebURL, State: gitlabChanges[m.State],
-		HeadCommit: m.SHA, HeadRef: m.Source, FetchRef: fmt.Sprintf("refs/merge-requests/%d/head", m.Number), BaseRef: m.Target, BaseCommit: m.Refs.Base,
+		HeadCommit: m.SHA, HeadRef: m.Source, FetchRef: fmt.Sprintf("refs/merge-requests/%d/head", m.Number),
+		BaseRef: m.Target, BaseCommit: m.Refs.Base,
 		Fork: m.SourceID != m.TargetID, UpdatedAt: m.UpdatedAt.UTC(),
 	}
 }
@@ -165,7 +173,12 @@ func (h *gitlabHost) ChangeRequest(ctx context.Context, r model.Repository, numb
 // SetStatus implements Host. GitLab knows no error apart from failure, and refuses to
 // say the same twice.
 func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
-	word := map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failed", StatusError: "failed"}[s.State]
+	word := map[StatusState]string{
+		StatusPending: "pending",
+		StatusSuccess: "success",
+		StatusFailure: "failed",
+		StatusError:   "failed",
+	}[s.State]
 	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "statuses", commit), map[string]string{
 		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
 	}, nil)
@@ -187,7 +200,8 @@ func (h *gitlabHost) Comments(ctx context.Context, r model.Repository, number in
 					continue
 				}
 				c := Comment{
-					ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, AuthorID: idText(n.Author.ID), At: n.CreatedAt, Body: n.Body, Resolved: n.Resolved,
+					ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username,
+					AuthorID: idText(n.Author.ID), At: n.CreatedAt, Body: n.Body, Resolved: n.Resolved,
 					Bot: gitlabBot.MatchString(n.Author.Username), Edited: rewritten(n.CreatedAt, n.UpdatedAt, bothTimes),
 				}
 				if n.Position != nil {
@@ -204,7 +218,9 @@ func (h *gitlabHost) Comments(ctx context.Context, r model.Repository, number in
 var gitlabBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
 
 // AddComment implements Host. Each begins a discussion.
-func (h *gitlabHost) AddComment(ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment) (Comment, error) {
+func (h *gitlabHost) AddComment(
+	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
+) (Comment, error) {
 	body := map[string]any{"body": c.Body}
 	if c.Path != "" {
 		m, err := h.merge(ctx, r, to.Number)
@@ -229,18 +245,24 @@ func (h *gitlabHost) AddComment(ctx context.Context, r model.Repository, to mode
 }
 
 // Reply implements Host.
-func (h *gitlabHost) Reply(ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string) error {
-	return h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"), map[string]string{"body": body}, nil)
+func (h *gitlabHost) Reply(
+	ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string,
+) error {
+	return h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"),
+		map[string]string{"body": body}, nil)
 }
 
 // EditComment implements Host.
 func (h *gitlabHost) EditComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
-	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID), map[string]string{"body": c.Body}, nil)
+	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID),
+		map[string]string{"body": c.Body}, nil)
 }
 
 // ResolveComment implements Host.
 func (h *gitlabHost) ResolveComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
-	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{"resolved": true}, nil)
+	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{
+		"resolved": true,
+	}, nil)
 }
 
 // Levels of access at GitLab.
@@ -297,9 +319,13 @@ func (h *gitlabHost) Hooks(ctx context.Context, r model.Repository) (out []Hook,
 		Merges bool   `json:"merge_requests_events"`
 		Notes  bool   `json:"note_events"`
 	}
-	return out, listed(ctx, h.api, func(n int) string { return gitlabAt(r, "hooks") + page(n, "per_page", strconv.Itoa(perPage)) }, func(list []hook) (bool, error) {
+	return out, listed(ctx, h.api, func(n int) string {
+		return gitlabAt(r, "hooks") + page(n, "per_page", strconv.Itoa(perPage))
+	}, func(list []hook) (bool, error) {
 		for _, one := range list {
-			out = append(out, Hook{strconv.FormatInt(one.ID, 10), one.URL, one.Alert == "disabled", lackingGitlab(one.Pushes, one.Merges, one.Notes)})
+			out = append(out, Hook{
+				strconv.FormatInt(one.ID, 10), one.URL, one.Alert == "disabled", lackingGitlab(one.Pushes, one.Merges, one.Notes),
+			})
 		}
 		return len(list) == perPage, nil
 	})
@@ -325,7 +351,8 @@ func (h *gitlabHost) AddHook(ctx context.Context, r model.Repository, address, s
 		ID int64 `json:"id"`
 	}
 	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "hooks"), map[string]any{
-		"url": address, "token": secret, "push_events": true, "merge_requests_events": true, "note_events": true, "enable_ssl_verification": true,
+		"url": address, "token": secret, "push_events": true,
+		"merge_requests_events": true, "note_events": true, "enable_ssl_verification": true,
 	}, &hook)
 	return strconv.FormatInt(hook.ID, 10), err
 }

@@ -25,7 +25,10 @@ func newJira(c Config, to model.Connection, credential model.HostCredential) *ji
 	if credential.Kind == model.CredentialPassword {
 		shown = "Basic " + base64.StdEncoding.EncodeToString([]byte(credential.Username+":"+credential.Secret))
 	}
-	return &jiraHost{base: to.BaseURL, api: rest{to.BaseURL + "/rest/api", c.client(askerOf(to, credential)), http.Header{"Authorization": {shown}}}}
+	return &jiraHost{
+		base: to.BaseURL,
+		api:  rest{to.BaseURL + "/rest/api", c.client(askerOf(to, credential)), http.Header{"Authorization": {shown}}},
+	}
 }
 
 // version is that of the API which the host takes: 3 is of Cloud alone.
@@ -99,7 +102,9 @@ func (i jiraIssue) closed() bool { return i.Fields.Status.Category.Key == "done"
 
 // FindTicket implements Tracker. A marker is a word that only we know, so the time is not
 // needed.
-func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ time.Time) (t Ticket, there bool, err error) {
+func (h *jiraHost) FindTicket(
+	ctx context.Context, project, marker string, _ time.Time,
+) (t Ticket, there bool, err error) {
 	version, err := h.version(ctx)
 	if err != nil {
 		return Ticket{}, false, err
@@ -112,7 +117,8 @@ func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ tim
 		Issues []jiraIssue `json:"issues"`
 	}
 	err = h.api.ask(ctx, http.MethodPost, path, map[string]any{
-		"jql": fmt.Sprintf(`project = "%s" AND labels = "%s"`, project, marker), "maxResults": 1, "fields": []string{"status"},
+		"jql":        fmt.Sprintf(`project = "%s" AND labels = "%s"`, project, marker),
+		"maxResults": 1, "fields": []string{"status"},
 	}, &found)
 	if err != nil || len(found.Issues) == 0 {
 		return Ticket{}, false, err

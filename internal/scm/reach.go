@@ -24,7 +24,8 @@ type Reach struct {
 // never are addresses that serve a machine about itself, as clouds have them, and those
 // that are no single machine's.
 var never = []netip.Prefix{
-	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::254/128"),
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"),
+	netip.MustParsePrefix("fd00:ec2::254/128"),
 	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("::/128"),
 	netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("ff00::/8"),
 	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("168.63.129.16/32"),
@@ -57,7 +58,9 @@ func embedded(a netip.Addr) netip.Addr {
 
 // shared are addresses that are private for our purpose: what providers share among
 // their customers, what is for measurements, and what sites had before fd00::/8.
-var shared = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fec0::/10")}
+var shared = []netip.Prefix{
+	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fec0::/10"),
+}
 
 // Allows reports whether a host may have an address.
 func (r Reach) Allows(a netip.Addr) bool {
@@ -80,7 +83,8 @@ func (e unreachableError) Forbidden() bool { return true }
 
 // Error says what to do.
 func (e unreachableError) Error() string {
-	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s", model.Line(e.host), cmp.Or(e.flag, "--connect-to"))
+	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s",
+		model.Line(e.host), cmp.Or(e.flag, "--connect-to"))
 }
 
 // Dial connects to addresses that hosts may have: each is looked at when it is known,

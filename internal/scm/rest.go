@@ -82,7 +82,9 @@ func (r rest) ask(ctx context.Context, method, path string, body, into any) erro
 
 // listed asks for a list page by page, until one is not full, and hands each over; take
 // says whether it wants more.
-func listed[T any](ctx context.Context, r rest, path func(page int) string, take func([]T) (more bool, err error)) error {
+func listed[T any](
+	ctx context.Context, r rest, path func(page int) string, take func([]T) (more bool, err error),
+) error {
 	for n := 1; n <= maxPages; n++ {
 		var list []T
 		if err := r.ask(ctx, http.MethodGet, path(n), nil, &list); err != nil {

@@ -91,7 +91,9 @@ func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (
 			ID   int64  `json:"id"`
 			Name string `json:"name"`
 		}
-		err := listed(ctx, h.api, func(n int) string { return giteaAt(r, "labels") + page(n, "limit", strconv.Itoa(perPage)) }, func(list []label) (bool, error) {
+		err := listed(ctx, h.api, func(n int) string {
+			return giteaAt(r, "labels") + page(n, "limit", strconv.Itoa(perPage))
+		}, func(list []label) (bool, error) {
 			for _, l := range list {
 				if slices.Contains(d.Labels, l.Name) {
 					ids = append(ids, l.ID)
@@ -104,7 +106,11 @@ func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (
 		}
 	}
 	var made issue
-	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues"), map[string]any{"title": d.Title, "body": d.Markdown, "labels": ids}, &made)
+	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues"), map[string]any{
+		"title":  d.Title,
+		"body":   d.Markdown,
+		"labels": ids,
+	}, &made)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -114,14 +120,17 @@ func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (
 // FindTicket implements Tracker.
 func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, bool, error) {
 	return marked(ctx, h.api, marker, func(n int) string {
-		return giteaAt(repositoryAt(project), "issues") + page(n, "type", "issues", "state", "all", "since", since.UTC().Format(time.RFC3339), "limit", strconv.Itoa(perPage))
+		return giteaAt(repositoryAt(project), "issues") +
+			page(n, "type", "issues", "state", "all", "since", since.UTC().Format(time.RFC3339), "limit", strconv.Itoa(perPage))
 	}, func(i issue) (Ticket, error) {
 		return goodTicket(project, i.Number, i.HTMLURL, i.State == "closed")
 	})
 }
 
 // marked looks through pages of issues for one with a marker.
-func marked(ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error)) (found Ticket, there bool, err error) {
+func marked(
+	ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error),
+) (found Ticket, there bool, err error) {
 	seen, pages := 0, 0
 	err = listed(ctx, api, path, func(list []issue) (bool, error) {
 		seen, pages = seen+len(list), pages+1
@@ -149,7 +158,12 @@ func (h *giteaHost) Ticket(ctx context.Context, project, key string) (Ticket, er
 // CreateTicket implements Tracker. It is confidential: a project that everybody reads
 // tells its members alone.
 func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
-	body := map[string]any{"title": d.Title, "description": d.Markdown, "confidential": true, "labels": strings.Join(d.Labels, ",")}
+	body := map[string]any{
+		"title":        d.Title,
+		"description":  d.Markdown,
+		"confidential": true,
+		"labels":       strings.Join(d.Labels, ","),
+	}
 	var made issue
 	if err := h.api.ask(ctx, http.MethodPost, at("projects", project, "issues"), body, &made); err != nil {
 		return Ticket{}, err
@@ -160,7 +174,8 @@ func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) 
 // FindTicket implements Tracker.
 func (h *gitlabHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, bool, error) {
 	return marked(ctx, h.api, marker, func(n int) string {
-		return at("projects", project, "issues") + page(n, "state", "all", "scope", "all", "updated_after", since.UTC().Format(time.RFC3339), "per_page", strconv.Itoa(perPage))
+		return at("projects", project, "issues") + page(n, "state", "all", "scope", "all", "updated_after",
+			since.UTC().Format(time.RFC3339), "per_page", strconv.Itoa(perPage))
 	}, func(i issue) (Ticket, error) { return goodTicket(project, i.IID, i.WebURL, i.State == "closed") })
 }
 
@@ -188,7 +203,11 @@ func githubPath(project string) (owner, name string) {
 func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
 	owner, name := githubPath(project)
 	labels := append([]string{}, d.Labels...)
-	made, _, err := h.api.Issues.Create(ctx, owner, name, github.CreateIssueRequest{Title: d.Title, Body: new(d.Markdown), Labels: labels})
+	made, _, err := h.api.Issues.Create(ctx, owner, name, github.CreateIssueRequest{
+		Title:  d.Title,
+		Body:   new(d.Markdown),
+		Labels: labels,
+	})
 	if err != nil {
 		return Ticket{}, explained(err)
 	}
@@ -196,11 +215,17 @@ func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) 
 }
 
 // FindTicket implements Tracker. The list is of what there is; GitHub's search lags behind.
-func (h *githubHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (found Ticket, there bool, err error) {
+func (h *githubHost) FindTicket(
+	ctx context.Context, project, marker string, since time.Time,
+) (found Ticket, there bool, err error) {
 	owner, name := githubPath(project)
 	seen, pages := 0, 0
 	err = turned(func(options github.ListOptions) (*github.Response, error) {
-		list, answer, err := h.api.Issues.ListByRepo(ctx, owner, name, &github.IssueListByRepoOptions{State: "all", Since: since, ListOptions: options})
+		list, answer, err := h.api.Issues.ListByRepo(ctx, owner, name, &github.IssueListByRepoOptions{
+			State:       "all",
+			Since:       since,
+			ListOptions: options,
+		})
 		seen, pages = seen+len(list), pages+1
 		for _, i := range list {
 			if err == nil && found.Key == "" && strings.Contains(i.GetBody(), marker) {

@@ -18,7 +18,8 @@ type asker [sha256.Size]byte
 
 // askerOf is who asks by a connection.
 func askerOf(c model.Connection, shown model.HostCredential) asker {
-	return sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %d %d", c.Kind, c.BaseURL, shown.Kind, shown.Username, shown.Secret, shown.AppID, shown.InstallationID))
+	return sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %d %d",
+		c.Kind, c.BaseURL, shown.Kind, shown.Username, shown.Secret, shown.AppID, shown.InstallationID))
 }
 
 // A token is shown until so long before it ends, and for so long at most: GitHub's last as long.

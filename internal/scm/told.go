@@ -29,7 +29,8 @@ func sameRepository(r model.Repository, hostID int64) error {
 	if strconv.FormatInt(hostID, 10) == r.HostID {
 		return nil
 	}
-	return fmt.Errorf("another repository is called %.200q at the host by now: %w", model.Line(r.FullName), model.ErrNotFound)
+	return fmt.Errorf("another repository is called %.200q at the host by now: %w",
+		model.Line(r.FullName), model.ErrNotFound)
 }
 
 // idText is an id of a host as text; empty where the host told none.
@@ -78,7 +79,8 @@ func appendGood(list []model.ChangeRequest, c model.ChangeRequest) []model.Chang
 // cannot do it.
 func unsupportedWhereMissing(err error) error {
 	var refused *HostError
-	if errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {
+	if errors.As(err, &refused) &&
+		(refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {
 		return ErrUnsupported
 	}
 	return err

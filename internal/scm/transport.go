@@ -61,7 +61,14 @@ type transport struct {
 
 // client asks for who shows one credential.
 func (c Config) client(who asker) *http.Client {
-	base := &http.Transport{DialContext: c.Reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
+	base := &http.Transport{
+		DialContext:            c.Reach.Dial,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        askFor,
+		TLSHandshakeTimeout:    askFor,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
 	var asks http.RoundTripper = &transport{c.Known.asked(base, who, c.Clock), c.Clock, c.Name}
 	if c.RateLimits != nil {
 		asks = limited{asks, c.RateLimits, who, c.Clock}
@@ -73,7 +80,10 @@ func (c Config) client(who asker) *http.Client {
 // be shown the credential.
 func sameHost(next *http.Request, before []*http.Request) error {
 	if first := before[0].URL; next.URL.Host != first.Host || next.URL.Scheme != first.Scheme || len(before) > 3 {
-		return &HostError{Status: http.StatusMovedPermanently, Text: "it moved to another address: " + model.Line(next.URL.Host)}
+		return &HostError{
+			Status: http.StatusMovedPermanently,
+			Text:   "it moved to another address: " + model.Line(next.URL.Host),
+		}
 	}
 	return nil
 }
@@ -97,7 +107,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // refusal reads an answer that is none.
 func (t *transport) refusal(answer *http.Response) error {
 	limited := answer.StatusCode == http.StatusTooManyRequests ||
-		answer.StatusCode == http.StatusForbidden && (answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-Ratelimit-Remaining") == "0")
+		answer.StatusCode == http.StatusForbidden &&
+			(answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-Ratelimit-Remaining") == "0")
 	if limited {
 		return &model.BusyError{Text: "the host asks to wait", Wait: t.waitOf(answer.Header)}
 	}
@@ -181,10 +192,12 @@ func explained(err error) error {
 		return busy
 	case errors.As(err, &unreachable):
 		return unreachable
-	case errors.Is(err, context.Canceled), errors.Is(err, model.ErrTooLarge), errors.Is(err, model.ErrNotFound), errors.Is(err, ErrUnsupported), errors.Is(err, model.ErrConflict):
+	case errors.Is(err, context.Canceled), errors.Is(err, model.ErrTooLarge), errors.Is(err, model.ErrNotFound),
+		errors.Is(err, ErrUnsupported), errors.Is(err, model.ErrConflict):
 		return err
 	}
-	return fmt.Errorf("the host cannot be asked: %s: %w", model.Shorten(model.Line(err.Error()), 300), model.ErrUnavailable)
+	return fmt.Errorf("the host cannot be asked: %s: %w",
+		model.Shorten(model.Line(err.Error()), 300), model.ErrUnavailable)
 }
 
 // ownerAndName are the parts of a repository's name that hosts ask for.

@@ -83,5 +83,6 @@ func (v *Vault) OpenWebhook(deploymentID int64, c model.Connection) (string, err
 // unreadable says what to do about a secret that does not open. It says nothing of why:
 // that would be bytes.
 func unreadable(c model.Connection) error {
-	return fmt.Errorf("what is kept of the connection %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the connection its credential again", c.Name)
+	return fmt.Errorf("what is kept of the connection %s cannot be read with the keys of this server: put the key file "+
+		"from the backup in its place, or give the connection its credential again", c.Name)
 }

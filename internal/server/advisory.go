@@ -45,7 +45,12 @@ func (c *call) getAdvisory(ctx context.Context, _ *none) (*api.AdvisoryResponse,
 			out.EPSSScore = &api.EPSSScore{Percentile: s.Percentile, Score: s.Score}
 		}
 		if k, ok := exploited[cve]; ok && out.Exploited == nil {
-			out.Exploited = &api.Exploited{AddedAt: api.Time{Time: k.Added}, DueAt: timeOrNull(k.Due), Ransomware: k.Ransomware, Action: k.Action}
+			out.Exploited = &api.Exploited{
+				AddedAt:    api.Time{Time: k.Added},
+				DueAt:      timeOrNull(k.Due),
+				Ransomware: k.Ransomware,
+				Action:     k.Action,
+			}
 		}
 	}
 	return &api.AdvisoryResponse{Advisory: out}, nil
@@ -61,7 +66,8 @@ func timeOrNull(t time.Time) *api.Time {
 
 func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 	out := api.Advisory{
-		ID: v.Shown, Aliases: orEmpty(v.OtherNames()), Summary: v.Summary(), Details: v.Details(), Severity: v.Severity("").String(),
+		ID: v.Shown, Aliases: orEmpty(v.OtherNames()), Summary: v.Summary(),
+		Details: v.Details(), Severity: v.Severity("").String(),
 		Malicious: v.Malicious, Withdrawn: v.Withdrawn(), CWENames: orEmpty(v.CWEs()), References: orEmpty(v.References()),
 		Packages: []api.AdvisoryPackage{}, Records: []api.AdvisoryRecord{},
 	}
@@ -71,7 +77,8 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 	for i := range v.Records {
 		r := &v.Records[i]
 		out.Records = append(out.Records, api.AdvisoryRecord{
-			ID: r.ID, PublishedAt: timeOrNull(r.Published), ModifiedAt: timeOrNull(r.Modified), WithdrawnAt: timeOrNull(r.WithdrawnAt),
+			ID: r.ID, PublishedAt: timeOrNull(r.Published),
+			ModifiedAt: timeOrNull(r.Modified), WithdrawnAt: timeOrNull(r.WithdrawnAt),
 		})
 		for j := range r.Affected {
 			a := &r.Affected[j]
@@ -101,7 +108,8 @@ func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.Imp
 		return nil, err
 	}
 	rows, more, err := c.tx.Impact(ctx, store.ImpactQuery{
-		Group: v.Group, Names: v.Names, All: in.All, Projects: c.caller.Globs(), AfterID: in.after, Limit: cmp.Or(int(in.Limit), defaultImpact),
+		Group: v.Group, Names: v.Names, All: in.All, Projects: c.caller.Globs(),
+		AfterID: in.after, Limit: cmp.Or(int(in.Limit), defaultImpact),
 	})
 	if err != nil {
 		return nil, err
@@ -118,9 +126,12 @@ func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.Imp
 
 func impactOf(r model.Impact) api.Impact {
 	out := api.Impact{
-		FindingID: r.FindingID, Repository: api.Repository{Name: r.Project, URL: r.ProjectURL}, Ref: r.Ref, Lockfile: r.Lockfile,
-		Ecosystem: r.Ecosystem, Package: r.Package, Version: r.Version, Transitivity: cmp.Or(r.Transitivity, model.TransitivityUnknown).String(),
-		Severity: r.Severity.String(), Status: cmp.Or(model.StatusOf(r.State, r.Triage).String(), "removed"), Since: api.Time{Time: r.Since},
+		FindingID: r.FindingID, Repository: api.Repository{Name: r.Project, URL: r.ProjectURL},
+		Ref: r.Ref, Lockfile: r.Lockfile,
+		Ecosystem: r.Ecosystem, Package: r.Package, Version: r.Version,
+		Transitivity: cmp.Or(r.Transitivity, model.TransitivityUnknown).String(),
+		Severity:     r.Severity.String(),
+		Status:       cmp.Or(model.StatusOf(r.State, r.Triage).String(), "removed"), Since: api.Time{Time: r.Since},
 		FixRecommendations: []api.FixRecommendation{}, Source: r.Source,
 	}
 	for _, f := range r.Fixes {

@@ -118,7 +118,8 @@ func (in *annotateInput) fits(t model.IssueType) error {
 	}{{"epss_score", model.SCA}, {"reachability", model.SCA}} {
 		if _, sent := in.sent[only.name]; sent && t != only.of {
 			bad.Fields = append(bad.Fields, model.FieldError{
-				Location: "body." + only.name, Message: "is of findings of issue_type " + only.of.String() + " only; this one is of " + t.String(),
+				Location: "body." + only.name,
+				Message:  "is of findings of issue_type " + only.of.String() + " only; this one is of " + t.String(),
 			})
 		}
 	}
@@ -136,7 +137,9 @@ func (in *annotateInput) edit(a *model.Annotations) {
 		case "assistant":
 			a.Assistant = assistant(a.Assistant, in.sent[name])
 		case "review_comments":
-			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) model.ReviewComment { return model.ReviewComment(r) })
+			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) model.ReviewComment {
+				return model.ReviewComment(r)
+			})
 		case "click_to_fix_prs":
 			a.ClickToFixPRs = mapped(b.ClickToFixPRs, func(p api.ClickToFixPR) model.ClickToFixPR {
 				return model.ClickToFixPR{CreatedAt: p.CreatedAt.UTC(), URL: p.URL, State: cmp.Or(p.State, "open")}

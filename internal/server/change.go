@@ -185,7 +185,8 @@ func (c *call) changeSet(ctx context.Context, in *changesInput) (set model.Chang
 		if !in.from.IsZero() {
 			since = "time"
 		}
-		err = newProblem(api.CodeConflict, "It is no longer known what changed since this "+since+". Ask without one, and drop the findings that do not come again.", err)
+		err = newProblem(api.CodeConflict, "It is no longer known what changed since this "+since+
+			". Ask without one, and drop the findings that do not come again.", err)
 	}
 	return set, err
 }
@@ -195,7 +196,8 @@ func (c *call) changeSet(ctx context.Context, in *changesInput) (set model.Chang
 // then, without a word.
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
-		return model.Invalid("query.updated_since", "is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
+		return model.Invalid("query.updated_since",
+			"is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
 		in.since = wholeFeed

@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// What is read has a tag as well, which names what it says, so it is right whatever changes
-// the answer: another deployment, the hour, a server's answer. Of lists that are made of
-// one state of the deployment it names that state, which is told without making the list: the deployment's
-// version, its name and the server's in links, the program, the query and who asks. It is weak: the same tag is the same list, and
-// the bytes may be packed in another way (semantics §3).
+// What is read has a tag as well, which names what it says, so it is right whatever changes the answer: another
+// deployment, the hour, a server's answer. Of lists that are made of one state of the deployment it names that
+// state, which is told without making the list: the deployment's version, its name and the server's in links, the
+// program, the query and who asks. It is weak: the same tag is the same list, and the bytes may be packed in
+// another way (semantics §3).
 
 // ifNoneMatch is the header of the tags of answers that a client has.
 const ifNoneMatch = "If-None-Match"
@@ -74,8 +74,9 @@ func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 func (o *operation) mayBeKnown() {
 	o.described.Parameters = append(o.described.Parameters, &huma.Param{
 		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
-		Description: "The ETag of an answer that the client has: while it is the same, the answer is 304 without a body (an extension).",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Description: "The ETag of an answer that the client has: while it is the same, the answer is 304 without a body " +
+			"(an extension).",
+		Schema: &huma.Schema{Type: huma.TypeString},
 	})
 	o.described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
 }
@@ -88,12 +89,15 @@ func (notModified) header(http.Header) {}
 // WriteTo writes nothing.
 func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
-// unlessKnown tags a list of findings, by the version of the deployment that it was made
-// of, by what a saved view that it is of means just now, and by the days in UTC on which it
-// was asked for and made: what is overdue changes with these, and modes with the end of days of grace. Where the client has it, the answer is
-// notModified in its place.
+// unlessKnown tags a list of findings, by the version of the deployment that it was made of, by what a saved view
+// that it is of means just now, and by the days in UTC on which it was asked for and made: what is overdue changes
+// with these, and modes with the end of days of grace. Where the client has it, the answer is notModified in its
+// place.
 func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) writer {
-	if c.known([]any{view.Version(), view.Today(), view.GraceEnded(), in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID}) {
+	if c.known([]any{
+		view.Version(), view.Today(), view.GraceEnded(),
+		in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID,
+	}) {
 		return notModified{}
 	}
 	return list
@@ -102,7 +106,10 @@ func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) wri
 // known tags a list by the state that it is made of, and reports whether the
 // client has it.
 func (c *call) known(state any) bool {
-	tag := tagOf([]any{c.server.Version, state, c.caller.Deployment.ID, c.caller.Deployment.Slug, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
+	tag := tagOf([]any{
+		c.server.Version, state, c.caller.Deployment.ID, c.caller.Deployment.Slug,
+		c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery,
+	})
 	c.w.Header().Set("ETag", `W/"`+tag+`"`)
 	return c.has(tag)
 }

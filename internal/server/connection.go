@@ -12,15 +12,38 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}
+
 // keeper is what asks code hosts.
-func (c *call) keeper() (edge.CodeHosts, error) {
+func (c *call) keeper() (CodeHosts, error) {
 	if c.server.Connections == nil {
-		return nil, newProblem(api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil)
+		return nil, newProblem(
+			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
+		)
 	}
 	return c.server.Connections, nil
 }
@@ -35,9 +58,12 @@ func (c *call) hooksAt() string {
 
 func (c *call) connectionOf(of model.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
-		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account, Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
-		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem, WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
-		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt}, CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
+		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
+		Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
+		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
+		WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
+		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
+		CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
 	}
 }
 
@@ -95,14 +121,16 @@ func (c *call) getConnection(ctx context.Context, _ *none) (*api.ConnectionRespo
 
 // askHost asks a code host something and keeps the answer: outside of any transaction, so
 // that no host holds up a deployment, and not at all where the request came before.
-func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeHosts) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
-	return runPrepared(ctx, c, func(ctx context.Context) (edge.KeepConnection, error) {
+func (c *call) askHost(
+	ctx context.Context, ask func(context.Context, CodeHosts) (store.SaveConnection, error),
+) (*api.ConnectionResponse, error) {
+	return runPrepared(ctx, c, func(ctx context.Context) (store.SaveConnection, error) {
 		k, err := c.keeper()
 		if err != nil {
 			return nil, err
 		}
 		return ask(ctx, k)
-	}, func(ctx context.Context, keep edge.KeepConnection) (*api.ConnectionResponse, error) {
+	}, func(ctx context.Context, keep store.SaveConnection) (*api.ConnectionResponse, error) {
 		found, err := keep(ctx, c.tx)
 		if err != nil {
 			return nil, err
@@ -112,16 +140,21 @@ func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeH
 }
 
 // askHostOf does so with the connection that the path names.
-func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
+func (c *call) askHostOf(
+	ctx context.Context, ask func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error),
+) (*api.ConnectionResponse, error) {
 	id := c.pathID("connectionId")
 	err := c.view(ctx, func(ctx context.Context) error {
 		_, err := c.tx.Connection(ctx, id)
 		return err
 	})
-	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) { // with a key it may be what was deleted under it
+	// with a key it may be what was deleted under it
+	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) { return ask(ctx, k, id) })
+	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
+		return ask(ctx, k, id)
+	})
 }
 
 func credentialOf(in *api.ConnectionCredential) model.HostCredential {
@@ -129,7 +162,8 @@ func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 		return model.HostCredential{}
 	}
 	return model.HostCredential{
-		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret), KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
+		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret),
+		KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
 	}
 }
 
@@ -151,28 +185,37 @@ func inPart(part string, err error) error {
 }
 
 // keptInBody is inBody of what keeping finds.
-func keptInBody(keep edge.KeepConnection) edge.KeepConnection {
+func keptInBody(keep store.SaveConnection) store.SaveConnection {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		kept, err := keep(ctx, tx)
 		return kept, inBody(err)
 	}
 }
 
-func (c *call) createConnection(ctx context.Context, in *request[api.CreateConnectionRequest]) (*api.ConnectionResponse, error) {
+func (c *call) createConnection(
+	ctx context.Context, in *request[api.CreateConnectionRequest],
+) (*api.ConnectionResponse, error) {
 	kind, _ := model.ParseHostKind(in.Body.Kind)
-	wanted := model.Connection{Kind: kind, Name: model.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
+	wanted := model.Connection{
+		Kind:    kind,
+		Name:    model.Line(in.Body.Name),
+		BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"),
+		Follow:  in.Body.Follow,
+	}
 	wanted.Replies, _ = model.ParseReplyPolicy(in.Body.Replies)
 	var err error
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
+	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
 		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
 		return keptInBody(keep), inBody(err)
 	})
 }
 
-func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConnectionRequest]) (*api.ConnectionResponse, error) {
+func (c *call) updateConnection(
+	ctx context.Context, in *request[api.UpdateConnectionRequest],
+) (*api.ConnectionResponse, error) {
 	change := model.ConnectionChange{Follow: in.Body.Follow}
 	if in.Body.Name != nil {
 		change.Name = new(model.Line(*in.Body.Name))
@@ -191,14 +234,14 @@ func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConne
 		}
 		change.People = &people
 	}
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, err := k.AskToChange(ctx, c.caller.Deployment.ID, id, change)
 		return keptInBody(keep), inBody(err)
 	})
 }
 
 func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, asked, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
 		if asked != nil {
 			c.idempotent.mayPass()
@@ -232,7 +275,7 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 }
 
 func (c *call) deleteConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		return k.AskToRemove(ctx, c.caller.Deployment.ID, id)
 	})
 }
@@ -256,7 +299,11 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 	if err != nil {
 		return nil, err
 	}
-	q := store.RepositoryQuery{ConnectionID: found.ID, Skip: int(in.after), Limit: cmp.Or(int(in.Limit), defaultRepositories)}
+	q := store.RepositoryQuery{
+		ConnectionID: found.ID,
+		Skip:         int(in.after),
+		Limit:        cmp.Or(int(in.Limit), defaultRepositories),
+	}
 	if in.Followed != "" {
 		q.Followed = new(in.Followed == "true")
 	}
@@ -280,7 +327,18 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 }
 
 func repositoryOf(r model.Repository, project string, now time.Time) api.HostRepository {
-	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != "", WebhookAddress: r.HookAddress, HeardAt: timeOrNull(r.HeardAt), WebhookProblem: r.HookProblem(now)}
+	out := api.HostRepository{
+		Name:           r.FullName,
+		HostID:         r.HostID,
+		DefaultBranch:  r.DefaultBranch,
+		State:          r.State(),
+		Private:        r.Private,
+		URL:            r.WebURL,
+		Webhook:        r.HookID != "",
+		WebhookAddress: r.HookAddress,
+		HeardAt:        timeOrNull(r.HeardAt),
+		WebhookProblem: r.HookProblem(now),
+	}
 	if project != "" {
 		out.Project = &project
 	}
@@ -297,7 +355,9 @@ func (c *call) projectNames(ctx context.Context, ids []int64) (map[int64]string,
 	return names, err
 }
 
-func (c *call) followRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.FollowRepositoriesResponse, error) {
+func (c *call) followRepositories(
+	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+) (*api.FollowRepositoriesResponse, error) {
 	found, err := c.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -310,7 +370,9 @@ func (c *call) followRepositories(ctx context.Context, in *request[api.ChooseRep
 	return out, err
 }
 
-func (c *call) unfollowRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.UnfollowRepositoriesResponse, error) {
+func (c *call) unfollowRepositories(
+	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+) (*api.UnfollowRepositoriesResponse, error) {
 	found, err := c.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -342,13 +404,23 @@ func (c *call) listDeliveries(ctx context.Context, in *deliveryPage) (*api.ListD
 	if err != nil {
 		return nil, err
 	}
-	list, more, err := c.tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: found.ID, Before: in.after, Limit: cmp.Or(int(in.Limit), defaultDeliveries)})
+	list, more, err := c.tx.Deliveries(ctx, store.DeliveryQuery{
+		ConnectionID: found.ID,
+		Before:       in.after,
+		Limit:        cmp.Or(int(in.Limit), defaultDeliveries),
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &api.ListDeliveriesResponse{Deliveries: make([]api.Delivery, len(list))}
 	for i, d := range list {
-		out.Deliveries[i] = api.Delivery{ID: d.ID, Event: d.Event, HostID: d.Repository, Outcome: d.Outcome, ReceivedAt: api.Time{Time: d.ReceivedAt}}
+		out.Deliveries[i] = api.Delivery{
+			ID:         d.ID,
+			Event:      d.Event,
+			HostID:     d.Repository,
+			Outcome:    d.Outcome,
+			ReceivedAt: api.Time{Time: d.ReceivedAt},
+		}
 	}
 	if more {
 		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)

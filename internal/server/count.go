@@ -30,12 +30,17 @@ const byIssueType = "issue_type"
 
 // countedBy are the words of group_by.
 var countedBy = map[string]index.Facet{
-	"severity": index.FacetSeverity, "status": index.FacetStatus, "triage_reason": index.FacetReason, "confidence": index.FacetConfidence,
-	"repository": index.FacetProject, "repository_tag": index.FacetProjectTag, "repository_visibility": index.FacetVisibility, "ref": index.FacetRef,
-	"rule": index.FacetRule, "ruleset": index.FacetRuleset, "category": index.FacetCategory, "policy_mode": index.FacetMode,
-	"autotriage_verdict": index.FacetVerdict, "component_tag": index.FacetComponent, "click_to_fix_pr_state": index.FacetPR,
+	"severity": index.FacetSeverity, "status": index.FacetStatus,
+	"triage_reason": index.FacetReason, "confidence": index.FacetConfidence,
+	"repository": index.FacetProject, "repository_tag": index.FacetProjectTag,
+	"repository_visibility": index.FacetVisibility, "ref": index.FacetRef,
+	"rule": index.FacetRule, "ruleset": index.FacetRuleset,
+	"category": index.FacetCategory, "policy_mode": index.FacetMode,
+	"autotriage_verdict": index.FacetVerdict,
+	"component_tag":      index.FacetComponent, "click_to_fix_pr_state": index.FacetPR,
 	"exposure": index.FacetReachability, "transitivity": index.FacetTransitivity, "is_malicious": index.FacetMalicious,
-	"dependency": index.FacetPackage, "epss_probability": index.FacetEPSS, "known_exploited": index.FacetExploited, "severity_unrated": index.FacetUnrated,
+	"dependency": index.FacetPackage, "epss_probability": index.FacetEPSS,
+	"known_exploited": index.FacetExploited, "severity_unrated": index.FacetUnrated,
 	"secret_type": index.FacetSecretType, "validation_state": index.FacetValidation, "assignee": index.FacetAssignee,
 	"due": index.FacetDue,
 }
@@ -69,7 +74,8 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 			if name == byIssueType && total > 0 {
 				counts[name][f.IssueType.String()] = total
 			}
-			if f.IssueType != model.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
+			if f.IssueType != model.SCA &&
+				slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
 				continue // which the index takes for false, or none, of everything else
 			}
 			for value, n := range by[facets[i]] {

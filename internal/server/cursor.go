@@ -78,7 +78,8 @@ var (
 	asNumber = numeric{32, 21} // written as a number, which JavaScript reads exactly below 2^53
 )
 
-var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was made with; start over without a cursor")
+var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
+	"made with; start over without a cursor")
 
 // starts reports whether a cursor asks for the beginning of a list: it is empty,
 // or 0, as clients send that count from there (semantics §3).

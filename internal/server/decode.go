@@ -42,7 +42,9 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return nil, newProblem(api.CodeUnsupportedMediaType, "The body is not declared as JSON. Send Content-Type: application/json.", nil)
+		return nil, newProblem(
+			api.CodeUnsupportedMediaType, "The body is not declared as JSON. Send Content-Type: application/json.", nil,
+		)
 	}
 	return data, nil
 }
@@ -82,7 +84,8 @@ func inflate(r *http.Request, limit int64) (io.Reader, error) {
 		}
 		return http.MaxBytesReader(nil, io.NopCloser(zipped), limit), nil
 	default:
-		return nil, newProblem(api.CodeUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not understood. Send gzip or nothing.", encoding), nil)
+		return nil, newProblem(api.CodeUnsupportedMediaType,
+			fmt.Sprintf("The Content-Encoding %.40q is not understood. Send gzip or nothing.", encoding), nil)
 	}
 }
 
@@ -288,7 +291,10 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 		}
 		for _, value := range sent[key] {
 			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-				faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "must be UTF-8 without NUL characters"})
+				faults.Fields = append(faults.Fields, model.FieldError{
+					Location: "query." + name,
+					Message:  "must be UTF-8 without NUL characters",
+				})
 				continue
 			}
 			if !list {

@@ -43,7 +43,8 @@ func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) model.Depe
 	}
 	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
 	for _, t := range f.Transitivity {
-		if kind, ok := model.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok { // what is none the schema says
+		// what is none the schema says
+		if kind, ok := model.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok {
 			out.Transitivities = append(out.Transitivities, kind)
 		}
 	}
@@ -160,7 +161,9 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesInput) (*api.ListDependencyRepositoriesResponse, error) {
+func (c *call) listDependencyRepositories(
+	ctx context.Context, in *repositoriesInput,
+) (*api.ListDependencyRepositoriesResponse, error) {
 	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
 		return nil, err
 	}
@@ -168,7 +171,10 @@ func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesI
 	if err != nil {
 		return nil, err
 	}
-	out := &api.ListDependencyRepositoriesResponse{RepositorySummaries: make([]api.RepositorySummary, len(rows)), HasMore: more}
+	out := &api.ListDependencyRepositoriesResponse{
+		RepositorySummaries: make([]api.RepositorySummary, len(rows)),
+		HasMore:             more,
+	}
 	for i, r := range rows {
 		out.RepositorySummaries[i] = api.RepositorySummary{ID: r.ID, Name: r.Name, NumDependencies: int64(r.Dependencies)}
 	}

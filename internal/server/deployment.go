@@ -36,7 +36,8 @@ func (c *call) ownDeployment() api.Deployment {
 func (c *call) getMe(ctx context.Context, _ *none) (*api.MeResponse, error) {
 	t := c.caller.Token
 	out := &api.MeResponse{Deployment: c.ownDeployment(), Token: api.TokenInfo{
-		ID: t.PublicID, Name: t.Name, Scopes: []string{}, Projects: orEmpty(t.ProjectGlobs), Dialect: string(t.Dialect), ExpiresAt: api.NewTime(t.ExpiresAt),
+		ID: t.PublicID, Name: t.Name, Scopes: []string{}, Projects: orEmpty(t.ProjectGlobs),
+		Dialect: string(t.Dialect), ExpiresAt: api.NewTime(t.ExpiresAt),
 	}}
 	for _, s := range t.Scopes {
 		out.Token.Scopes = append(out.Token.Scopes, string(s))

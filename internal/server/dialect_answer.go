@@ -52,8 +52,17 @@ func hostedDependencies(c *call, v any) any {
 	for i, d := range in.Dependencies {
 		line := decimal(d.Line)
 		out.Dependencies[i] = hostedDependency{
-			Dependency: d, Transitivity: hostedTransitivity(d.Transitivity), Package: hostedPackage{d.Name, d.Version}, Path: []any{},
-			DefinedAt: hostedPlace{Path: d.LockfilePath, StartLine: line, EndLine: line, StartCol: "0", EndCol: "0", URL: cmp.Or(d.Link, c.org()+"/dependencies"), CommittedAt: unknownTime},
+			Dependency: d, Transitivity: hostedTransitivity(d.Transitivity),
+			Package: hostedPackage{d.Name, d.Version}, Path: []any{},
+			DefinedAt: hostedPlace{
+				Path:        d.LockfilePath,
+				StartLine:   line,
+				EndLine:     line,
+				StartCol:    "0",
+				EndCol:      "0",
+				URL:         cmp.Or(d.Link, c.org()+"/dependencies"),
+				CommittedAt: unknownTime,
+			},
 		}
 	}
 	return out

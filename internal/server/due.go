@@ -49,7 +49,8 @@ func (c *call) setDueDays(ctx context.Context, in *request[api.SetDueDaysRequest
 	}
 	b := &in.Body
 	p.Due = model.DueDays{
-		Critical: int(b.Critical), High: int(b.High), Medium: int(b.Medium), Low: int(b.Low), NotRated: int(b.NotRated), Exploited: int(b.KnownExploited),
+		Critical: int(b.Critical), High: int(b.High), Medium: int(b.Medium),
+		Low: int(b.Low), NotRated: int(b.NotRated), Exploited: int(b.KnownExploited),
 	}
 	p, _, err = policy.Save(ctx, c.tx, p)
 	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, err

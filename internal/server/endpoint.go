@@ -13,7 +13,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -67,7 +68,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	c.w, c.r = w, r
 	w.Header().Set("Cache-Control", "no-store")
-	if err := e.admit(c, edge.Bearer(r)); err != nil {
+	if err := e.admit(c, httpx.Bearer(r)); err != nil {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
@@ -85,7 +86,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admit answers who calls and whether they may: 401, 429, 403, 404, in this
 // order, so that nobody learns what is there before being known.
 func (e *endpoint) admit(c *call, token string) (err error) {
-	if !edge.IsText(c.r.URL.Path) {
+	if !httpx.IsText(c.r.URL.Path) {
 		return model.ErrNotFound
 	}
 	if e.route.Scope == Anyone {
@@ -95,22 +96,30 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 		return err
 	}
 	may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload()
-	if e.route.Scope == edge.Runner {
+	if e.route.Scope == httpx.Runner {
 		may = c.caller.CanRun()
 	}
 	switch {
-	case !may && e.route.Scope == edge.Runner:
-		return newProblem(api.CodePermissionDenied, "This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
+	case !may && e.route.Scope == httpx.Runner:
+		return newProblem(api.CodePermissionDenied,
+			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
 	case !may && e.route.Scope == Upload:
-		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:
-		return newProblem(api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil)
+		return newProblem(
+			api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil,
+		)
 	case e.route.Writes && !e.route.Asks && !c.caller.Has(model.RoleTriager):
-		return newProblem(api.CodePermissionDenied, "Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
 	case e.route.Writes && c.caller.Token.Has(model.ScopeReadOnly):
-		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
+		return newProblem(api.CodePermissionDenied,
+			"This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
 	case !c.caller.Has(e.route.Role):
-		return newProblem(api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil)
+		return newProblem(
+			api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil,
+		)
 	}
 	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == refused && len(c.caller.Globs()) > 0 {
 		return model.ErrNotFound
@@ -207,7 +216,7 @@ func (c *call) pathID(name string) int64 {
 
 // seen answers as if a project that the token's globs leave out did not exist.
 func (c *call) seen(p model.Project, err error) (model.Project, error) {
-	return edge.Seen(c.caller.Globs(), p, err)
+	return gate.Seen(c.caller.Globs(), p, err)
 }
 
 // project finds the project that the path names.
@@ -250,7 +259,8 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	writeProblem(w, r, newProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
+	writeProblem(w, r,
+		newProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
 }
 
 // unmatched answers every address that the table does not have.

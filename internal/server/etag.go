@@ -68,7 +68,9 @@ func (c *call) unchanged(what, tag string) error {
 	case sent == "":
 		return nil
 	case !tagList.MatchString(sent):
-		return model.Invalid("header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`)
+		return model.Invalid(
+			"header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`,
+		)
 	case strings.TrimSpace(sent) == "*":
 		return nil
 	}
@@ -87,15 +89,18 @@ func tagged(h handler) handler {
 		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
 			o.described.Parameters = append(o.described.Parameters, &huma.Param{
 				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
-				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and nothing is written.",
-				Schema:      &huma.Schema{Type: huma.TypeString},
+				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and " +
+					"nothing is written.",
+				Schema: &huma.Schema{Type: huma.TypeString},
 			})
 		}
 		if o.tagged = true; o.described.Method == http.MethodGet {
 			o.mayBeKnown()
 		}
 		h(a, o)
-		o.answers("ETag", "Names the state of what can be changed here, for If-Match, and of the whole answer, for If-None-Match.")
+		o.answers(
+			"ETag", "Names the state of what can be changed here, for If-Match, and of the whole answer, for If-None-Match.",
+		)
 	}
 }
 

@@ -124,7 +124,12 @@ func (c *call) others(ctx context.Context, view *index.View, found store.Occurre
 
 // precedentOf counts what was decided about a rule, within what the caller sees.
 func precedentOf(view *index.View, visible model.ProjectGlobs, found store.Occurrence) (out api.Precedent) {
-	filter := model.FindingFilter{IssueType: found.IssueType, Visible: visible, Dedup: true, Rules: []string{found.RuleName}}
+	filter := model.FindingFilter{
+		IssueType: found.IssueType,
+		Visible:   visible,
+		Dedup:     true,
+		Rules:     []string{found.RuleName},
+	}
 	out.Total = view.Count(filter)
 	ignored, fixed := filter, filter
 	ignored.Statuses, fixed.Statuses = []model.Status{model.StatusIgnored}, []model.Status{model.StatusFixed}

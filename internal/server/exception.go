@@ -35,9 +35,12 @@ func (c *call) exceptionsOf(ctx context.Context, list []model.Exception) ([]api.
 	out := make([]api.Exception, len(list))
 	for i, e := range list {
 		out[i] = api.Exception{
-			ID: e.ID, State: e.StateAt(c.server.Clock()).String(), Kind: e.Kind().String(), Target: e.Target, Document: vexDocumentOf(e), Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason,
-			ProjectID: api.Int(e.ProjectID), Project: names[e.ProjectID], TriageReason: e.TriageReason.String(), Until: timeOrNull(e.Until), Ignores: int64(ignored[e.ID]),
-			CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy.String(), DecidedAt: timeOrNull(e.DecidedAt), DecidedBy: e.DecidedBy.String(), Answer: e.Answer,
+			ID: e.ID, State: e.StateAt(c.server.Clock()).String(), Kind: e.Kind().String(), Target: e.Target,
+			Document: vexDocumentOf(e), Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason,
+			ProjectID: api.Int(e.ProjectID), Project: names[e.ProjectID],
+			TriageReason: e.TriageReason.String(), Until: timeOrNull(e.Until), Ignores: int64(ignored[e.ID]),
+			CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy.String(),
+			DecidedAt: timeOrNull(e.DecidedAt), DecidedBy: e.DecidedBy.String(), Answer: e.Answer,
 		}
 		if e.Document != nil {
 			out[i].Target = "" // its name is in the document
@@ -60,7 +63,9 @@ func (c *call) exceptionOf(ctx context.Context, e model.Exception) (api.Exceptio
 }
 
 // changed answers an exception and how many findings changed with it.
-func (c *call) changed(ctx context.Context, e model.Exception, changed exceptions.Effect) (*api.ExceptionChangeResponse, error) {
+func (c *call) changed(
+	ctx context.Context, e model.Exception, changed exceptions.Effect,
+) (*api.ExceptionChangeResponse, error) {
 	told, err := c.exceptionOf(ctx, e)
 	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
 }
@@ -221,7 +226,9 @@ var errTried = errors.New("it was only tried")
 // made too, so that all counts as it would, and rolled back.
 func (c *call) createException(ctx context.Context, in *exceptionInput) (out *api.ExceptionChangeResponse, err error) {
 	if !in.Body.DryRun {
-		return runIdempotent(ctx, c, func(ctx context.Context) (*api.ExceptionChangeResponse, error) { return c.addException(ctx, in) })
+		return runIdempotent(ctx, c, func(ctx context.Context) (*api.ExceptionChangeResponse, error) {
+			return c.addException(ctx, in)
+		})
 	}
 	err = c.update(ctx, func(ctx context.Context) (err error) {
 		if out, err = c.addException(ctx, in); err != nil {
@@ -261,10 +268,13 @@ func asTold(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil
 	}
-	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w", model.ErrConflict)
+	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w",
+		model.ErrConflict)
 }
 
-func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery) (*api.ExceptionChangeResponse, error) {
+func (c *call) deleteException(
+	ctx context.Context, in *api.DeleteExceptionQuery,
+) (*api.ExceptionChangeResponse, error) {
 	e, err := c.exception(ctx)
 	if err != nil {
 		return nil, err
@@ -279,7 +289,9 @@ func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery
 	return c.changed(ctx, e, changed)
 }
 
-func (c *call) requestException(ctx context.Context, in *request[api.RequestExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+func (c *call) requestException(
+	ctx context.Context, in *request[api.RequestExceptionRequest],
+) (*api.ExceptionChangeResponse, error) {
 	b := &in.Body
 	e := model.Exception{Reason: b.Reason, CreatorID: c.caller.Token.UserID}
 	e.TriageReason, _ = model.ParseTriageReason(cmp.Or(b.TriageReason, model.AcceptableRisk.String()))
@@ -297,7 +309,9 @@ func (c *call) requestException(ctx context.Context, in *request[api.RequestExce
 	return c.changed(ctx, e, nil)
 }
 
-func (c *call) approveException(ctx context.Context, in *request[api.ApproveExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+func (c *call) approveException(
+	ctx context.Context, in *request[api.ApproveExceptionRequest],
+) (*api.ExceptionChangeResponse, error) {
 	e, err := c.exception(ctx)
 	if err != nil {
 		return nil, err
@@ -329,7 +343,9 @@ func (c *call) approveException(ctx context.Context, in *request[api.ApproveExce
 	return c.changed(ctx, e, changed)
 }
 
-func (c *call) refuseException(ctx context.Context, in *request[api.RefuseExceptionRequest]) (*api.ExceptionChangeResponse, error) {
+func (c *call) refuseException(
+	ctx context.Context, in *request[api.RefuseExceptionRequest],
+) (*api.ExceptionChangeResponse, error) {
 	e, err := c.exception(ctx)
 	if err == nil && e.Document != nil {
 		return c.refuseDocument(ctx, e, in.Body)

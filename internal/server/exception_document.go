@@ -22,7 +22,8 @@ func vexDocumentOf(e model.Exception) *api.VEXDocument {
 		return nil
 	}
 	return &api.VEXDocument{
-		Name: d.Name, Format: d.Format, Author: d.Author, File: d.File, Version: d.Version, IssuedAt: timeOrNull(d.IssuedAt), Ref: d.Ref, Statements: int64(e.Statements),
+		Name: d.Name, Format: d.Format, Author: d.Author, File: d.File, Version: d.Version,
+		IssuedAt: timeOrNull(d.IssuedAt), Ref: d.Ref, Statements: int64(e.Statements),
 	}
 }
 
@@ -39,7 +40,9 @@ func (c *call) review(ctx context.Context, list []model.Exception, out []api.Exc
 
 // statements adds one page of what a document says, and of a requested one what each statement
 // would change alone.
-func (c *call) statements(ctx context.Context, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse) error {
+func (c *call) statements(
+	ctx context.Context, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse,
+) error {
 	if e.Document == nil || e.State > model.ExceptionActive { // it says nothing any more
 		return nil
 	}
@@ -70,7 +73,8 @@ func (c *call) statements(ctx context.Context, e model.Exception, in *exceptionQ
 func vexStatementOf(s *model.VEXStatement, proposed bool, r exceptions.Review) api.VEXStatement {
 	id, made := s.ID(), s.Triage()
 	out := api.VEXStatement{
-		ID: id, Vulnerabilities: orEmpty(s.Names), About: s.About(), Status: s.Status.String(), Justification: s.Justification, Detail: s.Detail,
+		ID: id, Vulnerabilities: orEmpty(s.Names), About: s.About(),
+		Status: s.Status.String(), Justification: s.Justification, Detail: s.Detail,
 		TriageState: made.State.String(), TriageReason: made.Reason.String(), Counts: !proposed || r.Counts[id],
 	}
 	if !out.Counts {
@@ -80,7 +84,9 @@ func vexStatementOf(s *model.VEXStatement, proposed bool, r exceptions.Review) a
 }
 
 // approveDocument makes a requested document active, or some of its statements.
-func (c *call) approveDocument(ctx context.Context, e model.Exception, statements []string) (*api.ExceptionChangeResponse, error) {
+func (c *call) approveDocument(
+	ctx context.Context, e model.Exception, statements []string,
+) (*api.ExceptionChangeResponse, error) {
 	receipt, err := exceptions.AcceptVEX(ctx, c.tx, e.ID, statements...)
 	if err != nil {
 		return nil, err
@@ -93,7 +99,9 @@ func (c *call) approveDocument(ctx context.Context, e model.Exception, statement
 }
 
 // refuseDocument refuses a requested document, or some of its statements.
-func (c *call) refuseDocument(ctx context.Context, e model.Exception, in api.RefuseExceptionRequest) (*api.ExceptionChangeResponse, error) {
+func (c *call) refuseDocument(
+	ctx context.Context, e model.Exception, in api.RefuseExceptionRequest,
+) (*api.ExceptionChangeResponse, error) {
 	n, err := exceptions.RefuseVEX(ctx, c.tx, e.ID, in.Answer, in.Statements...)
 	if err != nil {
 		return nil, err
@@ -109,7 +117,9 @@ func (c *call) refuseDocument(ctx context.Context, e model.Exception, in api.Ref
 }
 
 // documentDecided answers the exception, and whether something is left of the request.
-func (c *call) documentDecided(ctx context.Context, asked, shown model.Exception, out *api.ExceptionChangeResponse) (*api.ExceptionChangeResponse, error) {
+func (c *call) documentDecided(
+	ctx context.Context, asked, shown model.Exception, out *api.ExceptionChangeResponse,
+) (*api.ExceptionChangeResponse, error) {
 	left, err := c.tx.Exception(ctx, asked.ID)
 	if out.Waits = err == nil && left.State == model.ExceptionRequested; err != nil && !errors.Is(err, model.ErrNotFound) {
 		return nil, err
@@ -119,15 +129,23 @@ func (c *call) documentDecided(ctx context.Context, asked, shown model.Exception
 }
 
 // importDocuments reads VEX documents from the body and stores all of them for many projects.
-func (c *call) importDocuments(ctx context.Context, in *api.ImportDocumentsQuery) (*api.ImportDocumentsResponse, error) {
+func (c *call) importDocuments(
+	ctx context.Context, in *api.ImportDocumentsQuery,
+) (*api.ImportDocumentsResponse, error) {
 	if err := model.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
 		return nil, err
 	}
 	room := c.server.intake.Reserve()
 	defer room.Release()
-	files := &importFiles{call: c, in: &api.ImportQuery{Filename: in.Filename}, may: room.May, free: room.Free, o: report.Options{
-		Key: c.server.SecretKey, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
-	}}
+	files := &importFiles{
+		call: c,
+		in:   &api.ImportQuery{Filename: in.Filename},
+		may:  room.May,
+		free: room.Free,
+		o: report.Options{
+			Key: c.server.SecretKey, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
+		},
+	}
 	err := errors.Join(files.readBody(ctx), c.idempotent.members(in))
 	if err == nil {
 		err = files.readToEnd()
@@ -138,13 +156,15 @@ func (c *call) importDocuments(ctx context.Context, in *api.ImportDocumentsQuery
 	reports := files.reading.Reports(files.secret)
 	for _, r := range reports {
 		if !r.OnlyVEX() {
-			return nil, model.Invalid("body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool)
+			return nil, model.Invalid(
+				"body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool,
+			)
 		}
 		if why := r.AllRefused(); why != "" {
 			return nil, model.Invalid("body", "%s", why)
 		}
 	}
-	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
+	return runIdempotent(storing(ctx, room), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
 		out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
 		for _, r := range reports {
 			for _, item := range r.Refused {
@@ -171,7 +191,9 @@ func documentsBody() *huma.RequestBody {
 	return &huma.RequestBody{
 		Required: true, Description: "VEX documents.",
 		Content: map[string]*huma.MediaType{
-			"multipart/form-data":      {Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}}},
+			"multipart/form-data": {
+				Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}},
+			},
 			"application/octet-stream": {Schema: binary},
 			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A VEX document as JSON."}},
 		},

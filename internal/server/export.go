@@ -42,7 +42,9 @@ func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []model.FindingFi
 }
 
 // selected are the filters of a query, or that of the saved view which it names.
-func (c *call) selected(ctx context.Context, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter) ([]model.FindingFilter, error) {
+func (c *call) selected(
+	ctx context.Context, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter,
+) ([]model.FindingFilter, error) {
 	if q.View == 0 {
 		return filters, nil
 	}
@@ -67,7 +69,13 @@ func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, err
 		return nil, err
 	}
 	f := export.Format(in.Format)
-	return exported{ctx: ctx, format: f, parts: export.Parts(view, f, filters...), version: c.server.Version, head: c.r.Method == http.MethodHead}, nil
+	return exported{
+		ctx:     ctx,
+		format:  f,
+		parts:   export.Parts(view, f, filters...),
+		version: c.server.Version,
+		head:    c.r.Method == http.MethodHead,
+	}, nil
 }
 
 // exported writes an export as it is read.

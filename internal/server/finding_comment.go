@@ -25,7 +25,9 @@ func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "finding-comments", callOf(ctx.Context()).r.PathValue("findingId"), in.Cursor)
 }
 
-func (c *call) listFindingComments(ctx context.Context, in *findingCommentsInput) (*api.ListFindingCommentsResponse, error) {
+func (c *call) listFindingComments(
+	ctx context.Context, in *findingCommentsInput,
+) (*api.ListFindingCommentsResponse, error) {
 	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
 	if err != nil {
 		return nil, err
@@ -46,7 +48,8 @@ func (c *call) listFindingComments(ctx context.Context, in *findingCommentsInput
 
 func findingCommentOf(n model.FindingComment) api.FindingComment {
 	out := api.FindingComment{
-		ID: n.ID, Text: n.Text, WrittenAt: api.Time{Time: n.WrittenAt}, WrittenBy: n.WrittenBy.String(), Mentions: make([]string, len(n.Mentions)),
+		ID: n.ID, Text: n.Text, WrittenAt: api.Time{Time: n.WrittenAt},
+		WrittenBy: n.WrittenBy.String(), Mentions: make([]string, len(n.Mentions)),
 		WithdrawnAt: timeOrNull(n.WithdrawnAt), WithdrawnBy: n.WithdrawnBy.String(),
 	}
 	for i, m := range n.Mentions {
@@ -55,7 +58,9 @@ func findingCommentOf(n model.FindingComment) api.FindingComment {
 	return out
 }
 
-func (c *call) addFindingComment(ctx context.Context, in *request[api.AddFindingCommentRequest]) (*api.FindingCommentResponse, error) {
+func (c *call) addFindingComment(
+	ctx context.Context, in *request[api.AddFindingCommentRequest],
+) (*api.FindingCommentResponse, error) {
 	found, err := c.askedFinding(ctx)
 	if err != nil {
 		return nil, err

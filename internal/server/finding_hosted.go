@@ -103,7 +103,8 @@ func (c *call) hostedFindings(ctx context.Context, view *index.View, in *finding
 		filter = in.of(hostedType(types))
 	}
 	if !in.order.Fits(filter.IssueType) {
-		return nil, model.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s", filter.IssueType)
+		return nil, model.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s",
+			filter.IssueType)
 	}
 	return view.Sorted(ctx, filter, in.order, page, size)
 }

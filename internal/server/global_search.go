@@ -24,7 +24,14 @@ func (c *call) search(ctx context.Context, in *api.SearchQuery) (*api.SearchResp
 	}
 	out := &api.SearchResponse{Hits: make([]api.SearchHit, len(hits))}
 	for i, h := range hits {
-		out.Hits[i] = api.SearchHit{Kind: string(h.Kind), ID: h.ID, Name: h.Name, Detail: h.Detail, IssueType: h.IssueType.String(), Open: int64(h.Open)}
+		out.Hits[i] = api.SearchHit{
+			Kind:      string(h.Kind),
+			ID:        h.ID,
+			Name:      h.Name,
+			Detail:    h.Detail,
+			IssueType: h.IssueType.String(),
+			Open:      int64(h.Open),
+		}
 	}
 	return out, nil
 }

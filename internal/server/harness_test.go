@@ -14,7 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -68,7 +68,7 @@ func newHarnessOn(t testing.TB, database store.Config, clock *storetest.Clock, c
 	c := Config{
 		Store: h.store, Index: index.New(h.store, index.Options{BodyCache: 1 << 20, Clock: h.clock.Now}), Clock: h.clock.Now,
 		Logger:      slog.New(slog.NewJSONHandler(h.log, nil)),
-		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "test",
+		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "test",
 	}
 	for _, f := range change {
 		f(&c)

@@ -25,7 +25,10 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	if err != nil {
 		return nil, err
 	}
-	out := &api.FindingHistoryResponse{MergedInto: into, Events: []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}}}
+	out := &api.FindingHistoryResponse{
+		MergedInto: into,
+		Events:     []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}},
+	}
 	for _, e := range told {
 		event, err := toldEvent(e)
 		if err != nil {
@@ -58,7 +61,9 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 // findingOfHistory reads the finding that the path names, with what happened to it. One
 // that was removed has a history still, though it is in no list: why it went, and what led
 // to a decision, is there alone. It tells which finding it was merged into, if one.
-func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, told []store.FindingHistory, into int64, err error) {
+func (c *call) findingOfHistory(ctx context.Context) (
+	found store.Occurrence, told []store.FindingHistory, into int64, err error,
+) {
 	id := c.pathID("findingId")
 	if found, err = c.tx.Finding(ctx, id); err != nil {
 		return found, nil, 0, err
@@ -98,7 +103,10 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	}
 	switch e.Kind {
 	case model.EventMoved:
-		out.From, out.To = &api.EventPlace{Path: detail.From, Line: detail.FromLine}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
+		out.From, out.To = &api.EventPlace{
+			Path: detail.From,
+			Line: detail.FromLine,
+		}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
 	case model.EventPrecedent, model.EventCopied, model.EventMerged:
 		out.FindingID = detail.FindingID
 		if detail.Project != "" {
@@ -121,7 +129,8 @@ func decidedEvent(e model.TriageEvent) api.FindingEvent {
 // askedEvents are the request for an exception, and the decision about it.
 func askedEvents(e model.Exception) []api.FindingEvent {
 	events := []api.FindingEvent{{
-		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked", By: &api.Person{Kind: e.CreatedBy.Kind, Name: e.CreatedBy.Label()}, Note: e.Reason,
+		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked",
+		By: &api.Person{Kind: e.CreatedBy.Kind, Name: e.CreatedBy.Label()}, Note: e.Reason,
 	}}
 	if e.State == model.ExceptionRequested {
 		return events
@@ -131,14 +140,20 @@ func askedEvents(e model.Exception) []api.FindingEvent {
 		kind = "exception_approved"
 	}
 	return append(events, api.FindingEvent{
-		At: api.Time{Time: e.DecidedAt}, Kind: kind, By: &api.Person{Kind: e.DecidedBy.Kind, Name: e.DecidedBy.Label()}, Note: e.Answer,
+		At: api.Time{Time: e.DecidedAt}, Kind: kind,
+		By: &api.Person{Kind: e.DecidedBy.Kind, Name: e.DecidedBy.Label()}, Note: e.Answer,
 	})
 }
 
 // commentEvents tell that somebody commented, and that somebody withdrew it.
 func commentEvents(n model.FindingComment) []api.FindingEvent {
 	event := func(at time.Time, kind string, by model.Actor) api.FindingEvent {
-		return api.FindingEvent{At: api.Time{Time: at}, Kind: kind, By: &api.Person{Kind: by.Kind, Name: by.Label()}, CommentID: n.ID}
+		return api.FindingEvent{
+			At:        api.Time{Time: at},
+			Kind:      kind,
+			By:        &api.Person{Kind: by.Kind, Name: by.Label()},
+			CommentID: n.ID,
+		}
 	}
 	written := event(n.WrittenAt, "commented", n.WrittenBy)
 	if !n.Withdrawn() {

@@ -58,7 +58,9 @@ func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	case len(sent) == 0:
 		return nil, nil
 	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
-		return nil, model.Invalid("header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID")
+		return nil, model.Invalid(
+			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID",
+		)
 	}
 	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
 }
@@ -112,8 +114,10 @@ func keyed(h handler) handler {
 	return func(a huma.API, o *operation) {
 		o.keyed = true
 		o.described.Parameters = append(o.described.Parameters, &huma.Param{
-			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the request, for a day and within the deployment: sent again with the same key, path and body, " +
-				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the second waits.",
+			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the " +
+				"request, for a day and within the deployment: sent again with the same key, path and body, " +
+				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the " +
+				"second waits.",
 			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 		})
 		o.fails(http.StatusConflict)
@@ -134,7 +138,9 @@ type kept struct {
 // runIdempotent runs fn in a transaction of the deployment, whole or not at all. Where
 // the request came before, under the same key, it does not, and returns what was
 // answered then.
-func runIdempotent[Out any](ctx context.Context, c *call, fn func(context.Context) (*Out, error)) (out *Out, err error) {
+func runIdempotent[Out any](
+	ctx context.Context, c *call, fn func(context.Context) (*Out, error),
+) (out *Out, err error) {
 	err = c.update(ctx, func(ctx context.Context) error {
 		if c.idempotent == nil {
 			out, err = fn(ctx)
@@ -158,7 +164,9 @@ func runIdempotent[Out any](ctx context.Context, c *call, fn func(context.Contex
 // runPrepared is runIdempotent for what needs something that takes long and is asked of
 // others: prepare runs outside of any transaction, and not at all where the request came
 // before.
-func runPrepared[P, Out any](ctx context.Context, c *call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error)) (*Out, error) {
+func runPrepared[P, Out any](
+	ctx context.Context, c *call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error),
+) (*Out, error) {
 	if c.idempotent != nil {
 		out, replayed := new(Out), false
 		err := c.view(ctx, func(ctx context.Context) (err error) {
@@ -226,7 +234,8 @@ func (c *call) keep(ctx context.Context, out any) error {
 // an answer must not reach one that sees less.
 func (c *call) asked() []byte {
 	all := &idempotentRequest{sum: sha256.New()}
-	all.add(c.r.Method, c.r.URL.Path, c.r.URL.RawQuery, strings.Join(c.caller.Globs(), "\n"), string(c.idempotent.sum.Sum(nil)))
+	all.add(c.r.Method, c.r.URL.Path, c.r.URL.RawQuery, strings.Join(c.caller.Globs(), "\n"),
+		string(c.idempotent.sum.Sum(nil)))
 	return all.sum.Sum(nil)
 }
 

@@ -184,7 +184,8 @@ func (f *importFiles) options(name string) report.Options {
 func (f *importFiles) isFileFault(err error) bool {
 	var bad *report.FileError
 	var oversize *http.MaxBytesError
-	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, errCutOff) && !errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.o.Take(0) == nil
+	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, errCutOff) &&
+		!errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.o.Take(0) == nil
 }
 
 // leaveOut notes that a lockfile cannot be read, and returns false for any other

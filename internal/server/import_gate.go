@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -35,8 +35,10 @@ func (g *importGate) look(ctx context.Context, project model.Project, scan model
 	return g.Judge(ctx, project, scan, seen)
 }
 
-// Judged implements edge.IdenticalGate.
-func (g *importGate) Judged(ctx context.Context, project model.Project, ref string) (rules []string, products []model.IssueType, err error) {
+// Judged implements gate.IdenticalGate.
+func (g *importGate) Judged(
+	ctx context.Context, project model.Project, ref string,
+) (rules []string, products []model.IssueType, err error) {
 	given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 	if err != nil {
 		return nil, nil, err
@@ -46,9 +48,9 @@ func (g *importGate) Judged(ctx context.Context, project model.Project, ref stri
 	return rules, products, nil
 }
 
-// Judge implements edge.IdenticalGate.
+// Judge implements gate.IdenticalGate.
 func (g *importGate) Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
-	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
+	judge, err := gate.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err
 }
@@ -72,7 +74,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {
 		var err error
-		if verdicts[i], err = edge.Verdict(ctx, judge, &summaries[i]); err != nil {
+		if verdicts[i], err = gate.Verdict(ctx, judge, &summaries[i]); err != nil {
 			return api.ImportGate{}, err
 		}
 		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, verdicts[i].Record()); err != nil {
@@ -108,7 +110,8 @@ func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.Impor
 			}
 			told[f.ID] = true
 			*list = append(*list, api.ImportItem{
-				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
+				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line,
+				Change:    string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
 				Condition: s.Condition, Mode: s.Mode.String(), Text: s.Explained(),
 			})
 		}

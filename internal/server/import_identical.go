@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -125,7 +125,9 @@ func (f *importFiles) digest(decides bool) (d model.Digest, err error) {
 		return d, err
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.project.URL)), f.rules} {
+	for _, part := range [][]byte{
+		[]byte(f.call.server.Version), options, flags, []byte(cmp.Or(in.RepoURL, f.project.URL)), f.rules,
+	} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}
@@ -159,12 +161,12 @@ var errNotIdentical = errors.New("the upload did not come before")
 // the upload is not identical.
 func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
 		upload.Globs = c.caller.Globs()
-		gate := &importGate{tx: c.tx}
-		summary, identical, err := edge.Identical(ctx, c.tx, gate, upload)
+		judge := &importGate{tx: c.tx}
+		summary, identical, err := gate.Identical(ctx, c.tx, judge, upload)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +176,7 @@ func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.
 		summaries := []ingest.Summary{summary}
 		out := ImportAnswer(summaries)
 		out.Files, out.Given = 1, 1
-		out.Gate, err = gate.answer(ctx, summaries)
+		out.Gate, err = judge.answer(ctx, summaries)
 		return out, err
 	})
 	if errors.Is(err, errNotIdentical) {
@@ -188,11 +190,14 @@ func (c *call) hasUpload(ctx context.Context, upload ingest.Upload, files *impor
 	if files.project.ID == 0 {
 		return false, nil
 	}
-	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID, model.FullRef(upload.Ref), upload.Digest)
+	return c.server.Store.HasUpload(ctx, c.caller.Deployment.ID, files.project.ID,
+		model.FullRef(upload.Ref), upload.Digest)
 }
 
 // knownProject returns the project of an upload, or a zero project if it does not exist yet.
-func knownProject(ctx context.Context, tx *store.Tx, globs model.ProjectGlobs, in *api.ImportQuery) (model.Project, error) {
+func knownProject(
+	ctx context.Context, tx *store.Tx, globs model.ProjectGlobs, in *api.ImportQuery,
+) (model.Project, error) {
 	if model.CheckProjectName(in.Project) != nil {
 		return model.Project{}, nil //nolint:nilerr // the import reports the error
 	}

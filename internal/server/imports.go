@@ -10,11 +10,13 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -37,7 +39,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
-	if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.Project); err != nil {
 		return nil, err
 	}
 	if signedIn := c.caller.SignedIn; signedIn != nil {
@@ -50,7 +52,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return out, err
 	}
 	cleaned := files.reading.Clean(files.secret) // what takes long, before others wait for it
-	if out, err = c.takeImport(room.Within(ctx), upload, files, cleaned); err == nil {
+	if out, err = c.takeImport(storing(ctx, room), upload, files, cleaned); err == nil {
 		c.settle(ctx, out)
 	}
 	return out, err
@@ -58,7 +60,9 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 
 // importIdentical records an upload of one file that is identical to the previous one. Any
 // other upload it parses, and returns nil.
-func (c *call) importIdentical(ctx context.Context, upload *ingest.Upload, files *importFiles) (out *api.ImportResponse, err error) {
+func (c *call) importIdentical(
+	ctx context.Context, upload *ingest.Upload, files *importFiles,
+) (out *api.ImportResponse, err error) {
 	if files.buffered == nil {
 		return nil, nil
 	}
@@ -79,15 +83,17 @@ func (c *call) importIdentical(ctx context.Context, upload *ingest.Upload, files
 }
 
 // takeImport takes in what was read of an upload.
-func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned) (*api.ImportResponse, error) {
+func (c *call) takeImport(
+	ctx context.Context, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned,
+) (*api.ImportResponse, error) {
 	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
-		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
-		gate := importGate{tx: c.tx}
-		upload.Before = gate.look
+		judge := importGate{tx: c.tx}
+		upload.Before = judge.look
 		reports, err := conceal.Resolve(ctx, c.tx, cleaned)
 		if err != nil {
 			return nil, err
@@ -99,7 +105,7 @@ func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *impo
 		out := ImportAnswer(summaries)
 		out.Files, out.Unread = files.read, append(out.Unread, files.unread...)
 		out.Given = out.Files + len(out.Unread)
-		out.Gate, err = gate.answer(ctx, summaries)
+		out.Gate, err = judge.answer(ctx, summaries)
 		return out, err
 	})
 }
@@ -135,7 +141,8 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	}
 	u := ingest.Upload{
 		Project: model.Project{Name: in.Project, URL: in.RepoURL},
-		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full || in.Whole, Whole: in.Whole, Category: in.Category, Strict: in.Strict,
+		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full || in.Whole,
+		Whole: in.Whole, Category: in.Category, Strict: in.Strict,
 	}
 	if in.Project == "" {
 		fault("query.project", "is needed: the project that the report is of, as acme/payments")
@@ -163,7 +170,11 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 
 // ImportAnswer says what an upload did, as the API and the command line do.
 func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
-	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Unread: []api.UnreadFile{}, Gate: api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}}}
+	out := &api.ImportResponse{
+		Imports: make([]api.Import, len(summaries)),
+		Unread:  []api.UnreadFile{},
+		Gate:    api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}},
+	}
 	for i, s := range summaries {
 		out.Imports[i] = importOf(s)
 	}
@@ -171,17 +182,23 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 }
 
 // notDecided says why what an upload says of findings changed none.
-const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes outside of the code stay open. " +
-	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends the same again."
+const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes " +
+	"outside of the code stay open. " +
+	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends " +
+	"the same again."
 
 func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
-		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
-		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
+		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref,
+		Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
+		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved,
+		Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
 		MorePlaces: s.MorePlaces, ProposedMutes: s.ProposedMutes,
-		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), RefusedCount: s.CountRefused(), Counts: countsOf(s.Counts),
+		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)),
+		RefusedCount: s.CountRefused(), Counts: countsOf(s.Counts),
 		Changes: api.InventoryChange{
-			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
+			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded,
+			Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
 		},
 		VEX: make([]api.ImportVEX, len(s.VEX)),
 	}
@@ -207,8 +224,10 @@ func importOf(s ingest.Summary) api.Import {
 		gone = append(gone, fmt.Sprintf("%d of this upload", again))
 	}
 	if len(gone) > 0 {
-		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d statements of %d MiB, a deployment %d documents of %d MiB.",
-			strings.Join(gone, " and "), model.MaxVEXProposals, model.MaxVEXProposedStatements, model.MaxVEXProposedBytes>>20, model.MaxAllVEXProposals, model.MaxAllVEXProposedBytes>>20))
+		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d "+
+			"statements of %d MiB, a deployment %d documents of %d MiB.",
+			strings.Join(gone, " and "), model.MaxVEXProposals, model.MaxVEXProposedStatements, model.MaxVEXProposedBytes>>20,
+			model.MaxAllVEXProposals, model.MaxAllVEXProposedBytes>>20))
 	}
 	if s.SkippedVulnerabilities > 0 {
 		out.Note = strings.TrimSpace(out.Note + " " + SkippedNote(s.SkippedVulnerabilities))
@@ -225,7 +244,8 @@ func importOf(s ingest.Summary) api.Import {
 // VEXAnswer describes what became of a document, as the API and the command line do.
 func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 	out := api.ImportVEX{
-		Name: r.Document.Name, Format: r.Document.Format, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
+		Name: r.Document.Name, Format: r.Document.Format,
+		Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
 	}
 	if r.Document.ID != 0 {
 		out.ID = decimal(r.Document.ID)
@@ -235,13 +255,21 @@ func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 
 // SkippedNote explains to users how many vulnerabilities of an SBOM were skipped.
 func SkippedNote(n int) string {
-	return fmt.Sprintf("Skipped vulnerabilities: %d. Redoubt wrote this SBOM, so only its packages were imported. To move decisions, import a VEX document.", n)
+	return fmt.Sprintf("Skipped vulnerabilities: %d. Redoubt wrote this SBOM, so only its packages were imported. To "+
+		"move decisions, import a VEX document.", n)
 }
 
 func importItems(items []ingest.Item) []api.ImportItem {
 	out := make([]api.ImportItem, len(items))
 	for i, item := range items {
-		out[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change), Muted: item.Muted}
+		out[i] = api.ImportItem{
+			FindingID: item.FindingID,
+			Rule:      item.Rule,
+			Path:      item.Path,
+			Line:      item.Line,
+			Change:    string(item.Change),
+			Muted:     item.Muted,
+		}
 	}
 	return out
 }
@@ -261,20 +289,45 @@ func outcomeOf(s ingest.Summary) string {
 // importBody describes what the operation takes, which no struct does.
 func importBody() *huma.RequestBody {
 	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-	fields := map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: binary, Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository."}}
-	fields["unread"] = &huma.Schema{Type: huma.TypeArray, Items: binary, Description: "Lockfiles that are there and are not sent, as they are too large: the file name is the path in the repository, the content says why, in a line. What is known of them stays."}
+	fields := map[string]*huma.Schema{"file": {
+		Type:        huma.TypeArray,
+		Items:       binary,
+		Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository.",
+	}}
+	fields["unread"] = &huma.Schema{
+		Type:  huma.TypeArray,
+		Items: binary,
+		Description: "Lockfiles that are there and are not sent, as they are too large: the file name is the path in the " +
+			"repository, the content says why, in a line. What is known of them stays.",
+	}
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
-		fields[name] = &huma.Schema{Type: huma.TypeString, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
+		fields[name] = &huma.Schema{
+			Type:        huma.TypeString,
+			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
+		}
 	}
 	for _, name := range []string{"whole", "full", "diff", "strict"} {
-		fields[name] = &huma.Schema{Type: huma.TypeBoolean, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
+		fields[name] = &huma.Schema{
+			Type:        huma.TypeBoolean,
+			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
+		}
 	}
 	return &huma.RequestBody{
 		Required: true, Description: "Reports of scanners, or lockfiles.",
 		Content: map[string]*huma.MediaType{
-			"multipart/form-data":      {Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}}},
+			"multipart/form-data": {
+				Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}},
+			},
 			"application/octet-stream": {Schema: binary},
 			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A report as JSON."}},
 		},
 	}
+}
+
+// storing returns the context for storing an upload: a large upload lets small ones go first.
+func storing(ctx context.Context, room *httpx.Reservation) context.Context {
+	if room.Long() {
+		return store.Long(ctx)
+	}
+	return ctx
 }

@@ -33,7 +33,8 @@ func (in *issuesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	f := in.Body.Filter
 	filter := model.FindingFilter{
-		IssueType: model.SAST, Visible: callOf(ctx.Context()).caller.Globs(), Primary: f.OnPrimaryBranch, Projects: f.RepositoryNames,
+		IssueType: model.SAST, Visible: callOf(ctx.Context()).caller.Globs(),
+		Primary: f.OnPrimaryBranch, Projects: f.RepositoryNames,
 		Severities: parsed(lowered("SEVERITY_", f.Severities), model.ParseSeverity),
 	}
 	for _, tab := range f.Status {
@@ -92,7 +93,11 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 			if err != nil {
 				return nil, err
 			}
-			projects[f.Repository.Name] = api.IssueRepository{ID: p.ID, Name: p.Name, PrimaryRef: api.IssuePrimary{Ref: p.Primary()}}
+			projects[f.Repository.Name] = api.IssueRepository{
+				ID:         p.ID,
+				Name:       p.Name,
+				PrimaryRef: api.IssuePrimary{Ref: p.Primary()},
+			}
 		}
 		issue := c.issueOf(f, in.filters[0].IssueType)
 		issue.Repository = projects[f.Repository.Name]
@@ -104,7 +109,9 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 
 // findingsOf reads a page of a selection. It decodes what the index has encoded:
 // these shapes are asked for seldom, and no faster path is kept for them.
-func findingsOf(ctx context.Context, view *index.View, f model.FindingFilter, n, size int) (list []api.Finding, err error) {
+func findingsOf(
+	ctx context.Context, view *index.View, f model.FindingFilter, n, size int,
+) (list []api.Finding, err error) {
 	page, err := view.Page(ctx, f, n, size)
 	if err != nil {
 		return nil, err
@@ -119,10 +126,13 @@ func findingsOf(ctx context.Context, view *index.View, f model.FindingFilter, n,
 // issueOf is a finding in those words, but for its project.
 func (c *call) issueOf(f api.Finding, t model.IssueType) api.Issue {
 	out := api.Issue{
-		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()), CreatedAt: f.CreatedAt, RelevantSince: f.RelevantSince, Ref: f.Ref,
-		SyntacticID: f.SyntacticID, MatchBasedID: f.MatchBasedID, TriageState: f.TriageState, FirstSeenScan: api.IssueScan{ID: f.FirstSeenScanID},
+		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()),
+		CreatedAt: f.CreatedAt, RelevantSince: f.RelevantSince, Ref: f.Ref,
+		SyntacticID: f.SyntacticID, MatchBasedID: f.MatchBasedID,
+		TriageState: f.TriageState, FirstSeenScan: api.IssueScan{ID: f.FirstSeenScanID},
 		LineOfCodeURL: cmp.Or(f.LineOfCodeURL, c.org()+"/findings/"+decimal(f.ID)),
-		FilePath:      f.Location.FilePath, Line: f.Location.Line, Column: f.Location.Column, EndLine: f.Location.EndLine, EndColumn: f.Location.EndColumn,
+		FilePath:      f.Location.FilePath, Line: f.Location.Line, Column: f.Location.Column,
+		EndLine: f.Location.EndLine, EndColumn: f.Location.EndColumn,
 		Severity: "SEVERITY_" + strings.ToUpper(f.Severity), Confidence: "CONFIDENCE_" + strings.ToUpper(f.Confidence),
 		Message: f.Rule.Message, RulePath: f.RuleName, ExternalTicket: f.ExternalTicket,
 	}

@@ -161,7 +161,8 @@ func (c *call) lenientBody(op *operation, body any) {
 			delete(members, name)
 		}
 	}
-	if filter, sent := members["dependencyFilter"].(map[string]any); sent && op.body.Properties["dependencyFilter"] != nil {
+	if filter, sent := members["dependencyFilter"].(map[string]any); sent &&
+		op.body.Properties["dependencyFilter"] != nil {
 		c.lenientFilter(filter)
 	}
 }

@@ -58,7 +58,8 @@ func (m *metrics) observe(method, route string, status int, took time.Duration, 
 // storeCollector asks the database how it is when it is asked.
 type storeCollector struct{ store *store.Store }
 
-var storeUp = prometheus.NewDesc("redoubt_store_up", "1 while the database can do it, labelled with what (reads, writes) and, while it cannot, why.", []string{"does", "outage"}, nil)
+var storeUp = prometheus.NewDesc("redoubt_store_up", "1 while the database can do it, labelled with what (reads, "+
+	"writes) and, while it cannot, why.", []string{"does", "outage"}, nil)
 
 // Describe names the series.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- storeUp }

@@ -5,11 +5,11 @@ import (
 	"net/http"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 // mounted answers a row of another room as the server answers its own.
-func (s *Server) mounted(m edge.Mounted) http.Handler {
+func (s *Server) mounted(m httpx.Mounted) http.Handler {
 	e, others := &endpoint{server: s, route: Route{Route: m.Route}}, s.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m.When != nil && !m.When(r) {
@@ -36,17 +36,17 @@ func (s *Server) mounted(m edge.Mounted) http.Handler {
 	})
 }
 
-func (e *endpoint) serveMounted(m edge.Mounted, c *call) error {
-	token := edge.Bearer(c.r)
+func (e *endpoint) serveMounted(m httpx.Mounted, c *call) error {
+	token := httpx.Bearer(c.r)
 	if m.Basic {
-		token = edge.Credential(c.r)
+		token = httpx.Credential(c.r)
 	}
 	if err := e.admit(c, token); err != nil {
 		return err
 	}
 	if m.Scope == Anyone && token != "" {
 		known, err := e.server.callers.Find(c.w.Header(), c.r, token)
-		if _, busy := errors.AsType[*edge.BusyError](err); busy {
+		if _, busy := errors.AsType[*httpx.BusyError](err); busy {
 			return err
 		}
 		if err == nil {

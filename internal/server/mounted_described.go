@@ -16,10 +16,12 @@ func (s *spec) describeMounted() {
 	identity := &huma.Operation{
 		OperationID: "getIdentity", Method: http.MethodGet, Path: "/api/agent/identity", Tags: []string{"deployments"},
 		Summary: "Get who the token is, as the scanner asks",
-		Description: "Who the token is: in JSON where Accept asks for it, else in plain text for people. `getMe` says more. " +
+		Description: "Who the token is: in JSON where Accept asks for it, else in plain text for people. " +
+			"`getMe` says more. " +
 			"Scope: `ci` or `web_api`.",
 		Security: []map[string][]string{{"token": {}}},
-		Responses: s.mountedResponses(reflect.TypeFor[api.Identity](), http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+		Responses: s.mountedResponses(reflect.TypeFor[api.Identity](), http.StatusUnauthorized, http.StatusForbidden,
+			http.StatusTooManyRequests,
 			http.StatusInternalServerError, http.StatusServiceUnavailable),
 	}
 	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
@@ -27,18 +29,23 @@ func (s *spec) describeMounted() {
 	s.api.OpenAPI().AddOperation(identity)
 
 	s.api.OpenAPI().AddOperation(&huma.Operation{
-		OperationID: "getAuthorizationServer", Method: http.MethodGet, Path: "/api/auth/oauth2/.well-known/oauth-authorization-server", Tags: []string{"deployments"},
-		Summary:     "Get the authorization server",
-		Description: "The document by which OAuth clients find where to register and to ask for tokens (RFC 8414). It is at `/.well-known/oauth-authorization-server` as well. Needs no token.",
-		Extensions:  map[string]any{"security": []any{}},
-		Responses:   s.mountedResponses(reflect.TypeFor[api.AuthorizationServer](), http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable),
+		OperationID: "getAuthorizationServer", Method: http.MethodGet,
+		Path: "/api/auth/oauth2/.well-known/oauth-authorization-server", Tags: []string{"deployments"},
+		Summary: "Get the authorization server",
+		Description: "The document by which OAuth clients find where to register and to ask for tokens (RFC 8414). It is " +
+			"at `/.well-known/oauth-authorization-server` as well. Needs no token.",
+		Extensions: map[string]any{"security": []any{}},
+		Responses: s.mountedResponses(reflect.TypeFor[api.AuthorizationServer](), http.StatusTooManyRequests,
+			http.StatusInternalServerError, http.StatusServiceUnavailable),
 	})
 }
 
 // mountedResponses are an answer of a type, and what else may come.
 func (s *spec) mountedResponses(answer reflect.Type, failures ...int) map[string]*huma.Response {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(answer, true, "")
-	out := map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}}
+	out := map[string]*huma.Response{
+		"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
+	}
 	for _, status := range failures {
 		out[strconv.Itoa(status)] = failing(status)
 	}

@@ -23,8 +23,10 @@ func (c *call) notifier() (*notify.Notifier, error) {
 
 func notificationRuleOf(r model.NotificationRule) api.NotificationRule {
 	out := api.NotificationRule{
-		ID: r.ID, Name: r.Name, Events: r.Events.Names(), MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter, MissingDays: int64(r.MissingDays),
-		Channel: r.Channel.String(), Host: r.Host, To: orEmpty(r.To), Digest: cmp.Or(r.Digest, model.DigestNone).String(), Paused: r.Paused, Problem: r.Problem,
+		ID: r.ID, Name: r.Name, Events: r.Events.Names(), MinSeverity: r.MinSeverity.String(),
+		IssueTypes: r.Products.Names(), Filter: r.Filter, MissingDays: int64(r.MissingDays),
+		Channel: r.Channel.String(), Host: r.Host, To: orEmpty(r.To),
+		Digest: cmp.Or(r.Digest, model.DigestNone).String(), Paused: r.Paused, Problem: r.Problem,
 		CreatedAt: api.Time{Time: r.CreatedAt},
 	}
 	return out
@@ -32,8 +34,10 @@ func notificationRuleOf(r model.NotificationRule) api.NotificationRule {
 
 func notificationOf(n model.Notification) api.Notification {
 	return api.Notification{
-		ID: n.ID, Event: n.Message.Event.String(), Title: n.Message.Title, To: n.Receiver.Address, State: n.State.String(), Attempts: int64(n.Attempts), Status: int64(n.Status),
-		Answer: n.Answer, Problem: n.Problem, Test: n.Message.Test, CreatedAt: api.Time{Time: n.CreatedAt}, DueAt: api.Time{Time: n.DueAt}, EndedAt: timeOrNull(n.EndedAt),
+		ID: n.ID, Event: n.Message.Event.String(), Title: n.Message.Title, To: n.Receiver.Address,
+		State: n.State.String(), Attempts: int64(n.Attempts), Status: int64(n.Status),
+		Answer: n.Answer, Problem: n.Problem, Test: n.Message.Test, CreatedAt: api.Time{Time: n.CreatedAt},
+		DueAt: api.Time{Time: n.DueAt}, EndedAt: timeOrNull(n.EndedAt),
 	}
 }
 
@@ -77,7 +81,9 @@ func productsOf(names []string) (products model.Products) {
 
 // telling changes rules. The secret that it tells is sealed in the answer that is kept
 // under a key.
-func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error)) (*api.NotificationRuleResponse, error) {
+func (c *call) telling(
+	ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
+) (*api.NotificationRuleResponse, error) {
 	n, err := c.notifier()
 	if err != nil {
 		return nil, err
@@ -93,13 +99,16 @@ func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *
 	return out, err
 }
 
-func (c *call) createNotificationRule(ctx context.Context, in *request[api.CreateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
+func (c *call) createNotificationRule(
+	ctx context.Context, in *request[api.CreateNotificationRuleRequest],
+) (*api.NotificationRuleResponse, error) {
 	b := in.Body
 	channel, _ := model.ParseNotificationChannel(b.Channel)
 	digest, _ := model.ParseNotificationDigest(b.Digest)
 	least, _ := model.ParseSeverity(b.MinSeverity)
 	r := model.NotificationRule{
-		Name: model.Line(b.Name), Events: eventsOf(b.Events), MinSeverity: least, Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
+		Name: model.Line(b.Name), Events: eventsOf(b.Events), MinSeverity: least,
+		Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
 		Channel: channel, To: b.To, Digest: cmp.Or(digest, model.DigestNone), Paused: b.Paused,
 	}
 	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
@@ -107,7 +116,9 @@ func (c *call) createNotificationRule(ctx context.Context, in *request[api.Creat
 	})
 }
 
-func (c *call) updateNotificationRule(ctx context.Context, in *request[api.UpdateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
+func (c *call) updateNotificationRule(
+	ctx context.Context, in *request[api.UpdateNotificationRuleRequest],
+) (*api.NotificationRuleResponse, error) {
 	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		r, err := c.notificationRule(ctx)
 		if err != nil {
@@ -205,7 +216,11 @@ func (c *call) listNotifications(ctx context.Context, in *notificationPage) (*ap
 	if err != nil {
 		return nil, err
 	}
-	list, more, err := c.tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Before: in.after, Limit: cmp.Or(int(in.Limit), defaultNotifications)})
+	list, more, err := c.tx.Notifications(ctx, store.NotificationQuery{
+		RuleID: r.ID,
+		Before: in.after,
+		Limit:  cmp.Or(int(in.Limit), defaultNotifications),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
@@ -23,7 +23,12 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
 		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
-		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL, Listening: s.Listening, Names: s.Names}.Origin(r)
+		origin := httpx.Trust{
+			Proxies:   s.TrustedProxies,
+			PublicURL: s.PublicURL,
+			Listening: s.Listening,
+			Names:     s.Names,
+		}.Origin(r)
 		c.base, c.secure = origin.Base, origin.Secure
 		header(w.Header(), c)
 		nameDialect(w.Header(), r)
@@ -34,7 +39,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}()
 		c.w = out
 		defer func() { drain(out, r, out.status) }()
-		next.ServeHTTP(out, r.WithContext(context.WithValue(edge.WithOrigin(r.Context(), origin), callKey{}, c)))
+		next.ServeHTTP(out, r.WithContext(context.WithValue(httpx.WithOrigin(r.Context(), origin), callKey{}, c)))
 	})
 }
 
@@ -55,8 +60,8 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if status == http.StatusServiceUnavailable && edge.HungUp(r, c.cause) {
-		status = edge.StatusHungUp
+	if status == http.StatusServiceUnavailable && httpx.HungUp(r, c.cause) {
+		status = httpx.StatusHungUp
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", c.requestID), slog.String("method", method(r.Method)), slog.String("route", c.route),
@@ -79,7 +84,8 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 // method bounds what a client may write into logs and labels.
 func method(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
 		return m
 	}
 	return "other"

@@ -98,7 +98,9 @@ type writer interface {
 func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error)) handler {
 	return func(h huma.API, o *operation) {
 		schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Out](), true, "")
-		o.described.Responses["200"] = &huma.Response{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		o.described.Responses["200"] = &huma.Response{
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*stream, error) {
 			c := callOf(ctx)
 			out, err := fn(c, ctx, in)

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -32,10 +32,14 @@ func (s *Server) mux() *http.ServeMux {
 	for _, m := range s.Mounted {
 		mux.Handle(m.Pattern, s.mounted(m))
 	}
-	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{Status: "ok"}) })
+	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, health{Status: "ok"})
+	})
 	s.page(mux, "/readyz", s.ready)
 	s.page(mux, "/api/readiness-check", s.ready) // where clients of the hosted service ask
-	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, version{Version: s.Version}) })
+	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, version{Version: s.Version})
+	})
 	if !s.MetricsElsewhere {
 		s.page(mux, "/metrics", s.MetricsHandler().ServeHTTP)
 	}
@@ -107,13 +111,13 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.draining.Load():
 		answer.Status, status = "stopping", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), time.Second)
+		httpx.RetryAfter(w.Header(), time.Second)
 	case reads != nil:
 		answer.Status, status = "unavailable", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), model.OutageOf(reads).RetryAfter())
+		httpx.RetryAfter(w.Header(), model.OutageOf(reads).RetryAfter())
 	case s.Index.Starting() && s.Clock().Sub(s.began) < startMost:
 		answer.Status, status = "starting", http.StatusServiceUnavailable
-		edge.RetryAfter(w.Header(), time.Second)
+		httpx.RetryAfter(w.Header(), time.Second)
 	case writes != nil:
 		answer.Status = "read-only"
 	}
@@ -156,7 +160,8 @@ var swagger embed.FS
 
 // docsPolicy lets the page load what the server itself serves, and nothing
 // else. The library styles elements one by one and draws its icons from data.
-const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // serveDocs serves the documentation page, without anything from elsewhere.
 func serveDocs(w http.ResponseWriter, r *http.Request) {

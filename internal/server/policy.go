@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -15,7 +15,7 @@ import (
 const defaultRules = 500
 
 func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResponse, error) {
-	policies, err := edge.SeenPolicies(ctx, c.tx, c.caller.Globs())
+	policies, err := gate.SeenPolicies(ctx, c.tx, c.caller.Globs())
 	out := &api.ListPoliciesResponse{Policies: []api.Policy{}}
 	for _, p := range policies {
 		out.Policies = append(out.Policies, policyOf(p))
@@ -25,7 +25,8 @@ func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResp
 
 func policyOf(p model.Policy) api.Policy {
 	return api.Policy{
-		ID: decimal(p.ID), IsDefault: p.Default, Name: p.Name, ProductType: "PRODUCT_TYPE_" + strings.ToUpper(p.Product.String()), Slug: p.Slug,
+		ID: decimal(p.ID), IsDefault: p.Default, Name: p.Name,
+		ProductType: "PRODUCT_TYPE_" + strings.ToUpper(p.Product.String()), Slug: p.Slug,
 	}
 }
 
@@ -52,7 +53,7 @@ func (in *policyInput) Resolve(ctx huma.Context) []error {
 
 func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListPolicyRulesResponse, error) {
 	id := c.pathID("policyId")
-	policy, err := edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
+	policy, err := gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,9 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 
 // updatePolicy sets the mode of one rule: of a policy, that is what the hosted
 // service changes by it.
-func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyRequest]) (*api.UpdatePolicyResponse, error) {
+func (c *call) updatePolicy(
+	ctx context.Context, in *request[api.UpdatePolicyRequest],
+) (*api.UpdatePolicyResponse, error) {
 	id := c.pathID("policyId")
 	mode, _ := model.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))
 	r, err := c.tx.SetRuleMode(ctx, id, in.Body.RulePath, mode)
@@ -95,9 +98,12 @@ func policyRuleOf(r model.PolicyRule) api.PolicyRule {
 		Confidence: upper("CONFIDENCE_", r.Rule.Confidence, model.ConfidenceMedium),
 		Severity:   upper("SEVERITY_", r.Rule.Severity, model.SeverityMedium),
 		PolicyMode: upper("MODE_", r.Mode, model.ModeMonitor), Source: sourceOf(r.Rule.Origin),
-		CWECategories: orEmpty(r.Rule.CWE), OWASPCategories: orEmpty(r.Rule.OWASP), VulnerabilityClass: orEmpty(r.Rule.VulnerabilityClasses),
-		Languages: orEmpty(r.Rule.Languages), Technologies: orEmpty(r.Rule.Technologies), Rulesets: orEmpty(r.Rule.Rulesets),
-		RegistryMaintainer: maintainer(r.Rule.Origin), LastChangeAt: api.Time{Time: r.LastChangeAt}, LastChangeBy: r.LastChangeBy, URL: r.Rule.URL,
+		CWECategories: orEmpty(r.Rule.CWE), OWASPCategories: orEmpty(r.Rule.OWASP),
+		VulnerabilityClass: orEmpty(r.Rule.VulnerabilityClasses),
+		Languages:          orEmpty(r.Rule.Languages),
+		Technologies:       orEmpty(r.Rule.Technologies), Rulesets: orEmpty(r.Rule.Rulesets),
+		RegistryMaintainer: maintainer(r.Rule.Origin),
+		LastChangeAt:       api.Time{Time: r.LastChangeAt}, LastChangeBy: r.LastChangeBy, URL: r.Rule.URL,
 	}
 }
 

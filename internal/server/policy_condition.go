@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
 func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCondition {
 	out := api.PolicyCondition{
-		ID: c.ID, IssueType: product.String(), Mode: c.Mode.String(), Text: c.Sentence(), Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious,
+		ID: c.ID, IssueType: product.String(), Mode: c.Mode.String(), Text: c.Sentence(),
+		Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited, Malicious: c.Malicious,
 		Fixable: c.Fixable, Direct: c.Direct, GraceDays: int64(c.GraceDays),
 		Projects: orEmpty(c.Scope.Projects), Tags: orEmpty(c.Scope.Tags), Branches: orEmpty(c.Branches),
 	}
@@ -27,7 +28,7 @@ func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCon
 // conditional finds the policy that the path names.
 func (c *call) conditional(ctx context.Context) (model.Policy, error) {
 	id := c.pathID("policyId")
-	return edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
+	return gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
 
 func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPolicyConditionsResponse, error) {
@@ -44,7 +45,8 @@ func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPoli
 
 func newCondition(b *api.CreatePolicyConditionRequest) model.PolicyCondition {
 	out := model.PolicyCondition{
-		Reachable: b.Reachable, EPSS: b.EPSS, Exploited: b.Exploited, Malicious: b.Malicious, Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
+		Reachable: b.Reachable, EPSS: b.EPSS, Exploited: b.Exploited, Malicious: b.Malicious,
+		Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
 		Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
 	}
 	out.Mode, _ = model.ParsePolicyMode(b.Mode) // the schema has checked the words
@@ -53,7 +55,9 @@ func newCondition(b *api.CreatePolicyConditionRequest) model.PolicyCondition {
 	return out
 }
 
-func (c *call) createPolicyCondition(ctx context.Context, in *request[api.CreatePolicyConditionRequest]) (*api.PolicyConditionResponse, error) {
+func (c *call) createPolicyCondition(
+	ctx context.Context, in *request[api.CreatePolicyConditionRequest],
+) (*api.PolicyConditionResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // addPolicyRules takes all rules in, or none.
-func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRulesRequest]) (*api.AddPolicyRulesResponse, error) {
+func (c *call) addPolicyRules(
+	ctx context.Context, in *request[api.AddPolicyRulesRequest],
+) (*api.AddPolicyRulesResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func (c *call) addPolicyRules(ctx context.Context, in *request[api.AddPolicyRule
 	}
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
+		content, err := semgrep.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +122,8 @@ func (c *call) listServedRules(ctx context.Context, in *api.ServedRulesQuery) (*
 			continue
 		}
 		rule := api.ServedRule{
-			ID: decimal(s.ID), Path: s.Rule.Name, Mode: s.Mode.String(), Version: int64(s.Version), Checked: s.Checked, Starter: s.Starter,
+			ID: decimal(s.ID), Path: s.Rule.Name, Mode: s.Mode.String(),
+			Version: int64(s.Version), Checked: s.Checked, Starter: s.Starter,
 		}
 		if in.Texts {
 			rule.Text = string(s.Text)
@@ -161,15 +164,29 @@ func (c *call) getPolicyRule(ctx context.Context, _ *none) (*api.PolicyRuleRespo
 	return c.policyRuleResponse(ctx, p, r)
 }
 
-func (c *call) policyRuleResponse(ctx context.Context, p model.Policy, r model.PolicyRule) (*api.PolicyRuleResponse, error) {
-	out := &api.PolicyRuleResponse{Policy: policyOf(p), Rule: policyRuleOf(r), Served: r.Served, Versions: []api.RuleVersion{}}
+func (c *call) policyRuleResponse(
+	ctx context.Context, p model.Policy, r model.PolicyRule,
+) (*api.PolicyRuleResponse, error) {
+	out := &api.PolicyRuleResponse{
+		Policy:   policyOf(p),
+		Rule:     policyRuleOf(r),
+		Served:   r.Served,
+		Versions: []api.RuleVersion{},
+	}
 	versions, err := c.tx.RuleVersions(ctx, r.Rule.Name)
 	for _, v := range slices.Backward(versions) {
 		text, failed := policy.YAML(v.Text)
 		if err = failed; err != nil {
 			break
 		}
-		out.Versions = append(out.Versions, api.RuleVersion{Version: int64(v.Version), Text: string(text), Checked: v.Checked, Starter: v.Starter, AddedAt: api.Time{Time: v.AddedAt}, AddedBy: v.AddedBy})
+		out.Versions = append(out.Versions, api.RuleVersion{
+			Version: int64(v.Version),
+			Text:    string(text),
+			Checked: v.Checked,
+			Starter: v.Starter,
+			AddedAt: api.Time{Time: v.AddedAt},
+			AddedBy: v.AddedBy,
+		})
 	}
 	return out, err
 }

@@ -11,7 +11,13 @@ import (
 )
 
 func settingsOf(p model.Policy) api.PolicySettings {
-	return api.PolicySettings{Projects: orEmpty(p.Scope.Projects), Tags: orEmpty(p.Scope.Tags), Branches: orEmpty(p.Branches), Excludes: orEmpty(p.Excludes), BlockAll: p.BlockAll}
+	return api.PolicySettings{
+		Projects: orEmpty(p.Scope.Projects),
+		Tags:     orEmpty(p.Scope.Tags),
+		Branches: orEmpty(p.Branches),
+		Excludes: orEmpty(p.Excludes),
+		BlockAll: p.BlockAll,
+	}
 }
 
 // settingsTag names the state of a policy's settings.
@@ -32,15 +38,20 @@ func (c *call) getPolicySettings(ctx context.Context, _ *none) (*api.PolicySetti
 	return &api.PolicySettingsResponse{Policy: policyOf(p), Settings: settingsOf(p)}, nil
 }
 
-func (c *call) createPolicy(ctx context.Context, in *request[api.CreatePolicyRequest]) (*api.PolicyChangeResponse, error) {
+func (c *call) createPolicy(
+	ctx context.Context, in *request[api.CreatePolicyRequest],
+) (*api.PolicyChangeResponse, error) {
 	b := &in.Body
 	product, _ := model.ParseIssueType(b.Product)
 	return c.savePolicy(ctx, model.Policy{
-		Name: b.Name, Slug: b.Slug, Product: product, Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
+		Name: b.Name, Slug: b.Slug, Product: product, Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags},
+		Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
 	})
 }
 
-func (c *call) setPolicySettings(ctx context.Context, in *request[api.SetPolicySettingsRequest]) (*api.PolicyChangeResponse, error) {
+func (c *call) setPolicySettings(
+	ctx context.Context, in *request[api.SetPolicySettingsRequest],
+) (*api.PolicyChangeResponse, error) {
 	p, err := c.conditional(ctx)
 	if err == nil {
 		err = c.unchanged("policy", settingsTag(p))
@@ -49,14 +60,19 @@ func (c *call) setPolicySettings(ctx context.Context, in *request[api.SetPolicyS
 		return nil, err
 	}
 	b := &in.Body
-	p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll = b.Name, model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, b.Branches, b.Excludes, b.BlockAll
+	p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll = b.Name, model.PolicyScope{
+		Projects: b.Projects,
+		Tags:     b.Tags,
+	}, b.Branches, b.Excludes, b.BlockAll
 	return c.savePolicy(ctx, p)
 }
 
 func (c *call) savePolicy(ctx context.Context, p model.Policy) (*api.PolicyChangeResponse, error) {
 	p, removed, err := policy.Save(ctx, c.tx, p)
 	if errors.Is(err, model.ErrConflict) {
-		return nil, newProblem(api.CodeConflict, fmt.Sprintf("Another policy has the slug %q. Send another name, or a slug.", p.Slug), nil)
+		return nil, newProblem(
+			api.CodeConflict, fmt.Sprintf("Another policy has the slug %q. Send another name, or a slug.", p.Slug), nil,
+		)
 	}
 	if err != nil {
 		return nil, inBody(err)
@@ -74,7 +90,8 @@ func (c *call) deletePolicy(ctx context.Context, _ *none) (*api.PolicyChangeResp
 		return nil, err
 	}
 	if p.Default {
-		return nil, newProblem(api.CodeConflict, fmt.Sprintf("%s is the default policy of its product, which stays. Set its rules to monitor.", p.Slug), nil)
+		return nil, newProblem(api.CodeConflict,
+			fmt.Sprintf("%s is the default policy of its product, which stays. Set its rules to monitor.", p.Slug), nil)
 	}
 	c.tag = settingsTag(p)
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.tx.DeletePolicy(ctx, p.ID)
@@ -108,13 +125,21 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 		}
 	}
 	out := &api.PolicyImpact{
-		Policy: policyOf(p), Projects: int64(i.Projects), ProjectsNow: int64(i.Before), Branches: int64(i.Branches), Open: int64(i.Open),
-		Blocking: int64(i.Blocking), BlockingNow: int64(i.Now), Builds: int64(i.Builds), BuildsNow: int64(i.Failing), Removed: int64(i.Removed),
-		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{}, Matches: []api.PolicyMatch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
+		Policy: policyOf(p), Projects: int64(i.Projects),
+		ProjectsNow: int64(i.Before), Branches: int64(i.Branches), Open: int64(i.Open),
+		Blocking: int64(i.Blocking), BlockingNow: int64(i.Now),
+		Builds: int64(i.Builds), BuildsNow: int64(i.Failing), Removed: int64(i.Removed),
+		UnservedRules: orEmpty(i.Unserved), Changed: []api.ChangedBranch{},
+		Matches: []api.PolicyMatch{}, Partial: i.Cut || i.Large > 0, LargerBranches: int64(i.Large),
 		UnmatchedBranches: orEmpty(unmatched.Globs), ScannedRefs: orEmpty(unmatched.Refs),
 	}
 	for _, one := range i.Changed {
-		out.Changed = append(out.Changed, api.ChangedBranch{Project: one.Project.Name, Ref: one.Ref, BlockingNow: int64(one.Before), Blocking: int64(one.After)})
+		out.Changed = append(out.Changed, api.ChangedBranch{
+			Project:     one.Project.Name,
+			Ref:         one.Ref,
+			BlockingNow: int64(one.Before),
+			Blocking:    int64(one.After),
+		})
 	}
 	if b.Project == "" {
 		return out, nil
@@ -126,7 +151,9 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 const maxMatches = 1000
 
 // addMatches adds the stored findings of a project that the policy's conditions match.
-func (c *call) addMatches(ctx context.Context, p model.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact) error {
+func (c *call) addMatches(
+	ctx context.Context, p model.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact,
+) error {
 	project, err := c.tx.ProjectByName(ctx, b.Project)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -54,13 +54,15 @@ var statusOf = map[string]int{
 
 // notFound is the one text for what is missing and for what is another tenant's
 // (semantics §1).
-const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment of the token."
+const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment " +
+	"of the token."
 
 // newProblem makes a problem of a code, with a text for people.
 func newProblem(code, detail string, cause error) *problem {
 	status := statusOf[code]
 	return &problem{cause: cause, Problem: api.Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail, Errors: []api.FieldError{},
+		Type: "about:blank", Title: http.StatusText(status), Status: status,
+		Code: code, Detail: detail, Errors: []api.FieldError{},
 	}}
 }
 
@@ -70,8 +72,8 @@ func problemOf(err error) *problem {
 	var (
 		ready     *problem
 		invalid   *model.InvalidError
-		busy      *edge.BusyError
-		forbidden *edge.ForbiddenError
+		busy      *httpx.BusyError
+		forbidden *httpx.ForbiddenError
 		oversize  *http.MaxBytesError
 		badReport *report.FileError
 	)
@@ -85,7 +87,8 @@ func problemOf(err error) *problem {
 	case errors.As(err, &forbidden):
 		return newProblem(api.CodePermissionDenied, forbidden.Text, err)
 	case errors.As(err, &oversize):
-		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+" bytes that are taken here. Send less at once.", err)
+		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+
+			" bytes that are taken here. Send less at once.", err)
 	case errors.As(err, &invalid):
 		return invalidProblem(invalid.Fields)
 	case errors.Is(err, model.ErrTooLarge):
@@ -100,11 +103,14 @@ func problemOf(err error) *problem {
 	case errors.Is(err, model.ErrNotFound):
 		return newProblem(api.CodeNotFound, notFound, err)
 	case errors.Is(err, auth.ErrUnauthenticated):
-		return newProblem(api.CodeUnauthenticated, "No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
+		return newProblem(api.CodeUnauthenticated,
+			"No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
 	case errors.Is(err, model.ErrConflict):
 		return newProblem(api.CodeConflict, err.Error(), err)
 	}
-	return newProblem(api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err)
+	return newProblem(
+		api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err,
+	)
 }
 
 // maxFaults bounds the faults that an answer names: a body of 2 MiB has room for
@@ -114,7 +120,10 @@ const maxFaults = 1000
 // invalidProblem names all bad members of a request at once, up to maxFaults.
 func invalidProblem(fields []model.FieldError) *problem {
 	if len(fields) > maxFaults {
-		fields = append(fields[:maxFaults:maxFaults], model.FieldError{Location: "body", Message: fmt.Sprintf("has more than these %d faults", maxFaults)})
+		fields = append(fields[:maxFaults:maxFaults], model.FieldError{
+			Location: "body",
+			Message:  fmt.Sprintf("has more than these %d faults", maxFaults),
+		})
 	}
 	p := newProblem(api.CodeInvalidArgument, (&model.InvalidError{Fields: fields}).Error(), nil)
 	for _, f := range fields {
@@ -169,7 +178,8 @@ func init() {
 // is named once, with what its schema says before what a handler checks.
 func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
-		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
+		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail,
+			errors.Join(append(faults, errors.New(detail))...))
 	}
 	fields := nulls
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
@@ -210,13 +220,13 @@ func (c *call) complete(p *problem) {
 	}
 	if p.Code == api.CodeUnauthenticated {
 		challenge := cmp.Or(c.challenge, `Bearer realm="redoubt"`)
-		if edge.Bearer(c.r) != "" {
+		if httpx.Bearer(c.r) != "" {
 			challenge += `, error="invalid_token"`
 		}
 		c.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if p.wait > 0 {
-		edge.RetryAfter(c.w.Header(), p.wait)
+		httpx.RetryAfter(c.w.Header(), p.wait)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -30,7 +30,11 @@ func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.Li
 			return out, nil // beyond any deployment
 		}
 	}
-	list, err := c.tx.Projects(ctx, store.ProjectQuery{Globs: c.caller.Globs(), Offset: int(in.Page * size), Limit: int(size)})
+	list, err := c.tx.Projects(ctx, store.ProjectQuery{
+		Globs:  c.caller.Globs(),
+		Offset: int(in.Page * size),
+		Limit:  int(size),
+	})
 	for _, p := range list {
 		out.Projects = append(out.Projects, projectOf(p))
 	}
@@ -128,7 +132,7 @@ func branchOf(text string, bad *faults) string {
 }
 
 func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
-	if err := edge.MayTake(c.caller.Globs(), in.project.Name); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
 	p, err := c.tx.CreateProjectWithin(ctx, c.caller.Globs(), in.project)
@@ -175,13 +179,20 @@ func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.Project
 	return c.patchProject(ctx, in.patch, 0)
 }
 
-func (c *call) toggleManagedScan(ctx context.Context, in *request[api.ToggleManagedScanRequest]) (*api.ProjectResponse, error) {
+func (c *call) toggleManagedScan(
+	ctx context.Context, in *request[api.ToggleManagedScanRequest],
+) (*api.ProjectResponse, error) {
 	every, _ := model.ParseRunEvery(in.Body.Schedule)
-	return c.patchProject(ctx, store.ProjectPatch{ManagedDiff: switched(in.Body.DiffScan), ManagedFull: switched(in.Body.FullScan)}, every)
+	return c.patchProject(ctx, store.ProjectPatch{
+		ManagedDiff: switched(in.Body.DiffScan),
+		ManagedFull: switched(in.Body.FullScan),
+	}, every)
 }
 
 // patchProject changes a project, and its schedule where one is given.
-func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch, every model.RunEvery) (*api.ProjectResponse, error) {
+func (c *call) patchProject(
+	ctx context.Context, patch store.ProjectPatch, every model.RunEvery,
+) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 )
@@ -15,7 +15,7 @@ func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectR
 	if err != nil {
 		return nil, err
 	}
-	if err := edge.MayTake(c.caller.Globs(), in.Body.Name); err != nil {
+	if err := gate.MayTake(c.caller.Globs(), in.Body.Name); err != nil {
 		return nil, err
 	}
 	if p, err = c.tx.RenameProject(ctx, p.ID, in.Body.Name); err != nil {
@@ -24,7 +24,9 @@ func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectR
 	return c.projectResponse(ctx, p)
 }
 
-func (c *call) mergeProject(ctx context.Context, in *request[api.MergeProjectRequest]) (*api.MergeProjectResponse, error) {
+func (c *call) mergeProject(
+	ctx context.Context, in *request[api.MergeProjectRequest],
+) (*api.MergeProjectResponse, error) {
 	from, err := c.projectNamed(ctx, in.Body.Project)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,9 @@ func (c *call) followRef(ctx context.Context, at model.ProjectRef) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	followed, err := ingest.FollowAll(ctx, c.tx, exceptions.ForImport{Store: c.tx}, []model.Advised{advised}, c.tx.Now(), 1)
+	followed, err := ingest.FollowAll(ctx, c.tx, exceptions.ForImport{
+		Store: c.tx,
+	}, []model.Advised{advised}, c.tx.Now(), 1)
 	if err != nil {
 		return 0, err
 	}

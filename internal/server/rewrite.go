@@ -93,7 +93,8 @@ func joinProjectName(method, path string) string {
 	}
 	for _, part := range model.ProjectParts {
 		part = "/" + part
-		if before, is := strings.CutSuffix(name, part); is && (segments(before) >= 2 || !slices.Contains(ofProjects, method)) {
+		if before, is := strings.CutSuffix(name, part); is &&
+			(segments(before) >= 2 || !slices.Contains(ofProjects, method)) {
 			return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + part
 		}
 	}

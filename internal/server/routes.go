@@ -5,23 +5,23 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Scopes of routes.
 const (
-	Anyone = edge.Anyone
-	WebAPI = edge.WebAPI
-	Upload = edge.Upload
+	Anyone = httpx.Anyone
+	WebAPI = httpx.WebAPI
+	Upload = httpx.Upload
 )
 
 // Route is one operation: a row of the table.
 type Route struct {
-	edge.Route // Pattern is also the path template of openapi.json
-	ID         string
-	Tag        string
-	handler    handler
+	httpx.Route // Pattern is also the path template of openapi.json
+	ID          string
+	Tag         string
+	handler     handler
 }
 
 // The words of the table.
@@ -37,14 +37,14 @@ const (
 	triager = model.RoleTriager
 	admin   = model.RoleAdmin // for what changes what others see, or loses what scans brought
 
-	reads  = edge.Reads
-	writes = edge.Writes
+	reads  = httpx.Reads
+	writes = httpx.Writes
 
-	byName    = edge.ByName
-	byProject = edge.ByProject
-	filtered  = edge.Filtered
-	refused   = edge.Refused
-	unbound   = edge.Unbound
+	byName    = httpx.ByName
+	byProject = httpx.ByProject
+	filtered  = httpx.Filtered
+	refused   = httpx.Refused
+	unbound   = httpx.Unbound
 
 	byID   = "/api/v1/deployments/{deploymentId}"
 	bySlug = "/api/v1/deployments/{deploymentSlug}"
@@ -53,81 +53,283 @@ const (
 // Routes returns the table: every operation there is. docs.go says the same in
 // words.
 func Routes() []Route {
-	return append([]Route{
-		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
-		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
-		{edge.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound), "listDeploymentsV2", "deployments", plain((*call).listDeployments)},
-		{edge.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment)},
-		{edge.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
-		{edge.Row(get, "/api/health-check", Anyone, nobody, reads, unbound), "checkHealth", "deployments", plain((*call).checkHealth)},
-		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
+	return slices.Concat(
+		deploymentRoutes(), findingRoutes(), projectRoutes(), dependencyRoutes(), scanRoutes(),
+		policyRoutes(), policyRuleRoutes(), savedViewRoutes(), commentRoutes(), exceptionRoutes(), ticketRoutes(),
+		connectionRoutes(), runRoutes(), notificationRoutes(),
+	)
+}
 
-		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings))},
-		{edge.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered), "exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings))},
-		{edge.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered), "countFindings", "findings", beyond(plain((*call).countFindings))},
-		{edge.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges", "findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges)))},
-		{edge.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered), "search", "findings", beyond(view((*call).search))},
-		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding)))},
-		{edge.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject), "getEvidence", "findings", beyond(view((*call).getEvidence))},
-		{edge.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject), "getFindingHistory", "findings", beyond(view((*call).getFindingHistory))},
-		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding))))},
-		{edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered), "triageFindings", "findings", update((*call).triageFindings)},
-		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", listed((*call).listSecrets)},
+// deploymentRoutes are the rows about the deployment, the token and the server.
+func deploymentRoutes() []Route {
+	return []Route{
+		{httpx.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
+		{
+			httpx.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound),
+			"listDeployments", "deployments", plain((*call).listDeployments),
+		},
+		{
+			httpx.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound),
+			"listDeploymentsV2", "deployments", plain((*call).listDeployments),
+		},
+		{
+			httpx.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment),
+		},
+		{httpx.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
+		{
+			httpx.Row(get, "/api/health-check", Anyone, nobody, reads, unbound),
+			"checkHealth", "deployments", plain((*call).checkHealth),
+		},
+		{httpx.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
+	}
+}
 
-		{edge.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered), "searchIssues", "findings", view((*call).searchIssues)},
-		{edge.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered), "listVulns", "findings", view((*call).listVulns)},
+// findingRoutes are the rows about findings.
+func findingRoutes() []Route {
+	return []Route{
+		{
+			httpx.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered),
+			"listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered),
+			"exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings)),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered),
+			"countFindings", "findings", beyond(plain((*call).countFindings)),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges",
+			"findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges))),
+		},
+		{
+			httpx.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered),
+			"search", "findings", beyond(view((*call).search)),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject),
+			"getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding))),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject),
+			"getEvidence", "findings", beyond(view((*call).getEvidence)),
+		},
+		{
+			httpx.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject),
+			"getFindingHistory", "findings", beyond(view((*call).getFindingHistory)),
+		},
+		{
+			httpx.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding",
+			"findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))),
+		},
+		{
+			httpx.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered),
+			"triageFindings", "findings", update((*call).triageFindings),
+		},
+		{
+			httpx.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered),
+			"listSecrets", "findings", listed((*call).listSecrets),
+		},
 
-		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", listed((*call).listProjects)},
-		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", beyond(tagged(update((*call).createProject)))},
-		{edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName), "getProject", "projects", tagged(view((*call).getProject))},
-		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
-		{edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "deleteProject", "projects", update((*call).deleteProject)},
-		{edge.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName), "renameProject", "projects", beyond(tagged(update((*call).renameProject)))},
-		{edge.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName), "mergeProject", "projects", beyond(update((*call).mergeProject))},
-		{edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName), "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
-		{edge.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "addProjectTags", "projects", tagged(update((*call).addProjectTags))},
-		{edge.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "removeProjectTags", "projects", tagged(update((*call).removeProjectTags))},
-		{edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName), "deleteRef", "projects", beyond(update((*call).deleteRef))},
+		{
+			httpx.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered),
+			"searchIssues", "findings", view((*call).searchIssues),
+		},
+		{
+			httpx.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered),
+			"listVulns", "findings", view((*call).listVulns),
+		},
+	}
+}
 
-		{edge.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered), "listDependencies", "dependencies", view((*call).listDependencies)},
-		{edge.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered), "listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories)},
-		{edge.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject), "listLockfiles", "dependencies", view((*call).listLockfiles)},
-		{edge.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered), "createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport))},
-		{edge.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered), "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
-		{edge.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound), "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
+// projectRoutes are the rows about projects and their refs.
+func projectRoutes() []Route {
+	return []Route{
+		{
+			httpx.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered),
+			"listProjects", "projects", listed((*call).listProjects),
+		},
+		{
+			httpx.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName),
+			"createProject", "projects", beyond(tagged(update((*call).createProject))),
+		},
+		{
+			httpx.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName),
+			"getProject", "projects", tagged(view((*call).getProject)),
+		},
+		{
+			httpx.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
+			"updateProject", "projects", tagged(update((*call).updateProject)),
+		},
+		{
+			httpx.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
+			"deleteProject", "projects", update((*call).deleteProject),
+		},
+		{
+			httpx.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName),
+			"renameProject", "projects", beyond(tagged(update((*call).renameProject))),
+		},
+		{
+			httpx.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName),
+			"mergeProject", "projects", beyond(update((*call).mergeProject)),
+		},
+		{
+			httpx.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName),
+			"toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan)),
+		},
+		{
+			httpx.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
+			"addProjectTags", "projects", tagged(update((*call).addProjectTags)),
+		},
+		{
+			httpx.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
+			"removeProjectTags", "projects", tagged(update((*call).removeProjectTags)),
+		},
+		{
+			httpx.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName),
+			"deleteRef", "projects", beyond(update((*call).deleteRef)),
+		},
+	}
+}
 
-		{edge.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound), "getAdvisory", "dependencies", beyond(view((*call).getAdvisory))},
-		{edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered), "getAdvisoryImpact", "dependencies", beyond(view((*call).getAdvisoryImpact))},
+// dependencyRoutes are the rows about dependencies, SBOMs and advisories.
+func dependencyRoutes() []Route {
+	return []Route{
+		{
+			httpx.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered),
+			"listDependencies", "dependencies", view((*call).listDependencies),
+		},
+		{
+			httpx.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered),
+			"listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories),
+		},
+		{
+			httpx.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject),
+			"listLockfiles", "dependencies", view((*call).listLockfiles),
+		},
+		{
+			httpx.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered),
+			"createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport)),
+		},
+		{
+			httpx.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered),
+			"getSBOMExport", "dependencies", view((*call).getSBOMExport),
+		},
+		{
+			httpx.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound),
+			"downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM),
+		},
 
-		{edge.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered), "searchScans", "scans", view((*call).searchScans)},
-		{edge.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
-		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", beyond(view((*call).listSnippets))},
-		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", beyond(update((*call).putSnippets))},
-		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", beyond(keyed(plain((*call).importReports)))},
-	}, slices.Concat(policyRoutes(), savedViewRoutes(), commentRoutes(), decisionRoutes(), managedRoutes(), notificationRoutes())...)
+		{
+			httpx.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound),
+			"getAdvisory", "dependencies", beyond(view((*call).getAdvisory)),
+		},
+		{
+			httpx.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered),
+			"getAdvisoryImpact", "dependencies", beyond(view((*call).getAdvisoryImpact)),
+		},
+	}
+}
+
+// scanRoutes are the rows about scans and imports.
+func scanRoutes() []Route {
+	return []Route{
+		{
+			httpx.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered),
+			"searchScans", "scans", view((*call).searchScans),
+		},
+		{httpx.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
+		{
+			httpx.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject),
+			"listSnippets", "scans", beyond(view((*call).listSnippets)),
+		},
+		{
+			httpx.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject),
+			"putSnippets", "scans", beyond(update((*call).putSnippets)),
+		},
+		{
+			httpx.Row(post, byID+"/imports", Upload, triager, writes, byName),
+			"importReports", "scans", beyond(keyed(plain((*call).importReports))),
+		},
+	}
 }
 
 // policyRoutes are the rows about policies.
 func policyRoutes() []Route {
 	const one = byID + "/policies/{policyId}"
 	return []Route{
-		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", listed((*call).listPolicies)},
-		{edge.Row(post, byID+"/policies", WebAPI, admin, writes, refused), "createPolicy", "policies", beyond(tagged(update((*call).createPolicy)))},
-		{edge.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
-		{edge.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
-		{edge.Row(del, one, WebAPI, admin, writes, refused), "deletePolicy", "policies", beyond(tagged(update((*call).deletePolicy)))},
-		{edge.Row(get, one+"/settings", WebAPI, viewer, reads, filtered), "getPolicySettings", "policies", beyond(tagged(view((*call).getPolicySettings)))},
-		{edge.Row(put, one+"/settings", WebAPI, admin, writes, refused), "setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings)))},
-		{edge.Row(post, one+"/preview", WebAPI, admin, reads, refused), "previewPolicy", "policies", beyond(view((*call).previewPolicy))},
-		{edge.Row(post, one+"/rules", WebAPI, admin, writes, refused), "addPolicyRules", "policies", beyond(update((*call).addPolicyRules))},
-		{edge.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused), "listServedRules", "policies", beyond(view((*call).listServedRules))},
-		{edge.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused), "getPolicyRule", "policies", beyond(view((*call).getPolicyRule))},
-		{edge.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused), "removePolicyRule", "policies", beyond(update((*call).removePolicyRule))},
-		{edge.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered), "getDueDays", "policies", beyond(view((*call).getDueDays))},
-		{edge.Row(put, one+"/due-days", WebAPI, admin, writes, refused), "setDueDays", "policies", beyond(update((*call).setDueDays))},
-		{edge.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
-		{edge.Row(post, one+"/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
-		{edge.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
+		{
+			httpx.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered),
+			"listPolicies", "policies", listed((*call).listPolicies),
+		},
+		{
+			httpx.Row(post, byID+"/policies", WebAPI, admin, writes, refused),
+			"createPolicy", "policies", beyond(tagged(update((*call).createPolicy))),
+		},
+		{
+			httpx.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules),
+		},
+		{httpx.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
+		{
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
+			"deletePolicy", "policies", beyond(tagged(update((*call).deletePolicy))),
+		},
+		{
+			httpx.Row(get, one+"/settings", WebAPI, viewer, reads, filtered),
+			"getPolicySettings", "policies", beyond(tagged(view((*call).getPolicySettings))),
+		},
+		{
+			httpx.Row(put, one+"/settings", WebAPI, admin, writes, refused),
+			"setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings))),
+		},
+		{
+			httpx.Row(post, one+"/preview", WebAPI, admin, reads, refused),
+			"previewPolicy", "policies", beyond(view((*call).previewPolicy)),
+		},
+	}
+}
+
+// policyRuleRoutes are the rows about the rules, due days and conditions of a policy.
+func policyRuleRoutes() []Route {
+	const one = byID + "/policies/{policyId}"
+	return []Route{
+		{
+			httpx.Row(post, one+"/rules", WebAPI, admin, writes, refused),
+			"addPolicyRules", "policies", beyond(update((*call).addPolicyRules)),
+		},
+		{
+			httpx.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused),
+			"listServedRules", "policies", beyond(view((*call).listServedRules)),
+		},
+		{
+			httpx.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused),
+			"getPolicyRule", "policies", beyond(view((*call).getPolicyRule)),
+		},
+		{
+			httpx.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused),
+			"removePolicyRule", "policies", beyond(update((*call).removePolicyRule)),
+		},
+		{
+			httpx.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered),
+			"getDueDays", "policies", beyond(view((*call).getDueDays)),
+		},
+		{
+			httpx.Row(put, one+"/due-days", WebAPI, admin, writes, refused),
+			"setDueDays", "policies", beyond(update((*call).setDueDays)),
+		},
+		{
+			httpx.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered),
+			"listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions)),
+		},
+		{
+			httpx.Row(post, one+"/conditions", WebAPI, admin, writes, refused),
+			"createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition)),
+		},
+		{
+			httpx.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused),
+			"deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition)),
+		},
 	}
 }
 
@@ -135,11 +337,26 @@ func policyRoutes() []Route {
 func savedViewRoutes() []Route {
 	const views, one = bySlug + "/saved-views", bySlug + "/saved-views/{savedViewId}"
 	return []Route{
-		{edge.Row(get, views, WebAPI, viewer, reads, refused), "listSavedViews", "findings", beyond(view((*call).listSavedViews))},
-		{edge.Row(post, views, WebAPI, triager, writes, refused), "createSavedView", "findings", beyond(tagged(update((*call).createSavedView)))},
-		{edge.Row(get, one, WebAPI, viewer, reads, refused), "getSavedView", "findings", beyond(tagged(view((*call).getSavedView)))},
-		{edge.Row(patch, one, WebAPI, triager, writes, refused), "updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView)))},
-		{edge.Row(del, one, WebAPI, triager, writes, refused), "deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView)))},
+		{
+			httpx.Row(get, views, WebAPI, viewer, reads, refused),
+			"listSavedViews", "findings", beyond(view((*call).listSavedViews)),
+		},
+		{
+			httpx.Row(post, views, WebAPI, triager, writes, refused),
+			"createSavedView", "findings", beyond(tagged(update((*call).createSavedView))),
+		},
+		{
+			httpx.Row(get, one, WebAPI, viewer, reads, refused),
+			"getSavedView", "findings", beyond(tagged(view((*call).getSavedView))),
+		},
+		{
+			httpx.Row(patch, one, WebAPI, triager, writes, refused),
+			"updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView))),
+		},
+		{
+			httpx.Row(del, one, WebAPI, triager, writes, refused),
+			"deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView))),
+		},
 	}
 }
 
@@ -147,64 +364,178 @@ func savedViewRoutes() []Route {
 func commentRoutes() []Route {
 	const comments = bySlug + "/findings/{findingId}/comments"
 	return []Route{
-		{edge.Row(get, comments, WebAPI, viewer, reads, byProject), "listFindingComments", "findings", beyond(view((*call).listFindingComments))},
-		{edge.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(), "addFindingComment", "findings", beyond(update((*call).addFindingComment))},
-		{edge.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawFindingComment", "findings", beyond(update((*call).withdrawFindingComment))},
+		{
+			httpx.Row(get, comments, WebAPI, viewer, reads, byProject),
+			"listFindingComments", "findings", beyond(view((*call).listFindingComments)),
+		},
+		{
+			httpx.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(),
+			"addFindingComment", "findings", beyond(update((*call).addFindingComment)),
+		},
+		{
+			httpx.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(),
+			"withdrawFindingComment", "findings", beyond(update((*call).withdrawFindingComment)),
+		},
 	}
 }
 
-// decisionRoutes are the rows about what is decided for many findings at once.
-func decisionRoutes() []Route {
+// exceptionRoutes are the rows about exceptions.
+func exceptionRoutes() []Route {
 	const one = bySlug + "/exceptions/{exceptionId}"
 	return []Route{
-		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", beyond(view((*call).listExceptions))},
-		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", beyond(keyed(plain((*call).createException)))},
-		{edge.Row(get, one, WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
-		{edge.Row(del, one, WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
-		{edge.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(), "requestException", "policies", beyond(update((*call).requestException))},
-		{edge.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused), "importDocuments", "policies", beyond(keyed(plain((*call).importDocuments)))},
-		{edge.Row(post, one+"/approve", WebAPI, triager, writes, byProject), "approveException", "policies", beyond(update((*call).approveException))},
-		{edge.Row(post, one+"/refuse", WebAPI, triager, writes, byProject), "refuseException", "policies", beyond(update((*call).refuseException))},
-		{edge.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(), "withdrawException", "policies", beyond(update((*call).withdrawException))},
-
-		{edge.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered), "createTickets", "findings", keyed(plain((*call).createTickets))},
-		{edge.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject), "linkTicket", "findings", update((*call).linkTicket)},
-		{edge.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject), "unlinkTicket", "findings", update((*call).unlinkTicket)},
-		{edge.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject), "deleteTicket", "findings", update((*call).deleteTicket)},
-		{edge.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered), "listTickets", "findings", beyond(view((*call).listTickets))},
-		{edge.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject), "getTicket", "findings", beyond(view((*call).getTicket))},
-		{edge.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused), "getTicketSettings", "findings", beyond(view((*call).getTicketSettings))},
-		{edge.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused), "setTicketSettings", "findings", beyond(update((*call).setTicketSettings))},
+		{
+			httpx.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered),
+			"listExceptions", "policies", beyond(view((*call).listExceptions)),
+		},
+		{
+			httpx.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject),
+			"createException", "policies", beyond(keyed(plain((*call).createException))),
+		},
+		{
+			httpx.Row(get, one, WebAPI, viewer, reads, byProject),
+			"getException", "policies", beyond(view((*call).getException)),
+		},
+		{
+			httpx.Row(del, one, WebAPI, triager, writes, byProject),
+			"deleteException", "policies", beyond(update((*call).deleteException)),
+		},
+		{
+			httpx.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(),
+			"requestException", "policies", beyond(update((*call).requestException)),
+		},
+		{
+			httpx.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused),
+			"importDocuments", "policies", beyond(keyed(plain((*call).importDocuments))),
+		},
+		{
+			httpx.Row(post, one+"/approve", WebAPI, triager, writes, byProject),
+			"approveException", "policies", beyond(update((*call).approveException)),
+		},
+		{
+			httpx.Row(post, one+"/refuse", WebAPI, triager, writes, byProject),
+			"refuseException", "policies", beyond(update((*call).refuseException)),
+		},
+		{
+			httpx.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(),
+			"withdrawException", "policies", beyond(update((*call).withdrawException)),
+		},
 	}
 }
 
-// managedRoutes are the rows about code hosts, and the scans that runners make of what
-// these have.
-func managedRoutes() []Route {
+// ticketRoutes are the rows about tickets.
+func ticketRoutes() []Route {
+	return []Route{
+		{
+			httpx.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered),
+			"createTickets", "findings", keyed(plain((*call).createTickets)),
+		},
+		{
+			httpx.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject),
+			"linkTicket", "findings", update((*call).linkTicket),
+		},
+		{
+			httpx.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject),
+			"unlinkTicket", "findings", update((*call).unlinkTicket),
+		},
+		{
+			httpx.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject),
+			"deleteTicket", "findings", update((*call).deleteTicket),
+		},
+		{
+			httpx.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered),
+			"listTickets", "findings", beyond(view((*call).listTickets)),
+		},
+		{
+			httpx.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject),
+			"getTicket", "findings", beyond(view((*call).getTicket)),
+		},
+		{
+			httpx.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused),
+			"getTicketSettings", "findings", beyond(view((*call).getTicketSettings)),
+		},
+		{
+			httpx.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused),
+			"setTicketSettings", "findings", beyond(update((*call).setTicketSettings)),
+		},
+	}
+}
+
+// connectionRoutes are the rows about connections to code hosts.
+func connectionRoutes() []Route {
 	const connections, one = bySlug + "/connections", bySlug + "/connections/{connectionId}"
+	return []Route{
+		{
+			httpx.Row(get, connections, WebAPI, admin, reads, refused),
+			"listConnections", "managed", beyond(view((*call).listConnections)),
+		},
+		{
+			httpx.Row(post, connections, WebAPI, admin, writes, refused),
+			"createConnection", "managed", beyond(keyed(plain((*call).createConnection))),
+		},
+		{httpx.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
+		{
+			httpx.Row(patch, one, WebAPI, admin, writes, refused),
+			"updateConnection", "managed", beyond(keyed(plain((*call).updateConnection))),
+		},
+		{
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
+			"deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection))),
+		},
+		{
+			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
+			"testConnection", "managed", beyond(keyed(plain((*call).testConnection))),
+		},
+		{
+			httpx.Row(post, one+"/webhooks", WebAPI, admin, writes, refused),
+			"makeWebhooks", "managed", beyond(keyed(plain((*call).makeWebhooks))),
+		},
+		{
+			httpx.Row(get, one+"/repositories", WebAPI, admin, reads, refused),
+			"listRepositories", "managed", beyond(view((*call).listRepositories)),
+		},
+		{
+			httpx.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused),
+			"followRepositories", "managed", beyond(update((*call).followRepositories)),
+		},
+		{
+			httpx.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused),
+			"unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories)),
+		},
+		{
+			httpx.Row(get, one+"/deliveries", WebAPI, admin, reads, refused),
+			"listDeliveries", "managed", beyond(view((*call).listDeliveries)),
+		},
+	}
+}
+
+// runRoutes are the rows about scans by runners, and about the runners.
+func runRoutes() []Route {
 	const runs, run = bySlug + "/runs", bySlug + "/runs/{runId}"
 	return []Route{
-		{edge.Row(get, connections, WebAPI, admin, reads, refused), "listConnections", "managed", beyond(view((*call).listConnections))},
-		{edge.Row(post, connections, WebAPI, admin, writes, refused), "createConnection", "managed", beyond(keyed(plain((*call).createConnection)))},
-		{edge.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
-		{edge.Row(patch, one, WebAPI, admin, writes, refused), "updateConnection", "managed", beyond(keyed(plain((*call).updateConnection)))},
-		{edge.Row(del, one, WebAPI, admin, writes, refused), "deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection)))},
-		{edge.Row(post, one+"/test", WebAPI, admin, writes, refused), "testConnection", "managed", beyond(keyed(plain((*call).testConnection)))},
-		{edge.Row(post, one+"/webhooks", WebAPI, admin, writes, refused), "makeWebhooks", "managed", beyond(keyed(plain((*call).makeWebhooks)))},
-		{edge.Row(get, one+"/repositories", WebAPI, admin, reads, refused), "listRepositories", "managed", beyond(view((*call).listRepositories))},
-		{edge.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused), "followRepositories", "managed", beyond(update((*call).followRepositories))},
-		{edge.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused), "unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories))},
-		{edge.Row(get, one+"/deliveries", WebAPI, admin, reads, refused), "listDeliveries", "managed", beyond(view((*call).listDeliveries))},
+		{httpx.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
+		{httpx.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
+		{httpx.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
+		{
+			httpx.Row(get, run+"/log", Upload, viewer, reads, byProject),
+			"getRunLog", "managed", beyond(view((*call).getRunLog)),
+		},
+		{
+			httpx.Row(post, run+"/cancel", WebAPI, triager, writes, byProject),
+			"cancelRun", "managed", beyond(update((*call).cancelRun)),
+		},
+		{
+			httpx.Row(post, run+"/retry", WebAPI, triager, writes, byProject),
+			"retryRun", "managed", beyond(update((*call).retryRun)),
+		},
 
-		{edge.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
-		{edge.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
-		{edge.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
-		{edge.Row(get, run+"/log", Upload, viewer, reads, byProject), "getRunLog", "managed", beyond(view((*call).getRunLog))},
-		{edge.Row(post, run+"/cancel", WebAPI, triager, writes, byProject), "cancelRun", "managed", beyond(update((*call).cancelRun))},
-		{edge.Row(post, run+"/retry", WebAPI, triager, writes, byProject), "retryRun", "managed", beyond(update((*call).retryRun))},
-
-		{edge.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused), "listRunners", "managed", beyond(view((*call).listRunners))},
-		{edge.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused), "revokeRunner", "managed", beyond(update((*call).revokeRunner))},
+		{
+			httpx.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused),
+			"listRunners", "managed", beyond(view((*call).listRunners)),
+		},
+		{
+			httpx.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused),
+			"revokeRunner", "managed", beyond(update((*call).revokeRunner)),
+		},
 	}
 }
 
@@ -212,14 +543,41 @@ func managedRoutes() []Route {
 func notificationRoutes() []Route {
 	const rules, one = bySlug + "/notification-rules", bySlug + "/notification-rules/{notificationRuleId}"
 	return []Route{
-		{edge.Row(get, rules, WebAPI, admin, reads, refused), "listNotificationRules", "notifications", beyond(view((*call).listNotificationRules))},
-		{edge.Row(post, rules, WebAPI, admin, writes, refused), "createNotificationRule", "notifications", beyond(keyed(plain((*call).createNotificationRule)))},
-		{edge.Row(get, one, WebAPI, admin, reads, refused), "getNotificationRule", "notifications", beyond(view((*call).getNotificationRule))},
-		{edge.Row(patch, one, WebAPI, admin, writes, refused), "updateNotificationRule", "notifications", beyond(keyed(plain((*call).updateNotificationRule)))},
-		{edge.Row(del, one, WebAPI, admin, writes, refused), "deleteNotificationRule", "notifications", beyond(update((*call).deleteNotificationRule))},
-		{edge.Row(post, one+"/test", WebAPI, admin, writes, refused), "testNotificationRule", "notifications", beyond(keyed(plain((*call).testNotificationRule)))},
-		{edge.Row(post, one+"/rotate", WebAPI, admin, writes, refused), "rotateNotificationSecret", "notifications", beyond(keyed(plain((*call).rotateNotificationSecret)))},
-		{edge.Row(get, one+"/notifications", WebAPI, admin, reads, refused), "listNotifications", "notifications", beyond(view((*call).listNotifications))},
-		{edge.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused), "resendNotification", "notifications", beyond(update((*call).resendNotification))},
+		{
+			httpx.Row(get, rules, WebAPI, admin, reads, refused),
+			"listNotificationRules", "notifications", beyond(view((*call).listNotificationRules)),
+		},
+		{
+			httpx.Row(post, rules, WebAPI, admin, writes, refused),
+			"createNotificationRule", "notifications", beyond(keyed(plain((*call).createNotificationRule))),
+		},
+		{
+			httpx.Row(get, one, WebAPI, admin, reads, refused),
+			"getNotificationRule", "notifications", beyond(view((*call).getNotificationRule)),
+		},
+		{
+			httpx.Row(patch, one, WebAPI, admin, writes, refused),
+			"updateNotificationRule", "notifications", beyond(keyed(plain((*call).updateNotificationRule))),
+		},
+		{
+			httpx.Row(del, one, WebAPI, admin, writes, refused),
+			"deleteNotificationRule", "notifications", beyond(update((*call).deleteNotificationRule)),
+		},
+		{
+			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
+			"testNotificationRule", "notifications", beyond(keyed(plain((*call).testNotificationRule))),
+		},
+		{
+			httpx.Row(post, one+"/rotate", WebAPI, admin, writes, refused),
+			"rotateNotificationSecret", "notifications", beyond(keyed(plain((*call).rotateNotificationSecret))),
+		},
+		{
+			httpx.Row(get, one+"/notifications", WebAPI, admin, reads, refused),
+			"listNotifications", "notifications", beyond(view((*call).listNotifications)),
+		},
+		{
+			httpx.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused),
+			"resendNotification", "notifications", beyond(update((*call).resendNotification)),
+		},
 	}
 }

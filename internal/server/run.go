@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -19,7 +19,8 @@ import (
 // managedStatusOf is what is in force of managed scans.
 func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
-		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(), NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
+		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),
+		NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
 		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan), Warning: s.Warning,
 	}
 }
@@ -33,9 +34,12 @@ func idOrNull(id int64) *int64 {
 
 func runOf(r model.Run, project, runner string) api.Run {
 	return api.Run{
-		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(), Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: idOrNull(r.Change),
-		State: r.State.String(), Attempt: int64(r.Attempt), Failure: r.Failure.String(), Reason: r.Reason, Runner: runner, ScanID: idOrNull(r.ScanID), LogBytes: r.LogSize,
-		CreatedAt: api.Time{Time: r.CreatedAt}, DueAt: api.Time{Time: r.DueAt}, BegunAt: timeOrNull(r.BegunAt), EndedAt: timeOrNull(r.EndedAt),
+		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(),
+		Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: idOrNull(r.Change),
+		State: r.State.String(), Attempt: int64(r.Attempt), Failure: r.Failure.String(),
+		Reason: r.Reason, Runner: runner, ScanID: idOrNull(r.ScanID), LogBytes: r.LogSize,
+		CreatedAt: api.Time{Time: r.CreatedAt}, DueAt: api.Time{Time: r.DueAt},
+		BegunAt: timeOrNull(r.BegunAt), EndedAt: timeOrNull(r.EndedAt),
 	}
 }
 
@@ -113,9 +117,10 @@ func (c *call) projectNamed(ctx context.Context, name string) (model.Project, er
 // noRun refuses the tokens of managed runs: what scans there may have been taken over by
 // what it scans, and neither starts runs nor reads what others tell.
 func (c *call) noRun(ctx context.Context) error {
-	is, err := edge.OfRun(ctx, c.tx, c.caller)
+	is, err := gate.OfRun(ctx, c.tx, c.caller)
 	if err == nil && is {
-		err = newProblem(api.CodePermissionDenied, "This token is of a managed run: it uploads what the run finds, and neither starts nor reads runs.", nil)
+		err = newProblem(api.CodePermissionDenied,
+			"This token is of a managed run: it uploads what the run finds, and neither starts nor reads runs.", nil)
 	}
 	return err
 }
@@ -160,7 +165,8 @@ func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (
 	}
 	r, err := c.tx.FullRun(ctx, p, model.RunByHand)
 	if errors.Is(err, model.ErrNotFound) {
-		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the repository: %w", p.Name, model.ErrConflict)
+		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the "+
+			"repository: %w", p.Name, model.ErrConflict)
 	}
 	if err != nil {
 		return nil, err
@@ -212,7 +218,13 @@ func (c *call) getRunLog(ctx context.Context, in *api.RunLogQuery) (*api.RunLogR
 	log, err := c.tx.RunLog(ctx, r.ID, from)
 	piece := wholeText(log, maxLogPiece)
 	next := from + int64(len(piece))
-	return &api.RunLogResponse{Run: shown.Run, Offset: from, NextOffset: next, Text: string(piece), Ended: r.State.Ended() && next >= r.LogSize}, err
+	return &api.RunLogResponse{
+		Run:        shown.Run,
+		Offset:     from,
+		NextOffset: next,
+		Text:       string(piece),
+		Ended:      r.State.Ended() && next >= r.LogSize,
+	}, err
 }
 
 // wholeText is the beginning of a text, of so many bytes at most: it cuts no character.
@@ -235,7 +247,8 @@ func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersRespon
 	out := &api.ListRunnersResponse{Runners: make([]api.RunnerInfo, len(list))}
 	for i, r := range list {
 		out.Runners[i] = api.RunnerInfo{
-			ID: r.ID, Name: r.Name, Labels: orEmpty(r.Labels), Version: r.Version, Isolation: r.Isolation, TokenID: r.TokenID, Present: r.Present(c.server.Clock()),
+			ID: r.ID, Name: r.Name, Labels: orEmpty(r.Labels), Version: r.Version,
+			Isolation: r.Isolation, TokenID: r.TokenID, Present: r.Present(c.server.Clock()),
 			FirstSeenAt: api.Time{Time: r.FirstAt}, LastSeenAt: api.Time{Time: r.SeenAt},
 		}
 		if at := slices.IndexFunc(begun, func(u model.Run) bool { return u.RunnerID == r.ID }); at >= 0 {

@@ -17,7 +17,8 @@ import (
 // readQuery reads the query of a findings page.
 func (c *call) readQuery(t model.IssueType, query string) (index.PageQuery, error) {
 	if c.server.ReadQuery == nil {
-		return index.PageQuery{}, newProblem(api.CodeUnavailable, "This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
+		return index.PageQuery{}, newProblem(api.CodeUnavailable,
+			"This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
 	}
 	return c.server.ReadQuery(t, query, c.server.Clock())
 }
@@ -119,7 +120,9 @@ func (c *call) chooseView(ctx context.Context, v *model.SavedView, chosen bool) 
 	return c.tx.SetDefaultView(ctx, user, *v, chosen)
 }
 
-func (c *call) createSavedView(ctx context.Context, in *request[api.CreateSavedViewRequest]) (*api.SavedViewResponse, error) {
+func (c *call) createSavedView(
+	ctx context.Context, in *request[api.CreateSavedViewRequest],
+) (*api.SavedViewResponse, error) {
 	b := &in.Body
 	t, _ := model.ParseIssueType(b.IssueType)
 	v, err := c.checkedView(model.SavedView{Name: strings.TrimSpace(model.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
@@ -135,7 +138,9 @@ func (c *call) createSavedView(ctx context.Context, in *request[api.CreateSavedV
 	return c.savedViewResponse(ctx, v)
 }
 
-func (c *call) updateSavedView(ctx context.Context, in *request[api.UpdateSavedViewRequest]) (*api.SavedViewResponse, error) {
+func (c *call) updateSavedView(
+	ctx context.Context, in *request[api.UpdateSavedViewRequest],
+) (*api.SavedViewResponse, error) {
 	before, err := c.savedView(ctx)
 	if err == nil {
 		err = c.unchanged("saved view", savedViewTag(before))
@@ -204,7 +209,9 @@ func refuseBesideView(query any, bad *faults) {
 // of the view. What findings stand for in it is as on the page. What the query names that is
 // gone, which selects nothing, a header of the answer says: no findings would be taken for
 // good news.
-func (c *call) viewed(ctx context.Context, view *index.View, id int64, issueType string) (q index.PageQuery, err error) {
+func (c *call) viewed(
+	ctx context.Context, view *index.View, id int64, issueType string,
+) (q index.PageQuery, err error) {
 	err = c.view(ctx, func(ctx context.Context) error {
 		user := c.caller.Token.UserID
 		v, err := c.tx.SavedView(ctx, user, id)
@@ -218,7 +225,8 @@ func (c *call) viewed(ctx context.Context, view *index.View, id int64, issueType
 			return fmt.Errorf("saved view %d: %w", id, err)
 		}
 		if user == 0 && q.AboutMe() {
-			return model.Invalid("query.view", "the view selects what is assigned to whoever looks (%s), and no user made this token", model.AssigneeMe)
+			return model.Invalid("query.view",
+				"the view selects what is assigned to whoever looks (%s), and no user made this token", model.AssigneeMe)
 		}
 		if user != 0 {
 			me, err := c.tx.MemberByID(ctx, user)

@@ -58,7 +58,8 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 	if s := b.MetadataSupplier; s != nil {
 		r.Supplier.Name, r.Supplier.URL = s.Name, s.URL
 		if s.Contact != nil {
-			r.Supplier.Contact.Email, r.Supplier.Contact.Name, r.Supplier.Contact.Phone = s.Contact.Email, s.Contact.Name, s.Contact.Phone
+			to := &r.Supplier.Contact
+			to.Email, to.Name, to.Phone = s.Contact.Email, s.Contact.Name, s.Contact.Phone
 		}
 	}
 	bad.addInvalid(sbom.Check(*r))
@@ -74,7 +75,8 @@ func formatOf(f *api.FormatVersion, bad *faults) (model.SBOMFormat, string) {
 	if format == "" {
 		format = model.CycloneDX
 	}
-	if other := strings.ReplaceAll(strings.TrimPrefix(f.CycloneDXVersion, "SBOM_CYCLONE_DX_VERSION_V"), "_", "."); other != "" {
+	if other := strings.ReplaceAll(strings.TrimPrefix(f.CycloneDXVersion, "SBOM_CYCLONE_DX_VERSION_V"),
+		"_", "."); other != "" {
 		if version != "" && version != other {
 			bad.add("body.formatVersion.cyclonedxVersion", f.CycloneDXVersion, "differs from version")
 		}
@@ -139,7 +141,8 @@ func (c *call) mayRead(job model.Job) bool {
 func (c *call) downloadURL(job model.Job) string {
 	expires := c.server.Clock().Add(downloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
-		c.base, job.DeploymentID, job.Token, expires, signature(c.server.SigningKeys.All()[0], decimal(job.DeploymentID), job.Token, expires))
+		c.base, job.DeploymentID, job.Token, expires,
+		signature(c.server.SigningKeys.All()[0], decimal(job.DeploymentID), job.Token, expires))
 }
 
 // signature proves that the server made a download address, with one of its keys.
@@ -179,7 +182,8 @@ func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer,
 	deployment, task := c.r.PathValue("deploymentId"), c.r.PathValue("taskToken")
 	id, err := c.id("deploymentId")
 	if err != nil || !c.server.signed(deployment, task, in) || c.server.Clock().Unix() > in.Expires {
-		return nil, newProblem(api.CodePermissionDenied, "This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
+		return nil, newProblem(api.CodePermissionDenied,
+			"This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
 	}
 	c.caller.Deployment.ID = id
 	var job model.Job
@@ -208,7 +212,9 @@ func extension(mediaType string) string {
 // documentContent describes a download, which has a media type for each format.
 func documentContent() map[string]*huma.MediaType {
 	out := map[string]*huma.MediaType{}
-	for _, t := range []string{"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json"} {
+	for _, t := range []string{
+		"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json",
+	} {
 		out[t] = fileContent(t)
 	}
 	return out

@@ -111,7 +111,8 @@ func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) 
 	row := c.scanOf(s)
 	return &api.ScanResponse{
 		ID: s.ID, DeploymentID: c.caller.Deployment.ID, RepositoryID: s.ProjectID,
-		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, ExitCode: row.ExitCode, Status: row.Status, IsFullScan: s.Full,
+		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt,
+		ExitCode: row.ExitCode, Status: row.Status, IsFullScan: s.Full,
 		EnabledProducts: row.EnabledProducts,
 		Meta:            api.ScanMeta{Repository: p.Name, RepoURL: p.URL, Branch: s.Ref, Commit: s.Commit},
 		Stats:           api.ScanStats{Findings: row.FindingsCounts.Total, TotalTime: row.TotalTime},
@@ -123,7 +124,8 @@ func (c *call) scanOf(s model.Scan) api.Scan {
 	out := api.Scan{
 		ID: decimal(s.ID), DeploymentID: decimal(c.caller.Deployment.ID), RepositoryID: decimal(s.ProjectID),
 		Branch: s.Ref, Commit: s.Commit, StartedAt: api.Time{Time: s.StartedAt}, CompletedAt: api.NewTime(s.CompletedAt),
-		IsFullScan: s.Full, EnabledProducts: s.Products.Names(), FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
+		IsFullScan: s.Full, EnabledProducts: s.Products.Names(),
+		FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
 		UnreadLockfiles: s.Unread, Error: s.Error,
 	}
 	if s.Outcome.Recorded() {
@@ -139,5 +141,10 @@ func (c *call) scanOf(s model.Scan) api.Scan {
 }
 
 func countsOf(n model.FindingCounts) api.FindingsCounts {
-	return api.FindingsCounts{Code: int64(n.Code), Secrets: int64(n.Secrets), SupplyChain: int64(n.SupplyChain), Total: int64(n.Total())}
+	return api.FindingsCounts{
+		Code:        int64(n.Code),
+		Secrets:     int64(n.Secrets),
+		SupplyChain: int64(n.SupplyChain),
+		Total:       int64(n.Total()),
+	}
 }

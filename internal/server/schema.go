@@ -28,8 +28,10 @@ func own[T any](name string, schema huma.Schema) ownForm {
 }
 
 // instantPattern is what an api.Instant looks like.
-var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?|` +
-	`[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?)$`)
+var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])` +
+	`([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?|` +
+	`[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])` +
+	`(T([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?)$`)
 
 // numberPattern is a number of up to 32 bits in digits.
 const numberPattern = `^0*([0-9]{1,9}|[1-3][0-9]{9}|4[01][0-9]{8}|42[0-8][0-9]{7}|429[0-3][0-9]{6}|4294[0-8][0-9]{5}|` +
@@ -44,11 +46,15 @@ var ownForms = []ownForm{
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
 	own[api.ID]("ID", either(huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, huma.Schema{Type: huma.TypeNumber})),
-	// Every id is an unsigned number of 32 bits, as the contract types those of findings. Generators for Go have an Int of their own.
+	// Every id is an unsigned number of 32 bits, as the contract types those of findings. Generators for Go have an
+	// Int of their own.
 	own[api.Int]("WholeNumber", either(
-		huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(math.MaxUint32))}, huma.Schema{Type: huma.TypeString, Pattern: numberPattern},
+		huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(math.MaxUint32))},
+		huma.Schema{Type: huma.TypeString, Pattern: numberPattern},
 	)),
-	own[api.Flag]("Flag", either(huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, huma.Schema{Type: huma.TypeBoolean})),
+	own[api.Flag](
+		"Flag", either(huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, huma.Schema{Type: huma.TypeBoolean}),
+	),
 	own[api.Optional[bool]]("", huma.Schema{Type: huma.TypeBoolean}),
 	own[api.List[string]]("TextList", oneOrMany(huma.Schema{Type: huma.TypeString}, huma.Schema{Type: huma.TypeString})),
 	own[api.List[api.Confidence]]("ConfidenceList", listOf("Confidence")),
@@ -145,7 +151,10 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 		return model.FieldError{Location: d.Location + "." + missing, Message: "is needed"}
 	}
 	if strings.HasPrefix(d.Message, "json: ") {
-		return model.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
+		return model.FieldError{
+			Location: d.Location,
+			Message:  "holds a number out of range, or a value of another type than its member has",
+		}
 	}
 	out := model.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {

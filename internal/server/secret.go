@@ -143,7 +143,8 @@ func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
 	for _, of := range m.policies {
 		for i := range of.Conditions {
 			c := &of.Conditions[i]
-			if c.Mode > mode && of.Scope.Covers(p) && c.Scope.Covers(p) && model.CoversRef(c.Branches, o.Ref) && policy.Matches(c, &o.Finding, &facts) {
+			if c.Mode > mode && of.Scope.Covers(p) && c.Scope.Covers(p) && model.CoversRef(c.Branches, o.Ref) &&
+				policy.Matches(c, &o.Finding, &facts) {
 				mode = c.Mode
 			}
 		}
@@ -186,15 +187,21 @@ func secretOf(o store.Occurrence, p model.Project, mode model.PolicyMode) api.Se
 	}
 	out := api.Secret{
 		ID: decimal(o.ID), Type: o.SecretType, FindingPath: o.Path, FindingPathURL: body.LineOfCodeURL,
-		Repository: api.SecretRepository{Name: p.Name, URL: p.URL, Visibility: upper("REPOSITORY_VISIBILITY_", p.Visibility, model.VisibilityUnknown), SCMType: scmType(p.URL)},
-		Ref:        o.Ref, RefURL: refURL(p.URL, o.Ref), RuleHashID: o.RuleName,
+		Repository: api.SecretRepository{
+			Name:       p.Name,
+			URL:        p.URL,
+			Visibility: upper("REPOSITORY_VISIBILITY_", p.Visibility, model.VisibilityUnknown),
+			SCMType:    scmType(p.URL),
+		},
+		Ref: o.Ref, RefURL: refURL(p.URL, o.Ref), RuleHashID: o.RuleName,
 		Severity:        upper("SEVERITY_", o.Severity, model.SeverityMedium),
 		Confidence:      upper("CONFIDENCE_", o.Confidence, model.ConfidenceMedium),
 		ValidationState: upper("VALIDATION_STATE_", o.ValidationState, model.NoValidator),
 		Status:          upper("FINDING_STATUS_", status, model.StatusOpen),
 		Mode:            upper("MODE_", mode, model.ModeMonitor),
-		CreatedAt:       api.Time{Time: o.CreatedAt}, UpdatedAt: api.Time{Time: latest(o.CreatedAt, o.StateUpdatedAt, o.Lineage.Triage.At)},
-		ExternalTicket: wireTicket(o.Lineage.Annotations.ExternalTicket), ReviewComments: []api.ReviewComment{},
+		CreatedAt:       api.Time{Time: o.CreatedAt},
+		UpdatedAt:       api.Time{Time: latest(o.CreatedAt, o.StateUpdatedAt, o.Lineage.Triage.At)},
+		ExternalTicket:  wireTicket(o.Lineage.Annotations.ExternalTicket), ReviewComments: []api.ReviewComment{},
 	}
 	if o.Line > 0 {
 		out.FindingPath = fmt.Sprintf("%s:%d", o.Path, o.Line)
@@ -234,7 +241,11 @@ func wireTicket(t *model.ExternalTicket) *api.ExternalTicket {
 
 // hosts tells what kind of host a repository is at, by its name.
 var hosts = []struct{ part, scm string }{
-	{"github", "SCM_TYPE_GITHUB"}, {"gitlab", "SCM_TYPE_GITLAB"}, {"bitbucket", "SCM_TYPE_BITBUCKET"}, {"dev.azure.com", "SCM_TYPE_AZURE_DEVOPS"}, {"visualstudio.com", "SCM_TYPE_AZURE_DEVOPS"},
+	{"github", "SCM_TYPE_GITHUB"},
+	{"gitlab", "SCM_TYPE_GITLAB"},
+	{"bitbucket", "SCM_TYPE_BITBUCKET"},
+	{"dev.azure.com", "SCM_TYPE_AZURE_DEVOPS"},
+	{"visualstudio.com", "SCM_TYPE_AZURE_DEVOPS"},
 }
 
 func scmType(repository string) string {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
@@ -34,10 +34,10 @@ type Config struct {
 	Logger *slog.Logger
 	// SigningKeys sign download addresses and cursors, and are of at least 16 bytes;
 	// all servers of one database share them.
-	SigningKeys edge.SigningKeys
+	SigningKeys httpx.SigningKeys
 	// SecretKey hashes secrets in imported reports (semantics §16).
 	SecretKey []byte
-	// PublicURL, Listening and Names are those of edge.Trust.
+	// PublicURL, Listening and Names are those of httpx.Trust.
 	PublicURL string
 	Listening string
 	Names     []string
@@ -48,13 +48,13 @@ type Config struct {
 	// Advisories are what uploads are matched against. Nil matches nothing.
 	Advisories *advisory.Library
 	// Connections asks code hosts. Nil asks none: no connection is made, changed or tested.
-	Connections edge.CodeHosts
+	Connections CodeHosts
 	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
 	Notifier *notify.Notifier
 	// ReadQuery reads the query of a findings page, as saved views keep it. Nil reads none.
 	ReadQuery func(t model.IssueType, query string, now time.Time) (index.PageQuery, error)
 	// Mounted are the operations of other rooms.
-	Mounted []edge.Mounted
+	Mounted []httpx.Mounted
 	// Pages answers what no operation, probe or documentation has and is not
 	// below /api. Nil leaves such addresses unanswered.
 	Pages http.Handler
@@ -68,9 +68,11 @@ type Config struct {
 
 // Limits bound what clients may ask for; zero members take their default.
 type Limits struct {
-	Body   int64   // bytes of a JSON body, before and after inflating; 2 MiB
-	Upload int64   // bytes of an upload, before and after inflating; 256 MiB
-	Intake int64   // bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them; four times Upload
+	Body   int64 // bytes of a JSON body, before and after inflating; 2 MiB
+	Upload int64 // bytes of an upload, before and after inflating; 256 MiB
+	// bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them;
+	// four times Upload
+	Intake int64
 	Rate   float64 // requests a second of one token; 0 sets no limit
 	Burst  int     // requests at once of one token; ten seconds' worth
 }
@@ -95,8 +97,8 @@ func (l Limits) orDefault() Limits {
 type Server struct {
 	Config
 	auth    *auth.Authenticator
-	callers *edge.Callers
-	intake  edge.Intake
+	callers *httpx.Callers
+	intake  httpx.Intake
 	metrics *metrics
 	rounds  rounds
 	handler http.Handler
@@ -108,8 +110,11 @@ type Server struct {
 // New makes a server. It opens no listener and starts nothing: serve Handler,
 // and run Background beside it.
 func New(c Config) (*Server, error) {
-	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil || len(c.SigningKeys.All()[0]) < 16 {
-		return nil, errors.New("make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed")
+	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil ||
+		len(c.SigningKeys.All()[0]) < 16 {
+		return nil, errors.New(
+			"make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed",
+		)
 	}
 	c.Limits = c.Limits.orDefault()
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
@@ -117,11 +122,11 @@ func New(c Config) (*Server, error) {
 		Config:  c,
 		began:   c.Clock(),
 		auth:    auth.New(c.Store, c.Clock),
-		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
+		intake:  httpx.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
 		rounds:  rounds{most: roundsKept},
 	}
-	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
+	s.callers = httpx.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
 		if err := s.metrics.registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("make the server: %w", err)

@@ -8,9 +8,9 @@ import (
 	"unicode"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
 // maxPlaces bounds how many findings of a scan get code.
@@ -28,12 +28,16 @@ func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
 	if _, err = c.seen(c.tx.Project(ctx, scan.ProjectID)); err != nil {
 		return scan, err
 	}
-	return scan, edge.MayHandIn(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
+	return scan, gate.MayHandIn(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
 }
 
 // listSnippets says of which findings code is wanted.
 func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResponse, error) {
-	out := &api.ListSnippetsResponse{Kept: c.tx.Deployment().KeepsCode, Findings: []api.SnippetPlace{}, Secrets: []api.SnippetPlace{}}
+	out := &api.ListSnippetsResponse{
+		Kept:     c.tx.Deployment().KeepsCode,
+		Findings: []api.SnippetPlace{},
+		Secrets:  []api.SnippetPlace{},
+	}
 	scan, err := c.snippetScan(ctx)
 	if err != nil || !out.Kept {
 		return out, err
@@ -46,15 +50,17 @@ func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResp
 		out.Findings = append(out.Findings, api.SnippetPlace(p))
 	}
 	out.More = more
-	secrets, err := c.secretPlaces(ctx, scan)
-	for _, p := range secrets {
+	hidden, err := c.secretPlaces(ctx, scan)
+	for _, p := range hidden {
 		out.Secrets = append(out.Secrets, api.SnippetPlace(p))
 	}
 	return out, err
 }
 
 // snippetPlaces are the places of the scan's findings, or of some of them.
-func (c *call) snippetPlaces(ctx context.Context, scan model.Scan, ids []int64) (list []model.SnippetPlace, more bool, err error) {
+func (c *call) snippetPlaces(
+	ctx context.Context, scan model.Scan, ids []int64,
+) (list []model.SnippetPlace, more bool, err error) {
 	places, more, err := c.tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
 	if err != nil {
 		return nil, false, err
@@ -66,9 +72,9 @@ func (c *call) snippetPlaces(ctx context.Context, scan model.Scan, ids []int64) 
 			if err != nil {
 				return nil, false, err
 			}
-			about[p.RuleID] = report.SpeaksOfSecrets(rule.Name + " " + rule.Message)
+			about[p.RuleID] = secrets.SpeaksOfSecrets(rule.Name + " " + rule.Message)
 		}
-		p.Strings = !p.Secret && (about[p.RuleID] || report.SpeaksOfSecrets(p.Message))
+		p.Strings = !p.Secret && (about[p.RuleID] || secrets.SpeaksOfSecrets(p.Message))
 		list = append(list, p.SnippetPlace)
 	}
 	return list, more, nil
@@ -90,7 +96,8 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 		return nil, err
 	}
 	if !c.tx.Deployment().KeepsCode {
-		return nil, newProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can change that: redoubt deployment set "+c.tx.Deployment().Slug+" --code=on.", nil)
+		return nil, newProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can "+
+			"change that: redoubt deployment set "+c.tx.Deployment().Slug+" --code=on.", nil)
 	}
 	if err := checkSnippets(in.Body.Snippets); err != nil {
 		return nil, err
@@ -103,11 +110,11 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := c.secretPlaces(ctx, scan)
+	hidden, err := c.secretPlaces(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
-	keep := snippetsAt(scan, in.Body.Snippets, places, secrets)
+	keep := snippetsAt(scan, in.Body.Snippets, places, hidden)
 	out := &api.PutSnippetsResponse{Stored: len(keep), Skipped: len(ids) - len(keep)}
 	return out, c.tx.PutSnippets(ctx, keep)
 }
@@ -118,7 +125,10 @@ func checkSnippets(list []api.Snippet) error {
 	seen := map[int64]bool{}
 	for i, s := range list {
 		fault := func(member, text string) {
-			bad.Fields = append(bad.Fields, model.FieldError{Location: fmt.Sprintf("body.snippets[%d].%s", i, member), Message: text})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: fmt.Sprintf("body.snippets[%d].%s", i, member),
+				Message:  text,
+			})
 		}
 		if seen[s.FindingID] {
 			fault("finding_id", "comes twice")
@@ -139,16 +149,16 @@ func checkSnippets(list []api.Snippet) error {
 
 // snippetsAt are the snippets of findings that are where they are said to be,
 // free of secrets.
-func snippetsAt(scan model.Scan, sent []api.Snippet, places, secrets []model.SnippetPlace) (keep []model.Snippet) {
+func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetPlace) (keep []model.Snippet) {
 	at := make(map[int64]model.SnippetPlace, len(places))
 	for _, p := range places {
 		at[p.FindingID] = p
 	}
 	hidden := map[string][]model.SnippetPlace{}
-	for _, p := range secrets {
+	for _, p := range known {
 		hidden[p.Path] = append(hidden[p.Path], p)
 	}
-	var blanker report.Blanker
+	var blanker secrets.Blanker
 	for _, s := range sent {
 		blanker.Learn(strings.Join(s.Lines, "\n"))
 	}
@@ -161,9 +171,10 @@ func snippetsAt(scan model.Scan, sent []api.Snippet, places, secrets []model.Sni
 			s.Lines[i] = printable(line)
 		}
 		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
-		report.BlankSnippet(lines, s.First, p, hidden[p.Path])
+		secrets.BlankSnippet(lines, s.First, p, hidden[p.Path])
 		keep = append(keep, model.Snippet{
-			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit, Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
+			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit,
+			Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
 		})
 	}
 	return keep

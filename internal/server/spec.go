@@ -153,10 +153,13 @@ func specConfig() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Redoubt Web API", Version: "1",
-				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457). " +
-					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what is described here is the contract's. " +
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is " +
+					"JSON; every error is a problem document (RFC 9457). " +
+					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what " +
+					"is described here is the contract's. " +
 					"What is marked `x-redoubt` is an extension that neither the contract nor the hosted service has. " +
-					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once what it is based on has changed.",
+					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once " +
+					"what it is based on has changed.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
@@ -165,7 +168,9 @@ func specConfig() huma.Config {
 				Responses: map[string]*huma.Response{},
 				Headers:   map[string]*huma.Param{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
+					"token": {
+						Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN.",
+					},
 				},
 			},
 		},
@@ -286,14 +291,17 @@ var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"
 
 // headerWords describe the headers that stand among the components.
 var headerWords = map[string]string{
-	api.DialectHeader:       "The dialect of the answer: contract or hosted.",
-	api.FindingsHeader:      `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
-	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks no dependency.",
-	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer was made (an extension). A token that is bound to projects gets none.",
-	api.ViewProblemHeader:   "What the saved view that the request names asks for and is not there any more, in quotes: \"there is no project acme/old any more\". That part of it selects nothing.",
-	"RateLimit-Limit":       "Requests that the token may make at once.",
-	"RateLimit-Remaining":   "Requests that are left of them.",
-	"RateLimit-Reset":       "Seconds until all of them are there again.",
+	api.DialectHeader:  "The dialect of the answer: contract or hosted.",
+	api.FindingsHeader: `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
+	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks " +
+		"no dependency.",
+	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer " +
+		"was made (an extension). A token that is bound to projects gets none.",
+	api.ViewProblemHeader: "What the saved view that the request names asks for and is not there any more, in quotes: " +
+		"\"there is no project acme/old any more\". That part of it selects nothing.",
+	"RateLimit-Limit":     "Requests that the token may make at once.",
+	"RateLimit-Remaining": "Requests that are left of them.",
+	"RateLimit-Reset":     "Seconds until all of them are there again.",
 }
 
 // refer describes headers by what stands among the components.

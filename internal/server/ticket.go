@@ -45,7 +45,11 @@ func findingIDs(about []model.TicketFinding) []int64 {
 }
 
 func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
-	list, about, more, err := c.tx.TicketPage(ctx, store.TicketQuery{Globs: c.caller.Globs(), After: in.after, Limit: cmp.Or(int(in.Limit), defaultTickets)})
+	list, about, more, err := c.tx.TicketPage(ctx, store.TicketQuery{
+		Globs: c.caller.Globs(),
+		After: in.after,
+		Limit: cmp.Or(int(in.Limit), defaultTickets),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +136,9 @@ func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTi
 	}, nil
 }
 
-func (c *call) unlinkTicket(ctx context.Context, in *request[api.UnlinkTicketRequest]) (*api.UnlinkTicketResponse, error) {
+func (c *call) unlinkTicket(
+	ctx context.Context, in *request[api.UnlinkTicketRequest],
+) (*api.UnlinkTicketResponse, error) {
 	findings, err := c.allFindings(ctx, in.Body.IssueIDs)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/edge"
+
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -37,7 +37,9 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 		bad.add("body.issue_type", nil, "is needed with a filter: sast, sca or secrets")
 	}
 	if b.JiraProjectID != "" && b.Project != "" && string(b.JiraProjectID) != b.Project {
-		bad.add("body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out")
+		bad.add(
+			"body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out",
+		)
 	}
 	selection := selectionOf(f, &bad)
 	in.filter = selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad)
@@ -53,7 +55,9 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 // createTickets asks for tickets, and waits a little for trackers to take them. What is
 // asked for is kept by then: who goes away loses nothing.
 func (c *call) createTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
-	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) { return c.askForTickets(ctx, in) })
+	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) {
+		return c.askForTickets(ctx, in)
+	})
 	if err != nil || len(out.Pending) == 0 {
 		return out, err
 	}
@@ -61,7 +65,12 @@ func (c *call) createTickets(ctx context.Context, in *createTicketsInput) (*api.
 }
 
 func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
-	out := &api.CreateTicketsResponse{Succeeded: []api.TicketMade{}, Skipped: []api.TicketSkipped{}, Failed: []api.TicketFailed{}, Pending: []api.TicketPending{}}
+	out := &api.CreateTicketsResponse{
+		Succeeded: []api.TicketMade{},
+		Skipped:   []api.TicketSkipped{},
+		Failed:    []api.TicketFailed{},
+		Pending:   []api.TicketPending{},
+	}
 	findings, err := c.selectForTickets(ctx, in, out)
 	if err != nil {
 		return nil, err
@@ -93,7 +102,9 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 
 // selectForTickets reads the findings that are selected, and tells of ids that there are
 // not. Of what a filter selects it reads the newest, as many as one triage takes.
-func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse) ([]model.Finding, error) {
+func (c *call) selectForTickets(
+	ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse,
+) ([]model.Finding, error) {
 	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
 	ids := asked
 	if in.search || in.filter.IssueType != 0 {
@@ -131,7 +142,10 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
 	ids := model.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
-	tickets, err := edge.AwaitTickets(ctx, c.server.Store, c.caller.Deployment.ID, ids, ticketWait,
+	view := func(ctx context.Context, read func(context.Context, ticket.Reader) error) error {
+		return c.view(ctx, func(ctx context.Context) error { return read(ctx, c.tx) })
+	}
+	tickets, err := ticket.Await(ctx, view, ids, ticketWait,
 		func() bool { return c.server.CreatesTickets && !c.server.draining.Load() })
 	if err != nil {
 		return err
@@ -144,7 +158,12 @@ func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse)
 		case model.TicketFailed:
 			out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
 		default:
-			out.Succeeded = append(out.Succeeded, api.TicketMade{IssueIDs: p.IssueIDs, TicketID: t.ID, TicketURL: t.URL, ExternalSlug: t.Slug})
+			out.Succeeded = append(out.Succeeded, api.TicketMade{
+				IssueIDs:     p.IssueIDs,
+				TicketID:     t.ID,
+				TicketURL:    t.URL,
+				ExternalSlug: t.Slug,
+			})
 		}
 	}
 	return nil

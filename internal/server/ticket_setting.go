@@ -30,7 +30,9 @@ func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSetti
 	return out, err
 }
 
-func (c *call) setTicketSettings(ctx context.Context, in *request[api.SetTicketSettingsRequest]) (*api.TicketSettingsResponse, error) {
+func (c *call) setTicketSettings(
+	ctx context.Context, in *request[api.SetTicketSettingsRequest],
+) (*api.TicketSettingsResponse, error) {
 	b := in.Body
 	s := model.TicketSetting{
 		ConnectionID: b.ConnectionID, Project: b.Project, IssueType: b.IssueType, Labels: b.Labels, Public: b.Public,

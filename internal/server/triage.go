@@ -32,7 +32,8 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	}
 	selection := selectionOf(f, &bad)
 	in.request = triage.Request{
-		Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad),
+		Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f),
+		Filter: selectedBy(&selection, "body.", callOf(ctx.Context()).server.Clock(), &bad),
 	}
 	in.request.State, _ = model.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = model.ParseTriageReason(b.NewTriageReason)
@@ -77,8 +78,10 @@ func tiedFilters(f *api.TriageFilter) []tied {
 // one has said since when (semantics §6).
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
-		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.Due, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
-		f.Repos, f.RepositoryVisibility, f.Rules, f.Ruleset, f.SecretTypes, f.Severities, f.Transitivities, f.TriageReasons, f.ValidationState,
+		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.Due,
+		f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
+		f.Repos, f.RepositoryVisibility, f.Rules, f.Ruleset, f.SecretTypes,
+		f.Severities, f.Transitivities, f.TriageReasons, f.ValidationState,
 	}
 	for _, list := range lists {
 		if len(list) > 0 {
@@ -92,12 +95,15 @@ func hasFilter(f *api.TriageFilter) bool {
 // selectionOf are the filters of a bulk triage as those of every other operation.
 func selectionOf(f *api.TriageFilter, bad *faults) api.FindingsSelection {
 	out := api.FindingsSelection{
-		Ref: f.Ref, Repos: f.Repos, Status: texts(f.Status), TriageReasons: f.TriageReasons, Severities: f.Severities, Confidence: texts(f.Confidence),
-		Policies: f.Policies, Rules: f.Rules, Categories: f.Categories, AutotriageVerdict: f.AutotriageVerdict, ComponentTags: f.ComponentTags,
+		Ref: f.Ref, Repos: f.Repos, Status: texts(f.Status), TriageReasons: f.TriageReasons,
+		Severities: f.Severities, Confidence: texts(f.Confidence),
+		Policies: f.Policies, Rules: f.Rules, Categories: f.Categories,
+		AutotriageVerdict: f.AutotriageVerdict, ComponentTags: f.ComponentTags,
 		Exposures: f.Exposures, Transitivities: f.Transitivities, Assignees: f.Assignees, Due: f.Due,
 		SecretTypes: f.SecretTypes, ValidationState: f.ValidationState, IncludeHistorical: optional(f.IncludeHistorical),
 		FurtherFilters: api.FurtherFilters{
-			ProjectTags: f.ProjectTags, RepositoryVisibility: f.RepositoryVisibility, PolicyMode: f.PolicyMode, Ruleset: f.Ruleset,
+			ProjectTags: f.ProjectTags, RepositoryVisibility: f.RepositoryVisibility,
+			PolicyMode: f.PolicyMode, Ruleset: f.Ruleset,
 			ProOnly: optional(f.ProOnly), Dependencies: f.Dependencies, EPSSProbability: f.EPSSProbability,
 		},
 	}

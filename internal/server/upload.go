@@ -19,8 +19,16 @@ import (
 // does what programs hand in: the same bounds, in one transaction, or nothing. The fields
 // of the form are put into said, as far as it was read. What the page shows of the answer is
 // kept for a day under the key that comes back, where UploadTaken finds it. What fails is an *api.Problem.
-func (s *Server) TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error) {
-	c := &call{server: s, w: w, r: r, caller: caller, idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New(), kept: summaryOf}}
+func (s *Server) TakeUpload(
+	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
+) (key string, err error) {
+	c := &call{
+		server:     s,
+		w:          w,
+		r:          r,
+		caller:     caller,
+		idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New(), kept: summaryOf},
+	}
 	if _, err := c.importReports(r.Context(), said); err != nil {
 		p := problemOf(err)
 		return "", errors.Join(&p.Problem, p.cause)

@@ -86,10 +86,13 @@ func (c *call) vulnOf(f api.Finding) api.Vuln {
 	d := f.FoundDependency
 	out := api.Vuln{
 		GroupKey: id, Title: f.Rule.Message, RepositoryName: f.Repository.Name, Ref: f.Ref, ExposureType: exposure,
-		MatchedDependency: api.VulnPackage{Name: d.Package, VersionSpecifier: d.Version}, Transitivity: hostedTransitivity(d.Transitivity),
-		DependencyFileLocation: vulnPlace(f.Location, cmp.Or(f.LineOfCodeURL, page)), OpenedAt: f.RelevantSince, Usages: []api.VulnUsage{},
+		MatchedDependency:      api.VulnPackage{Name: d.Package, VersionSpecifier: d.Version},
+		Transitivity:           hostedTransitivity(d.Transitivity),
+		DependencyFileLocation: vulnPlace(f.Location, cmp.Or(f.LineOfCodeURL, page)),
+		OpenedAt:               f.RelevantSince, Usages: []api.VulnUsage{},
 		Advisory: api.VulnAdvisory{
-			RuleID: f.RuleName, Title: f.Rule.Message, Description: f.Rule.Message, Ecosystem: d.Ecosystem, Severity: strings.ToUpper(f.Severity), Reachability: exposure,
+			RuleID: f.RuleName, Title: f.Rule.Message, Description: f.Rule.Message,
+			Ecosystem: d.Ecosystem, Severity: strings.ToUpper(f.Severity), Reachability: exposure,
 			References: api.VulnReferences{CVEIDs: []string{}, CWEIDs: orEmpty(f.Rule.CWENames), URLs: []string{}},
 		},
 	}
@@ -121,5 +124,12 @@ func (c *call) vulnOf(f api.Finding) api.Vuln {
 }
 
 func vulnPlace(l api.Location, address string) api.VulnPlace {
-	return api.VulnPlace{Path: l.FilePath, StartLine: l.Line, StartCol: l.Column, EndLine: l.EndLine, EndCol: l.EndColumn, URL: address}
+	return api.VulnPlace{
+		Path:      l.FilePath,
+		StartLine: l.Line,
+		StartCol:  l.Column,
+		EndLine:   l.EndLine,
+		EndCol:    l.EndColumn,
+		URL:       address,
+	}
 }

@@ -12,17 +12,19 @@ import (
 // text that is prepared to be written by repeatedly counts once.
 func (s *Store) CountStatements(t testing.TB) func() int {
 	t.Helper()
+	parts := s.PartsForTests()
 	var number int
 	var name, path string
-	if err := s.engine.read.QueryRowContext(t.Context(), `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+	if err := parts.Read.QueryRowContext(t.Context(), `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
 		t.Fatal(err)
 	}
-	c := &counting{driver: s.engine.write.Driver(), source: "file:" + path + "?_txlock=immediate"}
-	if err := s.engine.write.Close(); err != nil {
+	c := &counting{driver: parts.Write.Driver(), source: "file:" + path + "?_txlock=immediate"}
+	if err := parts.Write.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.engine.write = sql.OpenDB(c)
-	s.engine.write.SetMaxOpenConns(1)
+	write := sql.OpenDB(c)
+	write.SetMaxOpenConns(1)
+	parts.Replace(write)
 	return func() int { return int(c.n.Load()) }
 }
 

@@ -3,12 +3,10 @@ package store_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -85,32 +83,4 @@ func TestWhichDependenciesAskForWhich(t *testing.T) {
 		})
 		told()
 	})
-}
-
-func TestGraphsAreReadAsTheyWereWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.Int64Range(1, 1<<53)
-		pairs := rapid.SliceOf(rapid.Map(rapid.SliceOfN(id, 2, 2), func(p []int64) [2]int64 { return [2]int64(p) })).Draw(t, "pairs")
-		want := map[[2]int64]bool{}
-		for _, p := range pairs {
-			want[p] = true
-		}
-		written := store.EncodeGraph(pairs)
-		read, err := store.DecodeGraph(written)
-		got := map[[2]int64]bool{}
-		for _, p := range read {
-			got[p] = true
-		}
-		if err != nil || len(read) != len(want) || !maps.Equal(want, got) {
-			t.Fatalf("%v: wrote %v, read %v", err, want, read)
-		}
-		if cut := rapid.IntRange(0, len(written)).Draw(t, "cut"); cut < len(written) {
-			if read, err := store.DecodeGraph(written[:cut]); err == nil && len(read) >= len(want) {
-				t.Fatalf("cut to %d of %d bytes, and nothing is missed", cut, len(written))
-			}
-		}
-	})
-	if _, err := store.DecodeGraph([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}); err == nil {
-		t.Error("more pairs than bytes pass")
-	}
 }

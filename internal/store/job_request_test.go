@@ -80,19 +80,3 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 		same(w.t, "unfinished ones after a day", w.jobs(), 200)
 	})
 }
-
-// TestDocumentsAreBounded: the oldest go, of a requester and of all.
-func TestDocumentsAreBounded(t *testing.T) {
-	const mib = 1 << 20
-	doc := func(id int64, of string, size int64) store.KeptDocument { return store.NewKeptDocument(id, of, size) }
-	for name, c := range map[string]struct {
-		kept []store.KeptDocument
-		gone []int64
-	}{
-		"within":      {[]store.KeptDocument{doc(1, "a", 256*mib), doc(2, "b", 256*mib)}, nil},
-		"one's share": {[]store.KeptDocument{doc(1, "b", mib), doc(2, "a", 100*mib), doc(3, "a", 100*mib), doc(4, "a", 100*mib)}, []int64{2}},
-		"all":         {[]store.KeptDocument{doc(1, "a", 200*mib), doc(2, "b", 200*mib), doc(3, "c", 250*mib), doc(4, "d", 200*mib), doc(5, "e", 200*mib)}, []int64{1}},
-	} {
-		same(t, name, store.TooMany(c.kept), c.gone)
-	}
-}

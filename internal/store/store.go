@@ -1,151 +1,204 @@
-// Package store keeps what is true: every row of every tenant, in SQLite or
-// PostgreSQL, through one SQL text for both.
+// Package store stores all rows of all tenants, in SQLite or PostgreSQL, with one SQL text for both.
 //
-// Its border: it knows the nouns of package redoubt and nothing else of the
-// house. SQL, drivers, locks and migrations do not leave it, and no rule comes
-// in: what a scan closes, what a triage means, what a filter keeps is decided
-// by the packages that declare the storage they need, and that *Tx satisfies.
-// engine.go alone knows which database it is.
+// It joins the packages below it, one per subject, on top of sqldb, which knows the engines. They
+// know the types of package model and no rules: what a scan closes, what a decision means and what a
+// filter matches is decided by packages that declare the methods that they need, which Tx implements.
 //
-// All work on a tenant happens inside View or Update, which carry the
-// deployment: every statement of a Tx gets its id as $1, so one that forgets
-// the tenant does not run. What belongs to another tenant answers
+// All work on a deployment runs within View or Update. Every statement of a Tx gets the id of the
+// deployment as $1, so one that does not name its tenant does not run. A row of another tenant is
 // model.ErrNotFound, as if it did not exist (semantics §1).
 package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"runtime"
-	"sync"
-	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store/accounts"
+	"github.com/redoubt/redoubt/internal/store/advisories"
+	"github.com/redoubt/redoubt/internal/store/check"
+	"github.com/redoubt/redoubt/internal/store/exceptions"
+	"github.com/redoubt/redoubt/internal/store/feed"
+	"github.com/redoubt/redoubt/internal/store/findings"
+	"github.com/redoubt/redoubt/internal/store/hosts"
+	"github.com/redoubt/redoubt/internal/store/inventory"
+	"github.com/redoubt/redoubt/internal/store/lifecycle"
+	"github.com/redoubt/redoubt/internal/store/notifications"
+	"github.com/redoubt/redoubt/internal/store/policies"
+	"github.com/redoubt/redoubt/internal/store/projects"
+	"github.com/redoubt/redoubt/internal/store/queue"
+	"github.com/redoubt/redoubt/internal/store/scans"
+	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// FileName is the SQLite file in the data folder.
-const FileName = "redoubt.db"
-
-// DefaultTimeout is how long a PostgreSQL may stay silent.
-const DefaultTimeout = 10 * time.Second
-
-// Config says where the database is and what time it is.
-type Config struct {
-	// Dir is the data folder. The SQLite file in it is redoubt.db. Not used
-	// with a DatabaseURL.
-	Dir string
-	// DatabaseURL selects PostgreSQL, as postgres://user@host/name.
-	DatabaseURL string
-	// Timeout is how long PostgreSQL may give no answer at all until it is given
-	// up, at the start too; DefaultTimeout where it is 0. A statement that takes
-	// longer while the server answers others is not given up.
-	Timeout time.Duration
-	// Clock tells the time; it may stand still or step back.
-	Clock func() time.Time
-	// Logger hears of migrations. It may be nil.
-	Logger *slog.Logger
-}
-
-// Store is an open database. It is safe for concurrent use, and several
-// processes may have the same database open.
+// Store is an open database with the statements of all subjects. It is safe for concurrent use, and
+// several processes may have the same database open.
 type Store struct {
-	engine  *engine
-	clock   func() time.Time
-	version *sql.Stmt // see Version
-
-	wide      sync.Mutex                        // held by the feed that several transactions read
-	committed func(deploymentID, version int64) // see OnCommit
+	*base
+	accountsDB
+	advisoriesDB
+	checkDB
+	feedDB
+	findingsDB
+	hostsDB
+	lifecycleDB
+	notificationsDB
+	projectsDB
+	queueDB
+	scansDB
 }
 
-// Open opens the database, makes it where there is none, and brings its schema
-// up to date. Several processes may do so at once.
+// Tx is a transaction of one deployment with the statements of all subjects. It is not safe for
+// concurrent use.
+type Tx struct {
+	*sqldb.Tx
+	accountsTx
+	advisoriesTx
+	checkTx
+	exceptionsTx
+	feedTx
+	findingsTx
+	hostsTx
+	inventoryTx
+	lifecycleTx
+	notificationsTx
+	policiesTx
+	projectsTx
+	queueTx
+	scansTx
+}
+
+type base = sqldb.DB
+
+type (
+	accountsDB      = accounts.DB
+	advisoriesDB    = advisories.DB
+	checkDB         = check.DB
+	feedDB          = feed.DB
+	findingsDB      = findings.DB
+	hostsDB         = hosts.DB
+	lifecycleDB     = lifecycle.DB
+	notificationsDB = notifications.DB
+	projectsDB      = projects.DB
+	queueDB         = queue.DB
+	scansDB         = scans.DB
+)
+
+type (
+	accountsTx      = accounts.Tx
+	advisoriesTx    = advisories.Tx
+	checkTx         = check.Tx
+	exceptionsTx    = exceptions.Tx
+	feedTx          = feed.Tx
+	findingsTx      = findings.Tx
+	hostsTx         = hosts.Tx
+	inventoryTx     = inventory.Tx
+	lifecycleTx     = lifecycle.Tx
+	notificationsTx = notifications.Tx
+	policiesTx      = policies.Tx
+	projectsTx      = projects.Tx
+	queueTx         = queue.Tx
+	scansTx         = scans.Tx
+)
+
+// Open opens the database, creates it where there is none, and brings its schema up to date. Several
+// processes may do so at once.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	if c.Clock == nil {
-		return nil, errors.New("open the store: no clock was given")
-	}
-	if c.Timeout < 0 {
-		return nil, fmt.Errorf("open the store: a database cannot be waited for %s", c.Timeout)
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	e, err := openEngine(ctx, c)
+	db, err := sqldb.Open(ctx, c, hooks...)
 	if err != nil {
-		return nil, fmt.Errorf("open the store: %w", err)
+		return nil, err
 	}
-	if c.DatabaseURL == "" {
-		warnIfShared(ctx, c.Logger, filepath.Join(c.Dir, FileName))
-	}
-	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
-	}
-	s := &Store{engine: e, clock: c.Clock}
-	if err := s.prepareVersion(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
-	}
-	return s, nil
+	return on(db), nil
 }
 
-// versionQuery runs before every answer.
-const versionQuery = `SELECT version FROM deployment WHERE id = $1`
-
-// prepareVersion prepares versionQuery for SQLite, where parsing takes as long as running.
-// The driver of PostgreSQL prepares statements by itself, unless the database's URL says
-// otherwise: a pooler may not know one that is prepared here.
-func (s *Store) prepareVersion(ctx context.Context) error {
-	if s.engine.prepares {
-		return nil
-	}
-	return s.engine.ask(ctx, func(ctx context.Context) (err error) {
-		s.version, err = s.engine.index.PrepareContext(ctx, versionQuery)
-		return err
-	})
+// hooks run before each commit of an Update, in this order: the end of requests for exceptions
+// notifies, and its notifications are queued last.
+var hooks = []sqldb.Hook{
+	{Name: "end requests for exceptions", Run: func(ctx context.Context, tx *sqldb.Tx) error {
+		t := exceptions.From(tx)
+		return t.EndRequests(ctx)
+	}},
+	{Name: "write the gates of scans", Run: func(ctx context.Context, tx *sqldb.Tx) error {
+		t := scans.From(tx)
+		return t.WriteGates(ctx)
+	}},
+	{Name: "queue notifications", Run: func(ctx context.Context, tx *sqldb.Tx) error {
+		t := notifications.From(tx)
+		return t.QueueHappened(ctx)
+	}},
 }
 
-// queryVersion reads a deployment's version.
-func (s *Store) queryVersion(ctx context.Context, deploymentID int64) *sql.Row {
-	if s.version == nil {
-		return s.engine.index.QueryRowContext(ctx, versionQuery, deploymentID)
-	}
-	return s.version.QueryRowContext(ctx, deploymentID)
-}
-
-// warnIfShared logs that others on this machine can read a database, as one that was
-// restored by a copy. Windows has no such bits and always shows them set.
-func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
-		log.WarnContext(ctx, "every user of this machine can read the database: chmod 600 it", "file", path)
+func on(db *sqldb.DB) *Store {
+	return &Store{
+		base:            db,
+		accountsDB:      accounts.On(db),
+		advisoriesDB:    advisories.On(db),
+		checkDB:         check.On(db),
+		feedDB:          feed.On(db),
+		findingsDB:      findings.On(db),
+		hostsDB:         hosts.On(db),
+		lifecycleDB:     lifecycle.On(db),
+		notificationsDB: notifications.On(db),
+		projectsDB:      projects.On(db),
+		queueDB:         queue.On(db),
+		scansDB:         scans.On(db),
 	}
 }
 
-// OnCommit has a function told of each version that this store commits, once it is
-// committed and before Update returns: it must not block. It is set before the store is
-// used by several.
-func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
-
-// OnQueued sets the function called after a commit with a job without delay, and by Listen for
-// such commits of other processes. It must not block. Set it before concurrent use of the store.
-func (s *Store) OnQueued(wake func()) { s.engine.queued = wake }
-
-// Close lets go of the database. What is still under way fails with
-// model.ErrUnavailable; what was committed is on disk.
-func (s *Store) Close() error {
-	if s.version == nil {
-		return s.engine.close()
+func from(tx *sqldb.Tx) *Tx {
+	return &Tx{
+		Tx:              tx,
+		accountsTx:      accounts.From(tx),
+		advisoriesTx:    advisories.From(tx),
+		checkTx:         check.From(tx),
+		exceptionsTx:    exceptions.From(tx),
+		feedTx:          feed.From(tx),
+		findingsTx:      findings.From(tx),
+		hostsTx:         hosts.From(tx),
+		inventoryTx:     inventory.From(tx),
+		lifecycleTx:     lifecycle.From(tx),
+		notificationsTx: notifications.From(tx),
+		policiesTx:      policies.From(tx),
+		projectsTx:      projects.From(tx),
+		queueTx:         queue.From(tx),
+		scansTx:         scans.From(tx),
 	}
-	return errors.Join(s.version.Close(), s.engine.close())
 }
 
-// Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error {
-	return s.engine.ask(ctx, s.engine.read.PingContext)
+// SaveConnection stores what a code host returned before the transaction, and returns the changed connection.
+type SaveConnection = func(ctx context.Context, tx *Tx) (model.Connection, error)
+
+// View runs fn on one state of a deployment. An unknown deployment is model.ErrNotFound.
+func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
+	return s.base.View(ctx, deploymentID, func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) })
 }
 
-// Engine returns sqlite or postgres.
-func (s *Store) Engine() string { return s.engine.name }
+// Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. See
+// sqldb.DB.Update.
+func (s *Store) Update(
+	ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error,
+) error {
+	return s.base.Update(ctx, deploymentID, by, func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) })
+}
 
-// now returns the clock's time as precisely as the database keeps it.
-func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+// CreateDeployment creates a tenant. See lifecycle.DB.CreateDeployment.
+func (s *Store) CreateDeployment(
+	ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *Tx) error,
+) (model.Deployment, error) {
+	steps := make([]func(context.Context, *sqldb.Tx) error, len(first))
+	for i, fn := range first {
+		steps[i] = func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) }
+	}
+	return s.lifecycleDB.CreateDeployment(ctx, slug, name, by, steps...)
+}
+
+// Long marks the writes of a context as slow. See sqldb.Long.
+func Long(ctx context.Context) context.Context { return sqldb.Long(ctx) }
+
+// Distribution returns the statements that distribute the tables. See sqldb.Distribution.
+func Distribution() string { return sqldb.Distribution() }
+
+// HostKey returns the key of jobs that call a code host. See queue.HostKey.
+func HostKey(baseURL string) string { return queue.HostKey(baseURL) }
+
+// LastRemoval returns the newest removal of a history. See findings.LastRemoval.
+func LastRemoval(history []FindingHistory) Removal { return findings.LastRemoval(history) }

@@ -103,7 +103,9 @@ func Pages(ctx context.Context, dir string) (list []Page, err error) {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT name, rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE rootpage > 0 ORDER BY rootpage`)
+	rows, err := db.QueryContext(
+		ctx, `SELECT name, rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE rootpage > 0 ORDER BY rootpage`,
+	)
 	if err != nil {
 		return nil, err
 	}

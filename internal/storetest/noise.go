@@ -72,12 +72,21 @@ const NoisyCode = "noisy code"
 
 func noisyTokens(ctx context.Context, tx *store.Tx) error {
 	for _, name := range []string{"ci", "web"} {
-		_, err := tx.CreateToken(ctx, model.Token{PublicID: "public-" + name, Name: name, Scopes: []model.Scope{model.ScopeWebAPI}}, TokenHash(name))
+		_, err := tx.CreateToken(ctx, model.Token{
+			PublicID: "public-" + name,
+			Name:     name,
+			Scopes:   []model.Scope{model.ScopeWebAPI},
+		}, TokenHash(name))
 		if err != nil {
 			return err
 		}
 	}
-	grant := model.OAuthGrant{CodeHash: TokenHash(NoisyCode), ClientHash: TokenHash("client"), RefreshHash: TokenHash("refresh"), Generation: 1}
+	grant := model.OAuthGrant{
+		CodeHash:    TokenHash(NoisyCode),
+		ClientHash:  TokenHash("client"),
+		RefreshHash: TokenHash("refresh"),
+		Generation:  1,
+	}
 	err := tx.AddOAuthGrant(ctx, grant)
 	if err == nil {
 		var t model.Token
@@ -127,7 +136,11 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 	if err != nil {
 		return err
 	}
-	if err := tx.PutScanAccount(ctx, model.ScanAccount{ScanID: id, Reported: []int64{1, 2, 3}, Gaps: []model.ScanGap{{Kind: model.GapPath, What: "noise"}}}); err != nil {
+	if err := tx.PutScanAccount(ctx, model.ScanAccount{
+		ScanID:   id,
+		Reported: []int64{1, 2, 3},
+		Gaps:     []model.ScanGap{{Kind: model.GapPath, What: "noise"}},
+	}); err != nil {
 		return err
 	}
 	if err := tx.PutScanGate(ctx, id, &model.ScanGate{Reason: "noise"}); err != nil {
@@ -140,7 +153,12 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 // scanners use everywhere.
 func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	rule := model.Rule{Name: "served", IssueType: model.SAST, Severity: model.SeverityHigh}
-	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: model.ModeBlock}); err != nil {
+	if _, err := tx.ServeRule(ctx, store.Serving{
+		Rule:    rule,
+		Text:    []byte(`{"id":"served"}`),
+		Checked: true,
+		Mode:    model.ModeBlock,
+	}); err != nil {
 		return err
 	}
 	if err := tx.PutSecretRules(ctx, []model.SecretRule{{Tool: "semgrep", Name: "rule-2"}}); err != nil {
@@ -153,7 +171,11 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 // nobody has approved, and a failed attempt under the name of a run everywhere.
 func noisyScanners(ctx context.Context, s *store.Store, d model.Deployment) error {
 	for _, code := range []string{"NOIS-EEEE", "WAIT-WAIT"} {
-		if _, err := s.AddLogin(ctx, model.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
+		if _, err := s.AddLogin(ctx, model.LoginRequest{
+			KeyHash: TokenHash(code),
+			Code:    code,
+			Address: "192.0.2.1",
+		}); err != nil {
 			return err
 		}
 	}
@@ -167,12 +189,22 @@ func noisyScanners(ctx context.Context, s *store.Store, d model.Deployment) erro
 	if err != nil {
 		return err
 	}
-	return s.AddFailedAttempt(ctx, model.FailedAttempt{DeploymentID: d.ID, Name: "agent-scan", Step: model.FailedScan, Cause: "noise"})
+	return s.AddFailedAttempt(ctx, model.FailedAttempt{
+		DeploymentID: d.ID,
+		Name:         "agent-scan",
+		Step:         model.FailedScan,
+		Cause:        "noise",
+	})
 }
 
 // noisyException would ignore what every test finds.
 func noisyException(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: "rule-1", Reason: "noise", TriageReason: model.AcceptableRisk})
+	_, err := tx.AddException(ctx, model.Exception{
+		State:        model.ExceptionActive,
+		Target:       "rule-1",
+		Reason:       "noise",
+		TriageReason: model.AcceptableRisk,
+	})
 	if err != nil {
 		return err
 	}
@@ -180,7 +212,11 @@ func noisyException(ctx context.Context, tx *store.Tx) error {
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {
-	if _, err := tx.AddJob(ctx, model.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)}); err != nil {
+	if _, err := tx.AddJob(ctx, model.Job{
+		Kind:  "noise",
+		Token: "job-token",
+		Input: []byte(`{"noise":true}`),
+	}); err != nil {
 		return err
 	}
 	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
@@ -194,7 +230,8 @@ func noisyUser(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	_, err := tx.Invite(ctx, model.UserInvitation{
-		Name: "guest", NewName: "guest@" + Noise, Role: model.RoleViewer, InvitedBy: NoisyUser, ExpiresAt: tx.Now().AddDate(1, 0, 0),
+		Name: "guest", NewName: "guest@" + Noise, Role: model.RoleViewer,
+		InvitedBy: NoisyUser, ExpiresAt: tx.Now().AddDate(1, 0, 0),
 	}, TokenHash("noisy invitation"))
 	return err
 }
@@ -204,9 +241,14 @@ func noisyVEX(ctx context.Context, tx *store.Tx) error {
 	if err := tx.RefuseVEX(ctx, model.VEXDocument{ProjectID: 1}, []string{"noise"}); err != nil {
 		return err
 	}
-	_, err := tx.SaveVEX(ctx, model.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []model.VEXStatement{
-		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: model.VEXNotAffected},
-	}}, model.VEXDocument{})
+	_, err := tx.SaveVEX(ctx, model.VEXDocument{
+		Name:       "urn:noise",
+		Format:     "OpenVEX",
+		ReceivedAt: tx.Now(),
+		Statements: []model.VEXStatement{
+			{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: model.VEXNotAffected},
+		},
+	}, model.VEXDocument{})
 	return err
 }
 
@@ -224,13 +266,24 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 		_, err = tx.TakeRepository(ctx, list[0].ID)
 	}
 	if err == nil {
-		_, err = tx.SaveChangeRequest(ctx, model.ChangeRequest{RepositoryID: list[0].ID, Number: 1, State: model.ChangeOpen, HeadCommit: "commit-0"})
+		_, err = tx.SaveChangeRequest(ctx, model.ChangeRequest{
+			RepositoryID: list[0].ID,
+			Number:       1,
+			State:        model.ChangeOpen,
+			HeadCommit:   "commit-0",
+		})
 	}
 	if err == nil {
 		err = tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: list[0].ID, Number: 1, HostID: "1", Body: "noise"})
 	}
 	if err == nil {
-		_, err = tx.TakeChangeReply(ctx, store.ChangeReply{RepositoryID: list[0].ID, Number: 1, Comment: "1", Login: "noise", At: tx.Now()})
+		_, err = tx.TakeChangeReply(ctx, store.ChangeReply{
+			RepositoryID: list[0].ID,
+			Number:       1,
+			Comment:      "1",
+			Login:        "noise",
+			At:           tx.Now(),
+		})
 	}
 	if err == nil {
 		_, err = tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: "1", Event: "push"})
@@ -252,7 +305,13 @@ func noisyRuns(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutRunPlan(ctx, model.RunPlan{ProjectID: p.ID, Every: model.RunDaily, QueuedAt: tx.Now()}); err != nil {
 			return err
 		}
-		if _, err := tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: model.RunFull, Cause: model.RunBySchedule, Host: "git.example"}); err != nil {
+		if _, err := tx.QueueRun(ctx, model.Run{
+			ProjectID: p.ID,
+			Ref:       "refs/heads/main",
+			Kind:      model.RunFull,
+			Cause:     model.RunBySchedule,
+			Host:      "git.example",
+		}); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,8 @@ func noisyRequest(ctx context.Context, tx *store.Tx) error {
 	found, err := tx.FindingsByID(ctx, []int64{1})
 	for _, f := range found {
 		_, err = tx.AddException(ctx, model.Exception{
-			State: model.ExceptionRequested, ProjectID: f.ProjectID, Reason: "noise", TriageReason: model.AcceptableRisk, Lineages: []int64{f.LineageID},
+			State: model.ExceptionRequested, ProjectID: f.ProjectID, Reason: "noise",
+			TriageReason: model.AcceptableRisk, Lineages: []int64{f.LineageID},
 		})
 	}
 	return err

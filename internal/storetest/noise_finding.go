@@ -31,7 +31,9 @@ func noisyFindings(ctx context.Context, tx *store.Tx) error {
 	}
 	for i := range n {
 		product := model.IssueType(i%3 + 1)
-		rules, err := tx.PutRules(ctx, []*model.Rule{{Name: fmt.Sprintf("rule-%d", i%5), IssueType: product, Message: "noise"}})
+		rules, err := tx.PutRules(ctx, []*model.Rule{
+			{Name: fmt.Sprintf("rule-%d", i%5), IssueType: product, Message: "noise"},
+		})
 		if err != nil {
 			return err
 		}
@@ -50,20 +52,40 @@ func noisyFindings(ctx context.Context, tx *store.Tx) error {
 
 func addNoise(ctx context.Context, tx *store.Tx, f model.Finding) error {
 	untriaged := model.Triage{State: model.TriageUntriaged}
-	ignored := model.Triage{State: model.TriageIgnored, Reason: model.NoTime, Comment: "noise", At: tx.Now(), By: tx.Actor()}
-	if err := tx.AddLineages(ctx, []model.Lineage{{ID: f.LineageID, ProjectID: f.ProjectID, Triage: untriaged}}); err != nil {
+	ignored := model.Triage{
+		State:   model.TriageIgnored,
+		Reason:  model.NoTime,
+		Comment: "noise",
+		At:      tx.Now(),
+		By:      tx.Actor(),
+	}
+	if err := tx.AddLineages(ctx, []model.Lineage{
+		{ID: f.LineageID, ProjectID: f.ProjectID, Triage: untriaged},
+	}); err != nil {
 		return err
 	}
-	if err := tx.AddIdentities(ctx, f.ProjectID, []model.IdentityLink{{Identity: f.Identity, LineageID: f.LineageID}}); err != nil {
+	if err := tx.AddIdentities(ctx, f.ProjectID, []model.IdentityLink{
+		{Identity: f.Identity, LineageID: f.LineageID},
+	}); err != nil {
 		return err
 	}
-	if err := tx.AddFindings(ctx, []model.FindingWrite{{Finding: f, Body: []byte(`"noise":true`), Subject: noisySubject()}}); err != nil {
+	if err := tx.AddFindings(ctx, []model.FindingWrite{
+		{Finding: f, Body: []byte(`"noise":true`), Subject: noisySubject()},
+	}); err != nil {
 		return err
 	}
 	if err := tx.AddEvents(ctx, []model.FindingEvent{{FindingID: f.ID, Kind: model.EventReturned}}); err != nil {
 		return err
 	}
-	snippet := model.Snippet{FindingID: f.ID, ScanID: 1, Path: f.Path, Line: f.Line, EndLine: f.Line, First: f.Line, Lines: []string{"noise"}}
+	snippet := model.Snippet{
+		FindingID: f.ID,
+		ScanID:    1,
+		Path:      f.Path,
+		Line:      f.Line,
+		EndLine:   f.Line,
+		First:     f.Line,
+		Lines:     []string{"noise"},
+	}
 	if err := tx.PutSnippets(ctx, []model.Snippet{snippet}); err != nil {
 		return err
 	}
@@ -75,7 +97,8 @@ func addNoise(ctx context.Context, tx *store.Tx, f model.Finding) error {
 // noisySubject is what every noisy finding is about.
 func noisySubject() *model.Subject {
 	return &model.Subject{
-		Lockfile: "package-lock.json", Ecosystem: "npm", Package: "lodash", Version: "1.0.0", Vulnerability: "CVE-2021-0001", Group: 1,
+		Lockfile: "package-lock.json", Ecosystem: "npm", Package: "lodash",
+		Version: "1.0.0", Vulnerability: "CVE-2021-0001", Group: 1,
 	}
 }
 

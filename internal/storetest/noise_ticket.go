@@ -18,7 +18,9 @@ func noisyTicket(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	for _, f := range found {
-		if err := tx.AddTicketFindings(ctx, []model.TicketFinding{{TicketID: added[0].ID, FindingID: f.ID, LineageID: f.LineageID}}); err != nil {
+		if err := tx.AddTicketFindings(ctx, []model.TicketFinding{
+			{TicketID: added[0].ID, FindingID: f.ID, LineageID: f.LineageID},
+		}); err != nil {
 			return err
 		}
 	}

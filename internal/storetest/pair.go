@@ -41,7 +41,8 @@ func NewPair(t testing.TB) *Pair {
 	p.standby = p.cluster()
 	how, err := attributes(p.standby.dir)
 	p.must(err)
-	backup := exec.Command(filepath.Join(bin, "pg_basebackup"), "-D", filepath.Join(p.standby.dir, "data"), "-X", "stream", "-R", "--no-sync", "--checkpoint=fast",
+	backup := exec.Command(filepath.Join(bin, "pg_basebackup"), "-D", filepath.Join(p.standby.dir, "data"), "-X", "stream",
+		"-R", "--no-sync", "--checkpoint=fast",
 		"-d", "host="+p.primary.dir+" user=redoubt application_name="+standbyName)
 	backup.Dir, backup.SysProcAttr = p.standby.dir, how
 	if out, err := backup.CombinedOutput(); err != nil {
@@ -50,7 +51,9 @@ func NewPair(t testing.TB) *Pair {
 	p.must(p.standby.serve(bin))
 	p.must(p.primary.exec(`ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (` + standbyName + `)'`))
 	p.must(p.primary.exec(`SELECT pg_reload_conf()`))
-	p.waits("the standby is synchronous", p.primary, `SELECT COALESCE(MAX(sync_state), '') = 'sync' FROM pg_stat_replication`)
+	p.waits(
+		"the standby is synchronous", p.primary, `SELECT COALESCE(MAX(sync_state), '') = 'sync' FROM pg_stat_replication`,
+	)
 	return p
 }
 

@@ -65,7 +65,9 @@ func freshPostgres(t testing.TB, template string) store.Config {
 	c := theCluster.cluster
 	name := "test_" + strconv.FormatInt(c.next.Add(1), 10)
 	// A file copy of so small a database is faster than writing it to the log.
-	if _, err := c.admin.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`); err != nil {
+	if _, err := c.admin.ExecContext(
+		t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	// Cleanups run last in, first out: the stores opened on it are closed by then.
@@ -97,7 +99,8 @@ func findPostgres() (bin, missing string) {
 			return dir, ""
 		}
 	}
-	return "", "PostgreSQL is not here: install it (apt-get install postgresql, or make setup), or name the folder of initdb in REDOUBT_TEST_PG_BIN"
+	return "", "PostgreSQL is not here: install it (apt-get install postgresql, or make setup), or name the folder of " +
+		"initdb in REDOUBT_TEST_PG_BIN"
 }
 
 func debianVersion(bin string) int {
@@ -134,7 +137,8 @@ func (c *cluster) initialise(bin string) error {
 	if err != nil {
 		return err
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"), "-U", "redoubt", "--auth=trust",
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"), "-U",
+		"redoubt", "--auth=trust",
 		"--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = c.dir, how
 	if out, err := initdb.CombinedOutput(); err != nil {

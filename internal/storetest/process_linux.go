@@ -38,5 +38,7 @@ func serviceUser() (uid, gid uint32, err error) {
 			return uint32(u), uint32(g), nil
 		}
 	}
-	return 0, 0, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as")
+	return 0, 0, errors.New(
+		"PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as",
+	)
 }

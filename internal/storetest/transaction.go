@@ -14,7 +14,8 @@ func OpenTransactions(t testing.TB, c store.Config) (n int) {
 	driver, source, query := "sqlite", "file:"+c.Dir+"/"+store.FileName, `PRAGMA wal_checkpoint(TRUNCATE)`
 	if c.DatabaseURL != "" {
 		driver, source = "pgx", c.DatabaseURL
-		query = `SELECT COUNT(*), 0, 0 FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`
+		query = `SELECT COUNT(*), 0, 0 FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL ` +
+			`AND pid <> pg_backend_pid()`
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {

@@ -167,7 +167,12 @@ func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replace
 			has[f.LineageID] = id
 			count[id]++
 			lineages = append(lineages, f.LineageID)
-			fresh = append(fresh, model.TicketFinding{TicketID: id, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
+			fresh = append(fresh, model.TicketFinding{
+				TicketID:  id,
+				FindingID: f.ID,
+				LineageID: f.LineageID,
+				ProjectID: f.ProjectID,
+			})
 		}
 		if count[id] > model.MaxTicketFindings { // of which the caller may see some alone
 			return nil, model.Invalid("issue_ids", "the ticket would be about more than %d findings", model.MaxTicketFindings)
@@ -224,7 +229,14 @@ func tell(ctx context.Context, s Store, known map[int64]model.Lineage, notes map
 	var events []model.TriageEvent
 	for _, id := range slices.Sorted(maps.Keys(notes)) {
 		is := known[id].Triage
-		events = append(events, model.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: notes[id]})
+		events = append(events, model.TriageEvent{
+			LineageID: id,
+			At:        s.Now(),
+			By:        s.Actor(),
+			Before:    is,
+			After:     is,
+			Note:      notes[id],
+		})
 	}
 	if len(events) == 0 {
 		return nil
@@ -247,11 +259,14 @@ func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []
 	bare, notes := map[int64]bool{}, map[int64]string{}
 	for _, f := range dropped {
 		bare[f.LineageID] = true
-		if shown := known[f.LineageID].Annotations.ExternalTicket; shown != nil { // else it was asked for, and is not there yet
+		// else it was asked for, and is not there yet
+		if shown := known[f.LineageID].Annotations.ExternalTicket; shown != nil {
 			notes[f.LineageID] = "No longer linked to " + shown.ExternalSlug + " (" + shown.URL + ")"
 		}
 	}
-	err = s.AnnotateAll(ctx, slices.Sorted(maps.Keys(notes)), func(_ int64, a *model.Annotations) { a.ExternalTicket = nil })
+	err = s.AnnotateAll(ctx, slices.Sorted(maps.Keys(notes)), func(_ int64, a *model.Annotations) {
+		a.ExternalTicket = nil
+	})
 	if err != nil {
 		return nil, err
 	}

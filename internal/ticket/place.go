@@ -26,7 +26,9 @@ type places struct {
 }
 
 // newPlaces reads what tickets about findings need.
-func newPlaces(ctx context.Context, s Store, globs model.ProjectGlobs, findings []model.Finding) (p *places, err error) {
+func newPlaces(
+	ctx context.Context, s Store, globs model.ProjectGlobs, findings []model.Finding,
+) (p *places, err error) {
 	p = &places{store: s, globs: globs, repositories: map[int64][]model.Repository{}, names: map[int64]string{}}
 	if p.setting, err = s.TicketSetting(ctx); err != nil {
 		return nil, err
@@ -207,9 +209,11 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 		return c, model.Invalid("connection", "There is no connection called %.100q.", r.Connection)
 	case !known:
 		return c, model.Invalid("connection",
-			"No tracker is set: the project is no repository of a connection. Set one with redoubt connections tickets, or link a ticket that is there.")
+			"No tracker is set: the project is no repository of a connection. Set one with redoubt connections tickets, or "+
+				"link a ticket that is there.")
 	case !p.connections[i].Kind.HasIssues():
-		return c, model.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", p.connections[i].Name)
+		return c, model.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.",
+			p.connections[i].Name)
 	}
 	return p.connections[i], nil
 }
@@ -224,7 +228,8 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 	}
 	may, err := p.mayName(ctx, c, project)
 	if err == nil && !may {
-		err = model.Invalid("project", "This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
+		err = model.Invalid("project",
+			"This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
 	}
 	return err
 }
@@ -233,7 +238,8 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 // the one that the setting names, or that of another project which the caller sees.
 func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c model.Connection) (model.Ticket, error) {
 	if t.Project == "" {
-		return t, model.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
+		return t, model.Invalid("project",
+			"The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
 	}
 	at, err := p.repository(ctx, c.ID, t.Project)
 	if err != nil {

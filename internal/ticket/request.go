@@ -174,7 +174,8 @@ func requested(at model.Ticket, about []model.Finding, was model.Ticket) request
 	if at.ConnectionID == was.ConnectionID && at.Project == was.Project {
 		at.Marker = was.Marker
 	}
-	was.State, was.Problem, was.ConnectionID, was.Project, was.Marker = at.State, "", at.ConnectionID, at.Project, at.Marker
+	was.State, was.Problem = at.State, ""
+	was.ConnectionID, was.Project, was.Marker = at.ConnectionID, at.Project, at.Marker
 	return request{was, about}
 }
 
@@ -217,7 +218,8 @@ func TellsEverybody(c model.Connection, r model.Repository, setting model.Ticket
 
 // PublicReason says why a public repository gets no ticket, for people.
 func PublicReason(project string) string {
-	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connections tickets --public.", project)
+	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it "+
+		"with redoubt connections tickets --public.", project)
 }
 
 // Created notes that a ticket is in its tracker, and has its findings show it.

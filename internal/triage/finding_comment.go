@@ -26,7 +26,9 @@ type CommentStore interface {
 // Comment writes what a user says about a finding; 0 is no user. A text that will not do is a
 // *model.InvalidError, one comment too many model.ErrConflict. A name that no user of
 // the deployment has is text.
-func Comment(ctx context.Context, s CommentStore, f model.Finding, said string, authorID int64) (c model.FindingComment, err error) {
+func Comment(
+	ctx context.Context, s CommentStore, f model.Finding, said string, authorID int64,
+) (c model.FindingComment, err error) {
 	c.LineageID, c.AuthorID = f.LineageID, authorID
 	if c.Text, err = model.CommentText(redact.Text(said)); err != nil {
 		return c, err
@@ -60,7 +62,9 @@ func Comment(ctx context.Context, s CommentStore, f model.Finding, said string, 
 // WithdrawComment takes a comment on a finding back: who wrote it may, and an administrator.
 // That of somebody else is a *model.InvalidError, one of another finding
 // model.ErrNotFound, and one that was withdrawn already model.ErrConflict.
-func WithdrawComment(ctx context.Context, s CommentStore, f model.Finding, id, userID int64, admin bool) (model.FindingComment, error) {
+func WithdrawComment(
+	ctx context.Context, s CommentStore, f model.Finding, id, userID int64, admin bool,
+) (model.FindingComment, error) {
 	c, err := s.FindingComment(ctx, id)
 	if err == nil && c.LineageID != f.LineageID {
 		err = model.ErrNotFound
@@ -72,7 +76,8 @@ func WithdrawComment(ctx context.Context, s CommentStore, f model.Finding, id, u
 	own := c.AuthorID == userID && (userID != 0 || by.Kind == actor.Kind && by.ID == actor.ID && by.Name == actor.Name)
 	switch {
 	case !own && !admin:
-		return c, model.Invalid("comment", "only who wrote a comment, or an administrator, withdraws it: %s did", cmp.Or(by.Label(), by.ID))
+		return c, model.Invalid("comment", "only who wrote a comment, or an administrator, withdraws it: %s did",
+			cmp.Or(by.Label(), by.ID))
 	case c.Withdrawn():
 		return c, fmt.Errorf("comment %d was withdrawn already: %w", id, model.ErrConflict)
 	}

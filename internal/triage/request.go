@@ -19,7 +19,11 @@ func (r *Request) Check() error {
 	r.Note = redact.Text(model.Note(said))
 	var bad model.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "body." + member,
+			Message:  fmt.Sprintf(format, args...),
+			Value:    value,
+		})
 	}
 	if r.Filter.IssueType.String() == "" {
 		fault("issue_type", nil, "is needed: sast, sca or secrets")
@@ -43,7 +47,9 @@ func (r *Request) Check() error {
 		fault("new_triage_reason", r.Reason.String(), "goes only with the state ignored")
 	}
 	if !r.Until.IsZero() && (r.State == 0 || r.State == model.TriageReopened) {
-		fault("new_triage_until", model.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end")
+		fault(
+			"new_triage_until", model.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end",
+		)
 	}
 	if n := utf8.RuneCountInString(r.Note); n > model.MaxNote {
 		fault("new_note", nil, "has %d characters, at most %d", n, model.MaxNote)
@@ -62,7 +68,8 @@ func (r *Request) Check() error {
 // error is a *model.InvalidError for what is wrong with the request.
 func (r *Request) validateStored(ctx context.Context, s Store) error {
 	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
-		return model.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come", model.LastDay(r.Until))
+		return model.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come",
+			model.LastDay(r.Until))
 	}
 	if r.Assign == nil || *r.Assign == "" {
 		return nil
@@ -70,7 +77,8 @@ func (r *Request) validateStored(ctx context.Context, s Store) error {
 	m, err := s.Member(ctx, *r.Assign)
 	switch {
 	case errors.Is(err, model.ErrNotFound):
-		return model.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them", *r.Assign)
+		return model.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them",
+			*r.Assign)
 	case err != nil:
 		return err
 	case !m.Enabled():

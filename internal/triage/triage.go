@@ -82,7 +82,9 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	}
 	out := Result{IDs: ids, Selection: selection(ids, lineages, chosen)}
 	if r.Selection != "" && r.Selection != out.Selection {
-		return Result{}, fmt.Errorf("what the request selects, or what was decided about it, has changed since the dry run: %w", model.ErrConflict)
+		return Result{}, fmt.Errorf(
+			"what the request selects, or what was decided about it, has changed since the dry run: %w", model.ErrConflict,
+		)
 	}
 	if events := r.decideAll(lineages, chosen, s); len(events) > 0 && !r.DryRun {
 		err = s.UpdateTriage(ctx, events)
@@ -91,7 +93,9 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 }
 
 // selected lists the findings of the chosen lineages, on every ref; never nil.
-func (r *Request) selected(ctx context.Context, sel Selector, targets []model.Target, lineages map[int64]model.Lineage, chosen []int64) ([]int64, error) {
+func (r *Request) selected(
+	ctx context.Context, sel Selector, targets []model.Target, lineages map[int64]model.Lineage, chosen []int64,
+) ([]int64, error) {
 	if len(chosen) == 0 {
 		return []int64{}, nil
 	}

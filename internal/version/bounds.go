@@ -57,7 +57,9 @@ func parseBound(text, operator string) (bound, error) {
 		}
 	}
 	if !isBound(rest) {
-		return bound{}, fmt.Errorf("%q is no version bound: write a version that begins with a digit, with >=, >, <=, < or = in front if need be", text)
+		return bound{}, fmt.Errorf(
+			"%q is no version bound: write a version that begins with a digit, with >=, >, <=, < or = in front if need be", text,
+		)
 	}
 	return bound{operator, rest}, nil
 }

@@ -20,11 +20,13 @@ var (
 	pypiShape = regexp.MustCompile(`^v?(\d+!)?\d+(\.\d+)*([-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?\d*)?` +
 		`(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?$`)
 	// mavenShape leaves out what Maven takes for a version without a number in it.
-	mavenShape   = regexp.MustCompile(`^[0-9A-Za-z._+-]*\d[0-9A-Za-z._+-]*$`)
-	gemShape     = regexp.MustCompile(`^\d+(\.[0-9A-Za-z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
-	debianShape  = regexp.MustCompile(`^(\d+:)?\d[0-9A-Za-z.+~-]*$`)
-	rpmShape     = regexp.MustCompile(`^(\d+:)?[0-9A-Za-z._+~^]+(-[0-9A-Za-z._+~^]+)?$`)
-	alpineShape  = regexp.MustCompile(`^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$`)
+	mavenShape  = regexp.MustCompile(`^[0-9A-Za-z._+-]*\d[0-9A-Za-z._+-]*$`)
+	gemShape    = regexp.MustCompile(`^\d+(\.[0-9A-Za-z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	debianShape = regexp.MustCompile(`^(\d+:)?\d[0-9A-Za-z.+~-]*$`)
+	rpmShape    = regexp.MustCompile(`^(\d+:)?[0-9A-Za-z._+~^]+(-[0-9A-Za-z._+~^]+)?$`)
+	alpineShape = regexp.MustCompile(
+		`^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$`,
+	)
 	cranShape    = regexp.MustCompile(`^\d+([.-]\d+)+$`)
 	hackageShape = regexp.MustCompile(`^\d+(\.\d+)*$`)
 )

@@ -77,7 +77,8 @@ func (o Order) parse(s string) (parsed, bool) {
 		return parseMaven(s), true
 	case o.scheme.osv == "RubyGems":
 		return parseGem(s), true
-	case o.scheme.shape == nugetShape, o.scheme.shape == semverShape && o.scheme.osv != "Pub": // where build metadata counts
+	// where build metadata counts
+	case o.scheme.shape == nugetShape, o.scheme.shape == semverShape && o.scheme.osv != "Pub":
 		return parseSemver(s), true
 	}
 	v, err := semantic.Parse(s, o.scheme.osv)

@@ -22,7 +22,13 @@ type aboutView struct {
 }
 
 func (req *request) about() error {
-	s := aboutView{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: about.License}
+	s := aboutView{
+		Version: req.Version,
+		Go:      runtime.Version(),
+		Engine:  req.Store.Engine(),
+		Parts:   parts(),
+		License: about.License,
+	}
 	return req.show(http.StatusOK, pageView{Template: "about", Title: "About", Section: "about", Data: s})
 }
 

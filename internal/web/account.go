@@ -31,40 +31,46 @@ type accountView struct {
 
 // done says what was done before a page was opened, by the word in its address.
 var done = map[string]string{
-	"password":               "Your password is changed. Everywhere else you are signed out.",
-	"password-tokens":        "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
-	"session":                "That session is over.",
-	"mail":                   "Saved.",
-	"connected":              "The host answered, and is connected. Choose below which repositories become projects.",
-	"tested":                 "The host was asked just now; what it said is below.",
-	"connection-saved":       "Saved.",
-	"followed":               "What was chosen is followed. Switch managed scans on in the project, or choose “Scan now” there.",
-	"left":                   "What was chosen is followed no more. Its projects stay.",
-	"hooked":                 "The host tells this server of pushes and change requests from now on.",
-	"disconnected":           "The connection is forgotten; its projects stay.",
-	"runner-revoked":         "The runner is revoked: its token is refused within a second.",
-	"notification-made":      "The rule is made. Send a test to see whether it arrives.",
-	"notification-saved":     "Saved.",
-	"notification-paused":    "The rule is paused: nothing is queued for it, and what waits fails.",
-	"notification-resumed":   "The rule works again, from now on.",
-	"notification-resent":    "Queued once more.",
-	"notification-deleted":   "The rule is deleted, with its log.",
-	"blocks-severity":        "The conditions are set. They apply from the next build on.",
-	"blocks-nothing":         "Nothing fails a build for now. Policies say it when that shall change.",
-	"token-revoked":          "The token is revoked; it is refused within a second.",
-	"scanner":                "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
-	"program":                "The program is let in. Go back to it: it goes on within seconds. Its token is in the list once it is fetched.",
-	"user-role":              "The role is changed. It holds from the next page that the user opens.",
-	"user-removed":           "The user has no role here any more; tokens made here are revoked.",
-	"user-disabled":          "The user is disabled: sessions ended, tokens are revoked.",
-	"invitation-withdrawn":   "The invitation is withdrawn; its link works no more.",
-	"passkey":                "The passkey is added.",
-	"passkey-removed":        "The passkey is removed. Everywhere else you are signed out. Take it out of the device, too.",
-	"second-factor-removed":  "The second factor is removed. Everywhere else you are signed out.",
-	"second-factor-reset":    "The second factor is removed, and the user is signed out everywhere. A password or a link signs in again, until another one is set up.",
-	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the next page; tokens go on.",
-	"second-factor-free":     "A second factor is not needed here any more. Who has one goes on being asked for it.",
-	"user-enabled":           "The user may sign in again. Tokens that were revoked stay so.",
+	"password":         "Your password is changed. Everywhere else you are signed out.",
+	"password-tokens":  "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
+	"session":          "That session is over.",
+	"mail":             "Saved.",
+	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
+	"tested":           "The host was asked just now; what it said is below.",
+	"connection-saved": "Saved.",
+	"followed": "What was chosen is followed. Switch managed scans on in the project, or choose “Scan " +
+		"now” there.",
+	"left":                 "What was chosen is followed no more. Its projects stay.",
+	"hooked":               "The host tells this server of pushes and change requests from now on.",
+	"disconnected":         "The connection is forgotten; its projects stay.",
+	"runner-revoked":       "The runner is revoked: its token is refused within a second.",
+	"notification-made":    "The rule is made. Send a test to see whether it arrives.",
+	"notification-saved":   "Saved.",
+	"notification-paused":  "The rule is paused: nothing is queued for it, and what waits fails.",
+	"notification-resumed": "The rule works again, from now on.",
+	"notification-resent":  "Queued once more.",
+	"notification-deleted": "The rule is deleted, with its log.",
+	"blocks-severity":      "The conditions are set. They apply from the next build on.",
+	"blocks-nothing":       "Nothing fails a build for now. Policies say it when that shall change.",
+	"token-revoked":        "The token is revoked; it is refused within a second.",
+	"scanner": "Approved. The scanner gets its token within seconds and goes on by itself. The token is " +
+		"in the list once it is fetched.",
+	"program": "The program is let in. Go back to it: it goes on within seconds. Its token is in the " +
+		"list once it is fetched.",
+	"user-role":            "The role is changed. It holds from the next page that the user opens.",
+	"user-removed":         "The user has no role here any more; tokens made here are revoked.",
+	"user-disabled":        "The user is disabled: sessions ended, tokens are revoked.",
+	"invitation-withdrawn": "The invitation is withdrawn; its link works no more.",
+	"passkey":              "The passkey is added.",
+	"passkey-removed": "The passkey is removed. Everywhere else you are signed out. Take it out of " +
+		"the device, too.",
+	"second-factor-removed": "The second factor is removed. Everywhere else you are signed out.",
+	"second-factor-reset": "The second factor is removed, and the user is signed out everywhere. A password or a " +
+		"link signs in again, until another one is set up.",
+	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the " +
+		"next page; tokens go on.",
+	"second-factor-free": "A second factor is not needed here any more. Who has one goes on being asked for it.",
+	"user-enabled":       "The user may sign in again. Tokens that were revoked stay so.",
 }
 
 // me is the session of the viewer.
@@ -102,7 +108,8 @@ func (req *request) accountPage(status int, said accountView) error {
 		return err
 	}
 	s := accountView{
-		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
+		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "",
+		ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
 		Least: auth.MinPassword, Done: doneMessage(done, req.r.URL.Query().Get("done")), Fault: said.Fault,
 		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
 	}
@@ -197,8 +204,22 @@ func browserName(agent string) string {
 		}
 		return other
 	}
-	name := find([][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}, "Another browser")
-	system := find([][2]string{{"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Windows", "Windows"}, {"Mac OS", "macOS"}, {"Linux", "Linux"}}, "")
+	name := find([][2]string{
+		{"Edg/", "Edge"},
+		{"OPR/", "Opera"},
+		{"Firefox/", "Firefox"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
+		{"curl/", "curl"},
+	}, "Another browser")
+	system := find([][2]string{
+		{"Android", "Android"},
+		{"iPhone", "iOS"},
+		{"iPad", "iOS"},
+		{"Windows", "Windows"},
+		{"Mac OS", "macOS"},
+		{"Linux", "Linux"},
+	}, "")
 	if system == "" {
 		return name
 	}

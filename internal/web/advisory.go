@@ -114,7 +114,13 @@ func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
 
 // impact lists who has it, a page behind the finding with an id.
 func (req *request) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after int64) error {
-	rows, more, err := tx.Impact(ctx, store.ImpactQuery{Group: p.Group, Names: p.Names, All: p.All, AfterID: after, Limit: impactPerPage})
+	rows, more, err := tx.Impact(ctx, store.ImpactQuery{
+		Group:   p.Group,
+		Names:   p.Names,
+		All:     p.All,
+		AfterID: after,
+		Limit:   impactPerPage,
+	})
 	if err != nil {
 		return err
 	}
@@ -162,8 +168,13 @@ func (req *request) affected(p *advisoryPage) {
 			a := &r.Affected[j]
 			ecosystem, name, _ := strings.Cut(a.Package, "/")
 			p.Affected = append(p.Affected, affectedRow{
-				Ecosystem: ecosystem, Package: a.Name, Affected: a.Describe(), Fixed: strings.Join(a.Fixes(), ", "), Record: r.ID, Withdrawn: r.Withdrawn,
-				Users: req.to("/supply-chain/dependencies?" + url.Values{"name": {name}, "exact": {"1"}, "ecosystem": {ecosystem}}.Encode()),
+				Ecosystem: ecosystem, Package: a.Name, Affected: a.Describe(),
+				Fixed: strings.Join(a.Fixes(), ", "), Record: r.ID, Withdrawn: r.Withdrawn,
+				Users: req.to("/supply-chain/dependencies?" + url.Values{
+					"name":      {name},
+					"exact":     {"1"},
+					"ecosystem": {ecosystem},
+				}.Encode()),
 			})
 		}
 	}

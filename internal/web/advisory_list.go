@@ -85,9 +85,12 @@ func (req *request) listAdvisories() error {
 		return err
 	}
 	found := c.Search(search)
-	p.All, p.Total, p.Exploited, p.Malicious, p.Affecting = c.Len(), found.Total, found.Exploited, found.Malicious, found.Affecting
+	p.All, p.Total, p.Exploited = c.Len(), found.Total, found.Exploited
+	p.Malicious, p.Affecting = found.Malicious, found.Affecting
 	p.options(search, found)
-	p.Pages = newPager(page, perPage, found.Total, func(n int) string { return req.to("/advisories?" + withPage(p.Query, n)) })
+	p.Pages = newPager(page, perPage, found.Total, func(n int) string {
+		return req.to("/advisories?" + withPage(p.Query, n))
+	})
 	if p.Rows, err = req.advisoryRows(found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
 		return err
 	}
@@ -120,7 +123,11 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 	default:
 		var ok bool
 		if s.Severity, ok = model.ParseSeverity(text); !ok {
-			bad.Fields = append(bad.Fields, model.FieldError{Location: "severity", Message: "is low, medium, high, critical or " + notRated, Value: text})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: "severity",
+				Message:  "is low, medium, high, critical or " + notRated,
+				Value:    text,
+			})
 		}
 	}
 	if len(bad.Fields) > 0 {
@@ -131,7 +138,9 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 
 func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult) {
 	for severity := model.SeverityCritical; severity > 0; severity-- {
-		p.Severities = append(p.Severities, option{severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity})
+		p.Severities = append(p.Severities, option{
+			severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity,
+		})
 	}
 	p.Severities = append(p.Severities, option{notRated, capital(notRated), found.Severities[0], s.Unrated})
 	for _, e := range slices.Sorted(maps.Keys(found.Ecosystems)) {
@@ -143,7 +152,9 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 }
 
 // advisoryRows reads what a page shows, in order.
-func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool) ([]advisoryRow, error) {
+func (req *request) advisoryRows(
+	groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
+) ([]advisoryRow, error) {
 	var rows []advisoryRow
 	return rows, req.view(func(ctx context.Context, tx *store.Tx) error {
 		cards, err := advisory.Cards(ctx, tx, groups)
@@ -169,9 +180,12 @@ func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presenc
 // Unrated reports whether no database rates it.
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
-func (req *request) advisoryRow(card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS) advisoryRow {
+func (req *request) advisoryRow(
+	card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
+) advisoryRow {
 	row := advisoryRow{
-		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)), Open: req.findingsOf(card.Shown), OpenAny: req.findingsOf(card.Shown) + "&branch=every",
+		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)),
+		Open: req.findingsOf(card.Shown), OpenAny: req.findingsOf(card.Shown) + "&branch=every",
 		Exploited: exploited, EPSS: highest(scores, card.Names),
 	}
 	for _, name := range card.Names {

@@ -169,7 +169,11 @@ func (req *request) listMine() error {
 		if err != nil {
 			return err
 		}
-		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: req.mine(p.Type), Order: index.MostSevere, Size: rowsOfMine})
+		answer, err := view.List(req.r.Context(), index.ListQuery{
+			Filter: req.mine(p.Type),
+			Order:  index.MostSevere,
+			Size:   rowsOfMine,
+		})
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,10 @@ type auditView struct {
 // audit shows who changed what, newest first.
 func (req *request) audit() error {
 	q := req.r.URL.Query()
-	f := store.AuditFilter{Action: q.Get("action"), By: model.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")}}
+	f := store.AuditFilter{
+		Action: q.Get("action"),
+		By:     model.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")},
+	}
 	if text := q.Get("before"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n <= 0 {

@@ -65,7 +65,12 @@ func (req *request) tellFault(r oauth.Request, fault *oauth.Error) error {
 		return nil
 	}
 	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: req.clientAddress(r, answer)}
-	return req.show(http.StatusBadRequest, pageView{Template: "authorize", Title: "A program asks in a way that will not do", Section: "tokens", Data: v})
+	return req.show(http.StatusBadRequest, pageView{
+		Template: "authorize",
+		Title:    "A program asks in a way that will not do",
+		Section:  "tokens",
+		Data:     v,
+	})
 }
 
 // sendBack leads the browser to the client with an answer.
@@ -100,7 +105,9 @@ func (req *request) askToAuthorize() error {
 		return err
 	}
 	v := authorizeView{Request: r, Host: u.Host, Local: u.Scheme == "http", Write: r.Write}
-	for _, name := range []string{"client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type", "resource", "scope"} {
+	for _, name := range []string{
+		"client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type", "resource", "scope",
+	} {
 		if value := req.r.URL.Query().Get(name); value != "" {
 			v.Params = append(v.Params, param{name, value})
 		}
@@ -109,7 +116,12 @@ func (req *request) askToAuthorize() error {
 	// The answer to the form leads to the client, which a browser takes for sending
 	// the form there.
 	req.w.Header().Set("Content-Security-Policy", strings.Replace(contentPolicy, "form-action 'self'", "form-action 'self' "+u.Scheme+"://"+u.Host, 1))
-	return req.show(http.StatusOK, pageView{Template: "authorize", Title: "A program asks to be let in", Section: "tokens", Data: v})
+	return req.show(http.StatusOK, pageView{
+		Template: "authorize",
+		Title:    "A program asks to be let in",
+		Section:  "tokens",
+		Data:     v,
+	})
 }
 
 // authorize lets the client in, or not.
@@ -119,7 +131,10 @@ func (req *request) authorize(form url.Values) error {
 		return err
 	}
 	if form.Get("answer") != "allow" {
-		req.sendBack(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not let the client in."}})
+		req.sendBack(r, url.Values{
+			"error":             {"access_denied"},
+			"error_description": {"The person did not let the client in."},
+		})
 		return nil
 	}
 	write := r.Write && form.Get("access") == oauth.ScopeWrite
@@ -130,8 +145,12 @@ func (req *request) authorize(form url.Values) error {
 			return err
 		}
 		return tx.AddOAuthGrant(ctx, model.OAuthGrant{
-			CodeHash: oauth.Hash(code), ClientHash: oauth.Hash(r.Client.ID), RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource,
-			Token: model.Token{Name: "OAuth: " + clientName(r.Client.Name), Scopes: oauth.TokenScopes(write), Dialect: model.DialectContract, UserID: me.ID},
+			CodeHash: oauth.Hash(code), ClientHash: oauth.Hash(r.Client.ID),
+			RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource,
+			Token: model.Token{
+				Name:   "OAuth: " + clientName(r.Client.Name),
+				Scopes: oauth.TokenScopes(write), Dialect: model.DialectContract, UserID: me.ID,
+			},
 		})
 	})
 	if err != nil {

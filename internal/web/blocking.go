@@ -88,7 +88,12 @@ func (req *request) showBlocking() error {
 	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), p.Self); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "blocking", Title: "What scan " + decimal(req.pathID) + " blocks on", Section: "scans", Data: p})
+	return req.show(http.StatusOK, pageView{
+		Template: "blocking",
+		Title:    "What scan " + decimal(req.pathID) + " blocks on",
+		Section:  "scans",
+		Data:     p,
+	})
 }
 
 // judge asks the gate what it would say now to the scan's own results.
@@ -196,7 +201,9 @@ func order(first bool) int {
 
 // whyPasses says why a finding does not block any more.
 func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocked, onPrimary bool) message {
-	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f model.Finding, id int64) int { return cmp.Compare(f.ID, id) })
+	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f model.Finding, id int64) int {
+		return cmp.Compare(f.ID, id)
+	})
 	if !stored {
 		return message{"gone", "It is gone: its project or branch was deleted."}
 	}

@@ -65,7 +65,8 @@ func newChart(points []index.TrendPoint) chart {
 		width := min(step*0.28, 9)
 		c.Bars = append(c.Bars, chartBar{
 			X: x, Width: width, NewY: y(p.New), NewH: c.Floor - y(p.New), FixedY: y(p.Fixed), FixedH: c.Floor - y(p.Fixed),
-			Title: fmt.Sprintf("%s: %d open, %d new, %d fixed, %d decided", p.At.Format("2 January"), p.Open, p.New, p.Fixed, p.Decided),
+			Title: fmt.Sprintf("%s: %d open, %d new, %d fixed, %d decided",
+				p.At.Format("2 January"), p.Open, p.New, p.Fixed, p.Decided),
 		})
 		if every := max(len(points)/6, 1); i%every == every/2 {
 			c.Labels = append(c.Labels, chartTick{X: x, Y: chartHeight - 5, Text: p.At.Format("2 Jan")})
@@ -73,7 +74,8 @@ func newChart(points []index.TrendPoint) chart {
 	}
 	c.Line = line.String()
 	if len(points) > 0 {
-		c.Area = fmt.Sprintf("%sL%.1f %.1fL%.1f %.1fZ", c.Line, chartLeft+step*(float64(len(points))-0.5), c.Floor, chartLeft+step*0.5, c.Floor)
+		c.Area = fmt.Sprintf("%sL%.1f %.1fL%.1f %.1fZ",
+			c.Line, chartLeft+step*(float64(len(points))-0.5), c.Floor, chartLeft+step*0.5, c.Floor)
 	}
 	for _, n := range []int{0, top / 2, top} {
 		c.Rows = append(c.Rows, chartTick{X: chartLeft - 6, Y: y(n), Text: count(n)})

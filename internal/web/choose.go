@@ -39,7 +39,8 @@ func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (model.Deployment, 
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
 	// They are asked each time: a scanner that is let into the wrong one reports there.
-	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) || strings.HasSuffix(r.Pattern, devicePath) {
+	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) ||
+		strings.HasSuffix(r.Pattern, devicePath) {
 		return model.Deployment{}, model.RoleNone
 	}
 	return s.lastChoice(r, v)

@@ -27,7 +27,8 @@ func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-h
 // keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
 func (req *request) keepHalf(secret string, seconds int) {
 	http.SetCookie(req.w, &http.Cookie{
-		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
+		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
 	})
 }
 
@@ -108,13 +109,17 @@ func (req *request) enterCode(form url.Values) error {
 	fault := codeFaultText
 	if answer := form.Get("answer"); answer != "" && req.SignIn.Passkeys != nil {
 		fault = passkeyFault
-		secret, err = req.SignIn.Passkeys.FinishSecond(req.r.Context(), half, form.Get("sealed"), answer, req.SignIn.origin(req.r))
+		secret, err = req.SignIn.Passkeys.FinishSecond(req.r.Context(), half, form.Get("sealed"), answer,
+			req.SignIn.origin(req.r))
 	} else {
 		secret, err = req.SignIn.Factors.Finish(req.r.Context(), half, form.Get("code"), req.SignIn.origin(req.r))
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) {
 		req.dropHalf()
-		return req.showLogin(http.StatusUnauthorized, loginView{Next: next, Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again."})
+		return req.showLogin(http.StatusUnauthorized, loginView{
+			Next:  next,
+			Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again.",
+		})
 	}
 	if said, status := req.codeFault(err, fault); said != "" {
 		return req.showCode(status, half, u, codeView{Next: next, Fault: said})
@@ -126,7 +131,8 @@ func (req *request) enterCode(form url.Values) error {
 }
 
 // codeFaultText is what is said of a code that does not hold.
-const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the device is right."
+const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the " +
+	"device is right."
 
 // codeFault says what is wrong with what was shown, or with how often something was.
 func (req *request) codeFault(err error, wrong string) (said string, status int) {
@@ -153,6 +159,8 @@ func (req *request) unreadable(err error) string {
 		return ""
 	}
 	req.Logger.ErrorContext(req.r.Context(), "a second factor cannot be checked", "cause", lost)
-	return "This server cannot read what it keeps of your " + lost.Factor + ": the key that it was kept under is gone. It is no fault of yours. " +
-		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your second factor."
+	return "This server cannot read what it keeps of your " + lost.Factor +
+		": the key that it was kept under is gone. It is no fault of yours. " +
+		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your " +
+		"second factor."
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -47,11 +46,15 @@ func (connectionForm) Kinds() []model.HostKind { return model.HostKinds() }
 func (connectionForm) Label(kind model.HostKind) string { return hostLabels[kind] }
 
 var hostLabels = map[model.HostKind]string{
-	model.HostGitea: "Gitea or Forgejo", model.HostGitHub: "GitHub", model.HostGitLab: "GitLab", model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
+	model.HostGitea: "Gitea or Forgejo", model.HostGitHub: "GitHub", model.HostGitLab: "GitLab",
+	model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
 }
 
 func (req *request) connections() error {
-	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: model.HostGitea.String()}, Done: doneMessage(done, req.r.URL.Query().Get("done"))})
+	return req.showConnections(http.StatusOK, connectionsView{
+		Form: connectionForm{Kind: model.HostGitea.String()},
+		Done: doneMessage(done, req.r.URL.Query().Get("done")),
+	})
 }
 
 func (req *request) showConnections(status int, v connectionsView) error {
@@ -78,8 +81,29 @@ func (req *request) showConnections(status int, v connectionsView) error {
 	return req.show(status, pageView{Template: "connections", Title: "Connections", Section: "connections", Data: v})
 }
 
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}
+
 // hosts is what asks code hosts.
-func (req *request) hosts() (edge.CodeHosts, error) {
+func (req *request) hosts() (CodeHosts, error) {
 	if req.CodeHosts == nil {
 		return nil, model.ErrUnavailable
 	}
@@ -95,7 +119,7 @@ func (req *request) hooksAt() string {
 }
 
 // keepConnection writes what a host answered.
-func (req *request) keepConnection(keep edge.KeepConnection) (c model.Connection, err error) {
+func (req *request) keepConnection(keep store.SaveConnection) (c model.Connection, err error) {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err
@@ -114,7 +138,11 @@ func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c m
 	case kind != model.HostGit:
 		return model.HostCredential{Kind: model.CredentialToken, Secret: secret}
 	case knownHosts != "":
-		return model.HostCredential{Kind: model.CredentialSSHKey, Secret: strings.ReplaceAll(secret, "\r", "") + "\n", KnownHosts: knownHosts}
+		return model.HostCredential{
+			Kind:       model.CredentialSSHKey,
+			Secret:     strings.ReplaceAll(secret, "\r", "") + "\n",
+			KnownHosts: knownHosts,
+		}
 	}
 	return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
 }
@@ -122,7 +150,8 @@ func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c m
 // addConnection connects a code host, once it has answered.
 func (req *request) addConnection(form url.Values) error {
 	v := connectionsView{Form: connectionForm{
-		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"), BaseURL: strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
+		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"),
+		BaseURL:  strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
 		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
 	}}
 	hosts, err := req.hosts()
@@ -131,7 +160,9 @@ func (req *request) addConnection(form url.Values) error {
 	}
 	kind, _ := model.ParseHostKind(v.Form.Kind)
 	wanted := model.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: lines(v.Form.Follow)}
-	keep, err := hosts.AskToAdd(req.r.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts))
+	keep, err := hosts.AskToAdd(
+		req.r.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts),
+	)
 	var made model.Connection
 	if err == nil {
 		made, err = req.keepConnection(keep)
@@ -197,7 +228,8 @@ func (connectionView) ReplyPolicies() []model.ReplyPolicy { return model.ReplyPo
 func (connectionView) ReplyLabel(p model.ReplyPolicy) string { return replyLabels[p] }
 
 var replyLabels = map[model.ReplyPolicy]string{
-	model.RepliesLinked: "linked people who may write there", model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
+	model.RepliesLinked:        "linked people who may write there",
+	model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
 }
 
 // KindLabel is what people call the host's kind.
@@ -215,7 +247,12 @@ func (req *request) showConnection(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	v := connectionView{HooksAt: req.hooksAt(), Filled: req.r.PostForm.Get("people"), Fault: fault, Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	v := connectionView{
+		HooksAt: req.hooksAt(),
+		Filled:  req.r.PostForm.Get("people"),
+		Fault:   fault,
+		Done:    doneMessage(done, req.r.URL.Query().Get("done")),
+	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, req.pathID); err != nil {
 			return err
@@ -225,11 +262,17 @@ func (req *request) showConnection(status int, fault string) error {
 			return err
 		}
 		v.RepositoryCount = counts[req.pathID]
-		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{ConnectionID: req.pathID, Skip: (page - 1) * repositoriesPerPage, Limit: repositoriesPerPage})
+		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{
+			ConnectionID: req.pathID,
+			Skip:         (page - 1) * repositoriesPerPage,
+			Limit:        repositoriesPerPage,
+		})
 		if err != nil {
 			return err
 		}
-		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(req.pathID, "")) + "?page=" + strconv.Itoa(n) })
+		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string {
+			return req.to(connectionPath(req.pathID, "")) + "?page=" + strconv.Itoa(n)
+		})
 		ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
 		names, err := tx.ProjectNames(ctx, ids)
 		if err != nil {
@@ -258,7 +301,7 @@ func (req *request) settled(did string, do func(id int64) error) error {
 }
 
 // asking does so by asking the host.
-func (req *request) asking(did string, ask func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error)) error {
+func (req *request) asking(did string, ask func(hosts CodeHosts, id int64) (store.SaveConnection, error)) error {
 	return req.settled(did, func(id int64) error {
 		hosts, err := req.hosts()
 		if err != nil {
@@ -274,7 +317,7 @@ func (req *request) asking(did string, ask func(hosts edge.CodeHosts, id int64) 
 
 // testConnection asks the host now; the page says what it said.
 func (req *request) testConnection() error {
-	return req.asking("tested", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return req.asking("tested", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, _, err := hosts.AskAgain(req.r.Context(), req.viewer.Deployment.ID, id)
 		return keep, err
 	})
@@ -282,7 +325,10 @@ func (req *request) testConnection() error {
 
 // changeConnection changes what the connection is called, follows and shows its host.
 func (req *request) changeConnection(form url.Values) error {
-	change := model.ConnectionChange{Name: new(strings.TrimSpace(model.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
+	change := model.ConnectionChange{
+		Name:   new(strings.TrimSpace(model.Line(form.Get("name")))),
+		Follow: new(lines(form.Get("follow"))),
+	}
 	if form.Has("replies") { // which a host without change requests has no field for
 		policy, is := model.ParseReplyPolicy(form.Get("replies"))
 		people, err := model.ParseHostPeople(lines(form.Get("people")))
@@ -294,7 +340,7 @@ func (req *request) changeConnection(form url.Values) error {
 		}
 		change.Replies, change.People = &policy, &people
 	}
-	return req.asking("connection-saved", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+	return req.asking("connection-saved", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		var kind model.HostKind
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
 			c, err := tx.Connection(ctx, id)
@@ -304,7 +350,8 @@ func (req *request) changeConnection(form url.Values) error {
 		if err != nil {
 			return nil, err
 		}
-		if credential := credentialOf(kind, form.Get("username"), form.Get("secret"), form.Get("known_hosts")); credential.Secret != "" {
+		if credential := credentialOf(kind, form.Get("username"), form.Get("secret"),
+			form.Get("known_hosts")); credential.Secret != "" {
 			change.Credential = &credential
 		}
 		return hosts.AskToChange(req.r.Context(), req.viewer.Deployment.ID, id, change)

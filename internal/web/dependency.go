@@ -108,7 +108,11 @@ func (req *request) dependencies(ctx context.Context, tx *store.Tx, p *dependenc
 	for _, d := range rows {
 		p.Rows = append(p.Rows, dependencyRow{
 			Dependency: d, Project: names[d.ProjectID],
-			Users: req.to("/supply-chain/dependencies?" + url.Values{"name": {d.Name}, "exact": {"1"}, "ecosystem": {d.Ecosystem}}.Encode()),
+			Users: req.to("/supply-chain/dependencies?" + url.Values{
+				"name":      {d.Name},
+				"exact":     {"1"},
+				"ecosystem": {d.Ecosystem},
+			}.Encode()),
 		})
 	}
 	if err := p.ways(ctx, tx); err != nil {
@@ -154,7 +158,13 @@ func keysOf(set map[int64]bool) []int64 {
 func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (model.DependencyFilter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := model.DependencyFilter{Version: get("version"), Lockfile: get("lockfile")}
-	p := model.PackageFilter{Name: get("name"), ExactName: q.Get("exact") != "", Lower: get("lower"), Upper: get("upper"), Ecosystem: get("ecosystem")}
+	p := model.PackageFilter{
+		Name:      get("name"),
+		ExactName: q.Get("exact") != "",
+		Lower:     get("lower"),
+		Upper:     get("upper"),
+		Ecosystem: get("ecosystem"),
+	}
 	if p != (model.PackageFilter{}) {
 		f.Packages = []model.PackageFilter{p}
 	}
@@ -211,7 +221,12 @@ func (req *request) risks(p *dependenciesPage) error {
 	}
 	for i, row := range p.Rows {
 		p.Rows[i].Risk = open[holding{row.ProjectID, row.Ecosystem, row.Name, row.Version}]
-		p.Rows[i].RiskAt = req.to("/supply-chain/vulnerabilities?" + url.Values{"branch": {"primary"}, "dependencies": {row.Name}, "repos": {row.Project}, "version": {row.Version}}.Encode())
+		p.Rows[i].RiskAt = req.to("/supply-chain/vulnerabilities?" + url.Values{
+			"branch":       {"primary"},
+			"dependencies": {row.Name},
+			"repos":        {row.Project},
+			"version":      {row.Version},
+		}.Encode())
 	}
 	return nil
 }

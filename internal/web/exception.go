@@ -47,11 +47,22 @@ func (r exceptionRow) More() int { return len(r.Lineages) - 1 }
 // ignoredFindings selects the findings that an exception ignores, each once, among the
 // occurrences of them.
 func ignoredFindings(t model.IssueType, ids []int64) model.FindingFilter {
-	return model.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []model.Status{model.StatusIgnored}}
+	return model.FindingFilter{
+		IssueType: t,
+		HasIDs:    true,
+		IDs:       ids,
+		Dedup:     true,
+		Statuses:  []model.Status{model.StatusIgnored},
+	}
 }
 
 // exceptionTabs are the lists of exceptions, by the word in the address.
-var exceptionTabs = []struct{ word, label string }{{"requested", "Requested"}, {"active", "Active"}, {"mine", "Asked by me"}, {"all", "All"}}
+var exceptionTabs = []struct{ word, label string }{
+	{"requested", "Requested"},
+	{"active", "Active"},
+	{"mine", "Asked by me"},
+	{"all", "All"},
+}
 
 func (req *request) listExceptions() error {
 	return req.showExceptions(http.StatusOK, exceptionFormFrom(req.r.URL.Query()))
@@ -64,7 +75,10 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 	case q.Get("made") != "":
 		p.Done = &message{"exception-made", "The exception is active. It covers findings that are there and those that come."}
 	case q.Get("removed") != "":
-		p.Done = &message{"exception-removed", "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."}
+		p.Done = &message{
+			"exception-removed",
+			"The exception was removed. What it ignored is open again, unless a person or another exception decided about it.",
+		}
 	}
 	query := store.ExceptionQuery{Limit: exceptionsPerPage}
 	section := "exceptions"
@@ -80,7 +94,11 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 		return model.Invalid("show", "is requested, active, mine or all")
 	}
 	for _, tab := range exceptionTabs {
-		p.Tabs = append(p.Tabs, choice{Label: tab.label, Address: req.to("/exceptions?show=" + tab.word), Current: tab.word == p.Show})
+		p.Tabs = append(p.Tabs, choice{
+			Label:   tab.label,
+			Address: req.to("/exceptions?show=" + tab.word),
+			Current: tab.word == p.Show,
+		})
 	}
 	if err := req.readExceptions(p, query); err != nil {
 		return err
@@ -104,7 +122,9 @@ func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) er
 		if err != nil {
 			return err
 		}
-		p.Pages = newPager(page, q.Limit, total, func(n int) string { return req.to("/exceptions?show=" + p.Show + "&page=" + decimal(int64(n))) })
+		p.Pages = newPager(page, q.Limit, total, func(n int) string {
+			return req.to("/exceptions?show=" + p.Show + "&page=" + decimal(int64(n)))
+		})
 		list, _, err := tx.ExceptionPage(ctx, q)
 		if err == nil {
 			p.Rows, err = req.exceptionRows(ctx, tx, view, list)
@@ -121,7 +141,9 @@ func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) er
 }
 
 // exceptionRows reads what lists show of exceptions, but for the titles of findings.
-func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index.View, list []model.Exception) ([]exceptionRow, error) {
+func (req *request) exceptionRows(
+	ctx context.Context, tx *store.Tx, view *index.View, list []model.Exception,
+) ([]exceptionRow, error) {
 	shown, err := tx.FindingsOfExceptions(ctx, list)
 	if err != nil {
 		return nil, err
@@ -147,7 +169,13 @@ func (req *request) exceptionRows(ctx context.Context, tx *store.Tx, view *index
 	reviews, err := exceptions.ReviewProposals(ctx, tx, list)
 	rows := make([]exceptionRow, len(list))
 	for i, e := range list {
-		rows[i] = exceptionRow{Exception: e, Now: e.StateAt(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID)), Project: names[e.ProjectID], Changes: reviews[e.ID].Changes}
+		rows[i] = exceptionRow{
+			Exception: e,
+			Now:       e.StateAt(req.Clock()),
+			Address:   req.to("/exceptions/" + decimal(e.ID)),
+			Project:   names[e.ProjectID],
+			Changes:   reviews[e.ID].Changes,
+		}
 		if e.Document != nil {
 			rows[i].Ignores = counts[e.ID]
 		}
@@ -183,7 +211,8 @@ func (req *request) titleExceptions(view *index.View, rows []exceptionRow) error
 // findingsByID are those of the findings that lists show, of whatever product.
 func (req *request) findingsByID(view *index.View, ids []int64) (out []shownFinding, err error) {
 	for _, p := range products {
-		page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+		page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids},
+			0, max(len(ids), 1))
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +299,9 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 }
 
 // readException reads an exception, the findings that it ignores, and those that it names.
-func (req *request) readException(ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64) (ids map[model.IssueType][]int64, named []int64, err error) {
+func (req *request) readException(
+	ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64,
+) (ids map[model.IssueType][]int64, named []int64, err error) {
 	e, err := tx.Exception(ctx, id)
 	if err != nil {
 		return nil, nil, err

@@ -53,8 +53,9 @@ func (req *request) askException(values url.Values) error {
 
 func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
 	f = askForm{
-		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")), TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
-		Back: values.Get("back"), Today: req.today(), Key: "form",
+		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")),
+		TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
+		Back:         values.Get("back"), Today: req.today(), Key: "form",
 	}
 	if !req.local(f.Back) {
 		f.Back = req.to("/exceptions")
@@ -72,7 +73,12 @@ func (req *request) showAskForm(status int, form askForm) error {
 	if form.Findings, err = req.findingsByID(view, form.IDs); err != nil {
 		return err
 	}
-	return req.show(status, pageView{Template: "exception_ask", Title: "Ask for an exception", Section: "requests", Data: form})
+	return req.show(status, pageView{
+		Template: "exception_ask",
+		Title:    "Ask for an exception",
+		Section:  "requests",
+		Data:     form,
+	})
 }
 
 // MayAsk reports whether there is an exception to ask for: the finding is neither ignored
@@ -83,7 +89,13 @@ func (d *findingDetail) MayAsk() bool {
 
 // AskForm asks for an exception for the finding.
 func (d *findingDetail) AskForm() askForm {
-	return askForm{IDs: []int64{d.ID}, Back: d.Own, Today: d.Today, TriageReason: model.AcceptableRisk.String(), Key: decimal(d.ID)}
+	return askForm{
+		IDs:          []int64{d.ID},
+		Back:         d.Own,
+		Today:        d.Today,
+		TriageReason: model.AcceptableRisk.String(),
+		Key:          decimal(d.ID),
+	}
 }
 
 // askAbout returns the open requests about some findings of a project, and forms for the other
@@ -116,7 +128,13 @@ func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending
 		return err
 	})
 	for part := range slices.Chunk(open, model.MaxRequestFindings) {
-		forms = append(forms, askForm{IDs: part, Back: back, Today: req.today(), TriageReason: model.AcceptableRisk.String(), Key: "all-" + decimal(part[0])})
+		forms = append(forms, askForm{
+			IDs:          part,
+			Back:         back,
+			Today:        req.today(),
+			TriageReason: model.AcceptableRisk.String(),
+			Key:          "all-" + decimal(part[0]),
+		})
 	}
 	return forms, pending, err
 }

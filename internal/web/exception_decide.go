@@ -36,8 +36,9 @@ func proposedApproval(until, now time.Time) exceptionDecision {
 
 // exceptionsDone are what the page of an exception says first, by the word in the address.
 var exceptionsDone = map[string]string{
-	"asked": "You asked for an exception. Triagers find it in the queue, and this page shows their decision.", "approved": "Approved. Its findings are ignored, and fail no build.",
-	"refused": "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
+	"asked":    "You asked for an exception. Triagers find it in the queue, and this page shows their decision.",
+	"approved": "Approved. Its findings are ignored, and fail no build.",
+	"refused":  "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
 	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
 }
 
@@ -67,7 +68,12 @@ func (req *request) decideException(values url.Values) error {
 	if e.Document != nil {
 		return req.decideDocument(values)
 	}
-	form := exceptionDecision{Until: strings.TrimSpace(values.Get("until")), Answer: values.Get("answer"), Refusal: values.Get("refusal"), Forever: values.Has("forever")}
+	form := exceptionDecision{
+		Until:   strings.TrimSpace(values.Get("until")),
+		Answer:  values.Get("answer"),
+		Refusal: values.Get("refusal"),
+		Forever: values.Has("forever"),
+	}
 	switch values.Get("do") {
 	case "approve":
 		return req.change("approved", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
@@ -101,7 +107,9 @@ func (req *request) undoException() error {
 }
 
 // change does something with the exception that the path names, and shows it again.
-func (req *request) change(done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error) error {
+func (req *request) change(
+	done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error,
+) error {
 	id := req.pathID
 	err := req.update(func(ctx context.Context, tx *store.Tx) error { return do(ctx, tx, id) })
 	if status, why, is := refusal(err); is {

@@ -44,8 +44,12 @@ func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page i
 	if err != nil {
 		return err
 	}
-	p.Pages = newPager(page, statementsPerPage, len(d.Statements), func(n int) string { return p.Address + "?page=" + decimal(int64(n)) })
-	shown := d.Statements[min((page-1)*statementsPerPage, len(d.Statements)):min(page*statementsPerPage, len(d.Statements))]
+	p.Pages = newPager(page, statementsPerPage, len(d.Statements), func(n int) string {
+		return p.Address + "?page=" + decimal(int64(n))
+	})
+	shown := d.Statements[min(
+		(page-1)*statementsPerPage, len(d.Statements),
+	):min(page*statementsPerPage, len(d.Statements))]
 	var review exceptions.Review
 	if d.Proposed {
 		if review, err = exceptions.ReviewVEX(ctx, tx, d, shown); err != nil {
@@ -55,7 +59,9 @@ func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page i
 	p.Changes, p.Withdraws = review.Changes, review.Withdraws
 	for i := range shown {
 		id := shown[i].ID()
-		p.Statements = append(p.Statements, vexStatement{&shown[i], id, shown[i].Triage(), !d.Proposed || review.Counts[id], review.Alone[id]})
+		p.Statements = append(p.Statements, vexStatement{
+			&shown[i], id, shown[i].Triage(), !d.Proposed || review.Counts[id], review.Alone[id],
+		})
 	}
 	return nil
 }

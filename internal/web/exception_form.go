@@ -26,8 +26,10 @@ type exceptionForm struct {
 
 func exceptionFormFrom(q url.Values) exceptionForm {
 	return exceptionForm{
-		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"), Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
-		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), model.AcceptableRisk.String()), Forever: q.Get("forever") != "",
+		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"),
+		Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
+		Reason:       strings.TrimSpace(q.Get("reason")),
+		TriageReason: cmp.Or(q.Get("triage_reason"), model.AcceptableRisk.String()), Forever: q.Get("forever") != "",
 	}
 }
 
@@ -47,7 +49,10 @@ func (f *exceptionForm) exception(req *request) model.Exception {
 	e.TriageReason, _ = model.ParseTriageReason(f.TriageReason)
 	switch {
 	case f.Forever == (f.Until != ""):
-		f.Faults = append(f.Faults, model.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
+		f.Faults = append(f.Faults, model.FieldError{
+			Location: "until",
+			Message:  "say a last day, or that it never expires, and not both",
+		})
 	case f.Until != "":
 		var err error
 		if e.Until, err = model.ParseUntil(f.Until); err != nil {
@@ -94,6 +99,10 @@ var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
 // AcceptAddress is where what the finding is about is accepted, filled in: its
 // vulnerability, or its rule, in its project.
 func (d *findingDetail) AcceptAddress() string {
-	q := url.Values{"target": {cmp.Or(d.Vulnerability(), d.RuleName)}, "projects": {d.Project.Name}, "paths": {"/" + asGlob.Replace(d.Location.FilePath)}}
+	q := url.Values{
+		"target":   {cmp.Or(d.Vulnerability(), d.RuleName)},
+		"projects": {d.Project.Name},
+		"paths":    {"/" + asGlob.Replace(d.Location.FilePath)},
+	}
 	return "/exceptions?" + q.Encode() + "#add"
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -53,12 +53,14 @@ func faultOf(err error) fault {
 	case errors.Is(err, errLink):
 		return fault{
 			Status: http.StatusNotFound, Title: "This link does not work any more",
-			Text: "It works once, for a limited time, and a newer one replaces it. Ask for another; on the server: redoubt user setup-link, or redoubt user reset --link NAME",
+			Text: "It works once, for a limited time, and a newer one replaces it. Ask for another; on the server: redoubt " +
+				"user setup-link, or redoubt user reset --link NAME",
 		}
 	case errors.Is(err, errCrossOrigin):
 		return fault{
 			Status: http.StatusForbidden, Title: "Refused, because another site sent this",
-			Text: "Nothing was changed. Open the page here and try again. Behind a proxy, the server's --public-url must be the address that you use.",
+			Text: "Nothing was changed. Open the page here and try again. Behind a proxy, the server's --public-url must be " +
+				"the address that you use.",
 		}
 	case errors.Is(err, model.ErrConflict):
 		return fault{
@@ -89,7 +91,8 @@ func faultOfViewer(err error) fault {
 	case errors.Is(err, errNoRole):
 		return fault{
 			Status: http.StatusForbidden, Title: "You have no role yet",
-			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt user role NAME viewer",
+			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt " +
+				"user role NAME viewer",
 		}
 	case errors.Is(err, errChoose):
 		return fault{
@@ -104,7 +107,8 @@ func faultOfViewer(err error) fault {
 	case errors.Is(err, errForeign):
 		return fault{
 			Status: http.StatusForbidden, Title: "This user belongs to others too",
-			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the account itself is changed on the server, with redoubt user.",
+			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the " +
+				"account itself is changed on the server, with redoubt user.",
 		}
 	}
 	return fault{}
@@ -122,8 +126,8 @@ func asFilledIn(fields []model.FieldError) []model.FieldError {
 
 // fail answers with a page about an error.
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err error) {
-	if edge.HungUp(r, err) {
-		w.WriteHeader(edge.StatusHungUp)
+	if httpx.HungUp(r, err) {
+		w.WriteHeader(httpx.StatusHungUp)
 		return
 	}
 	f := faultOf(err)
@@ -132,10 +136,10 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 		p.Logger.ErrorContext(r.Context(), "page failed", "request_id", f.RequestID, "page", r.Pattern, "cause", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
-		edge.RetryAfter(w.Header(), model.OutageOf(err).RetryAfter())
+		httpx.RetryAfter(w.Header(), model.OutageOf(err).RetryAfter())
 	}
 	if busy, ok := errors.AsType[*model.BusyError](err); ok {
-		edge.RetryAfter(w.Header(), busy.Wait)
+		httpx.RetryAfter(w.Header(), busy.Wait)
 	}
 	req := &request{Pages: p, w: w, r: r, viewer: viewer}
 	if viewer.Deployment.ID == 0 {

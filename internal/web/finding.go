@@ -105,7 +105,13 @@ func (req *request) finding(status int, refused func(*findingDetail)) error {
 	if refused != nil {
 		refused(d)
 	}
-	return req.show(status, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
+	return req.show(status, pageView{
+		Template: "finding",
+		Title:    d.Title(),
+		Section:  d.Product.Section,
+		Data:     d,
+		Part:     "panel",
+	})
 }
 
 // without is an address without a parameter; empty where it has none of that name.
@@ -123,7 +129,8 @@ func without(address, name string) string {
 // local reports whether an address is below the viewer's deployment.
 func (req *request) local(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, req.to("/")) && !strings.ContainsAny(address, "\\\r\n")
+	return err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, req.to("/")) &&
+		!strings.ContainsAny(address, "\\\r\n")
 }
 
 // detail gathers what there is of a finding. One that no list shows any more,
@@ -222,7 +229,8 @@ func (req *request) occurrences(view *index.View, d *findingDetail, o store.Occu
 	if err != nil {
 		return err
 	}
-	page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+	page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids},
+		0, max(len(ids), 1))
 	if err != nil {
 		return err
 	}
@@ -273,7 +281,12 @@ func (d *findingDetail) Fingerprint() string {
 // precedent counts what was decided about the rule elsewhere.
 func (req *request) precedent(view *index.View, o store.Occurrence) precedent {
 	p := productOf(o.IssueType)
-	s := &search{product: p, base: req.to(p.Path), values: map[string][]string{string(index.FacetRule): {o.RuleName}}, except: map[string][]string{}}
+	s := &search{
+		product: p,
+		base:    req.to(p.Path),
+		values:  map[string][]string{string(index.FacetRule): {o.RuleName}},
+		except:  map[string][]string{},
+	}
 	filter := model.FindingFilter{IssueType: o.IssueType, Dedup: true, Rules: []string{o.RuleName}}
 	out := precedent{Total: view.Count(filter), Address: s.address()}
 	ignored, fixed := filter, filter

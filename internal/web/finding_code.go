@@ -133,5 +133,9 @@ func whyNoCode(d model.Deployment, o store.Occurrence) message {
 	case o.IssueType == model.SCA:
 		return message{"no-build", "No build has sent the lines around it; redoubt ci does."}
 	}
-	return message{"not-sent", "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."}
+	return message{
+		"not-sent",
+		"No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around " +
+			"each finding.",
+	}
 }

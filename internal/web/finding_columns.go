@@ -76,7 +76,11 @@ func (s *search) readColumns(bad *model.InvalidError) {
 	}
 	for _, word := range s.columns {
 		if !slices.Contains(known, word) {
-			bad.Fields = append(bad.Fields, model.FieldError{Location: "columns", Message: "are some of " + strings.Join(known, ", "), Value: word})
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: "columns",
+				Message:  "are some of " + strings.Join(known, ", "),
+				Value:    word,
+			})
 		}
 	}
 	if s.columns = chosen; len(chosen) == len(known) {

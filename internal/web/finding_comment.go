@@ -39,7 +39,9 @@ func (req *request) commentMoments(c model.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: who(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
 		m.What, m.Did = "Comment, withdrawn since", "withdrawn-since"
-		return []moment{m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: who(c.WithdrawnBy)}}
+		return []moment{
+			m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: who(c.WithdrawnBy)},
+		}
 	}
 	m.Said = commentParts(c)
 	m.MayWithdraw = req.viewer.Role >= model.RoleAdmin || c.AuthorID != 0 && c.AuthorID == req.viewer.UserID
@@ -48,7 +50,9 @@ func (req *request) commentMoments(c model.FindingComment) []moment {
 
 // addComment writes what a form says about a finding, and leads back to where it was written.
 func (req *request) addComment(form url.Values) error {
-	return req.changeComments(form.Get("back"), commentForm{Text: form.Get("text")}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	return req.changeComments(form.Get("back"), commentForm{
+		Text: form.Get("text"),
+	}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
 			return model.ErrNotFound
 		}
@@ -65,7 +69,10 @@ func (req *request) withdrawComment(form url.Values) error {
 	if err != nil {
 		return model.ErrNotFound
 	}
-	return req.changeComments(form.Get("back"), commentForm{}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error { // of one that was removed too
+	// of one that was removed too
+	return req.changeComments(form.Get("back"), commentForm{}, func(
+		ctx context.Context, tx *store.Tx, o store.Occurrence,
+	) error {
 		_, err := triage.WithdrawComment(ctx, tx, o.Finding, id, req.viewer.UserID, req.viewer.Role >= model.RoleAdmin)
 		return err
 	})
@@ -73,7 +80,9 @@ func (req *request) withdrawComment(form url.Values) error {
 
 // changeComments does something to the comments on the finding that the path names. What will
 // not do is shown with the finding, with what was typed.
-func (req *request) changeComments(back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error) error {
+func (req *request) changeComments(
+	back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error,
+) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, req.pathID)
 		if err != nil {

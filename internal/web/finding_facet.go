@@ -29,35 +29,105 @@ var (
 
 // facets is the table of them, in the order of the page.
 var facets = []facet{
-	{index.FacetStatus, "Status", everything, []string{"open", "reviewing", "fixing", "ignored", "fixed"}, false, false, enum(func(f *filter) *[]model.Status { return &f.Statuses }, model.ParseStatus)},
-	{index.FacetSeverity, "Severity", everything, []string{"critical", "high", "medium", "low"}, false, false, enum(func(f *filter) *[]model.Severity { return &f.Severities }, model.ParseSeverity)},
-	{index.FacetUnrated, "Rating", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool { return &f.Unrated })},
-	{index.FacetReachability, "Reachability", supply, []string{"always_reachable", "reachable", "conditionally_reachable", "unreachable", "unknown"}, false, false, enum(func(f *filter) *[]model.Reachability { return &f.Reachabilities }, model.ParseReachability)},
-	{index.FacetEPSS, "Exploit probability", supply, []string{"high", "medium", "low", "none"}, false, false, enum(func(f *filter) *[]model.EPSSBand { return &f.EPSS }, model.ParseEPSSBand)},
-	{index.FacetExploited, "Exploited", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool { return &f.Exploited })},
-	{index.FacetTransitivity, "Dependency", supply, []string{"direct", "transitive", "unknown"}, false, false, enum(func(f *filter) *[]model.Transitivity { return &f.Transitivities }, model.ParseTransitivity)},
-	{index.FacetMalicious, "Malicious", supply, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool { return &f.Malicious })},
-	{index.FacetValidation, "Validation", secrets, []string{"confirmed_valid", "validation_error", "no_validator", "confirmed_invalid"}, false, false, enum(func(f *filter) *[]model.ValidationState { return &f.ValidationStates }, model.ParseValidationState)},
-	{index.FacetSecretType, "Kind of secret", secrets, nil, false, false, texts(func(f *filter) *[]string { return &f.SecretTypes })},
+	{
+		index.FacetStatus, "Status", everything,
+		[]string{"open", "reviewing", "fixing", "ignored", "fixed"},
+		false, false, enum(func(f *filter) *[]model.Status { return &f.Statuses }, model.ParseStatus),
+	},
+	{
+		index.FacetSeverity, "Severity", everything,
+		[]string{"critical", "high", "medium", "low"},
+		false,
+		false, enum(func(f *filter) *[]model.Severity { return &f.Severities }, model.ParseSeverity),
+	},
+	{index.FacetUnrated, "Rating", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool {
+		return &f.Unrated
+	})},
+	{index.FacetReachability, "Reachability", supply, []string{
+		"always_reachable", "reachable", "conditionally_reachable", "unreachable", "unknown",
+	}, false, false, enum(func(f *filter) *[]model.Reachability { return &f.Reachabilities }, model.ParseReachability)},
+	{
+		index.FacetEPSS, "Exploit probability", supply,
+		[]string{"high", "medium", "low", "none"},
+		false, false, enum(func(f *filter) *[]model.EPSSBand { return &f.EPSS }, model.ParseEPSSBand),
+	},
+	{index.FacetExploited, "Exploited", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool {
+		return &f.Exploited
+	})},
+	{
+		index.FacetTransitivity, "Dependency", supply,
+		[]string{"direct", "transitive", "unknown"},
+		false,
+		false, enum(func(f *filter) *[]model.Transitivity { return &f.Transitivities }, model.ParseTransitivity),
+	},
+	{index.FacetMalicious, "Malicious", supply, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool {
+		return &f.Malicious
+	})},
+	{
+		index.FacetValidation, "Validation", secrets,
+		[]string{
+			"confirmed_valid", "validation_error", "no_validator", "confirmed_invalid",
+		},
+		false, false,
+		enum(func(f *filter) *[]model.ValidationState { return &f.ValidationStates }, model.ParseValidationState),
+	},
+	{index.FacetSecretType, "Kind of secret", secrets, nil, false, false, texts(func(f *filter) *[]string {
+		return &f.SecretTypes
+	})},
 	{index.FacetIncludeHistory, "In history", secrets, []string{"false"}, true, true, history},
-	{index.FacetConfidence, "Confidence", everything, []string{"high", "medium", "low"}, false, false, enum(func(f *filter) *[]model.Confidence { return &f.Confidences }, model.ParseConfidence)},
-	{index.FacetProject, "Project", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Projects })},
-	{index.FacetProjectTag, "Project tag", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ProjectTags })},
+	{
+		index.FacetConfidence, "Confidence", everything,
+		[]string{"high", "medium", "low"},
+		false,
+		false, enum(func(f *filter) *[]model.Confidence { return &f.Confidences }, model.ParseConfidence),
+	},
+	{index.FacetProject, "Project", everything, nil, false, false, texts(func(f *filter) *[]string {
+		return &f.Projects
+	})},
+	{index.FacetProjectTag, "Project tag", everything, nil, false, true, texts(func(f *filter) *[]string {
+		return &f.ProjectTags
+	})},
 	{index.FacetRef, "Branch", everything, nil, true, false, oneRef},
 	{index.FacetPackage, "Package", supply, nil, false, false, texts(func(f *filter) *[]string { return &f.Packages })},
 	{index.FacetRule, "Rule", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Rules })},
-	{index.FacetCategory, "Category", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Categories })},
+	{index.FacetCategory, "Category", everything, nil, false, true, texts(func(f *filter) *[]string {
+		return &f.Categories
+	})},
 	{index.FacetRuleset, "Ruleset", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Rulesets })},
-	{index.FacetMode, "Mode", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]model.PolicyMode { return &f.Modes }, parseMode)},
-	{index.FacetReason, "Reason to ignore", everything, []string{"false_positive", "acceptable_risk", "no_time", "no_triage_reason"}, false, true, enum(func(f *filter) *[]model.TriageReason { return &f.TriageReasons }, model.ParseTriageReason)},
-	{index.FacetAssignee, "Assignee", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Assignees })},
+	{
+		index.FacetMode, "Mode", everything,
+		[]string{"block", "comment", "monitor"},
+		false,
+		true, enum(func(f *filter) *[]model.PolicyMode { return &f.Modes }, parseMode),
+	},
+	{index.FacetReason, "Reason to ignore", everything, []string{
+		"false_positive", "acceptable_risk", "no_time", "no_triage_reason",
+	}, false, true, enum(func(f *filter) *[]model.TriageReason { return &f.TriageReasons }, model.ParseTriageReason)},
+	{index.FacetAssignee, "Assignee", everything, nil, false, false, texts(func(f *filter) *[]string {
+		return &f.Assignees
+	})},
 	{index.FacetDue, "Due", everything, dueOrder, false, false, due},
 	{index.FacetEnds, "Decision ends", everything, []string{"7", "30", "any"}, true, true, ends},
-	{index.FacetVerdict, "Assistant says", code, []string{"true_positive", "false_positive"}, false, true, enum(func(f *filter) *[]model.Verdict { return &f.Verdicts }, model.ParseVerdict)},
-	{index.FacetComponent, "Component", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ComponentTags })},
+	{
+		index.FacetVerdict, "Assistant says", code,
+		[]string{"true_positive", "false_positive"},
+		false, true, enum(func(f *filter) *[]model.Verdict { return &f.Verdicts }, model.ParseVerdict),
+	},
+	{index.FacetComponent, "Component", everything, nil, false, true, texts(func(f *filter) *[]string {
+		return &f.ComponentTags
+	})},
 	{index.FacetPR, "Fixing change request", everything, []string{"open", "merged"}, false, true, prStates},
-	{index.FacetProOnly, "Needs the pro engine", code, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool { return &f.ProOnly })},
-	{index.FacetVisibility, "Repository", secrets, []string{"public", "private", "unknown"}, false, true, enum(func(f *filter) *[]model.Visibility { return &f.Visibilities }, model.ParseVisibility)},
+	{
+		index.FacetProOnly, "Needs the pro engine", code,
+		[]string{"true", "false"},
+		true, true, yesNo(func(f *filter) **bool { return &f.ProOnly }),
+	},
+	{
+		index.FacetVisibility, "Repository", secrets,
+		[]string{"public", "private", "unknown"},
+		false,
+		true, enum(func(f *filter) *[]model.Visibility { return &f.Visibilities }, model.ParseVisibility),
+	},
 }
 
 type filter = model.FindingFilter

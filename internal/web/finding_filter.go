@@ -37,7 +37,9 @@ func FindingQuery(t model.IssueType, query string, now time.Time) (index.PageQue
 	case err != nil:
 		return index.PageQuery{}, err
 	case !selects:
-		return index.PageQuery{}, model.Invalid("query", "the query filters by what findings of the issue type %s do not have", t)
+		return index.PageQuery{}, model.Invalid(
+			"query", "the query filters by what findings of the issue type %s do not have", t,
+		)
 	}
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
 }
@@ -46,14 +48,18 @@ func FindingQuery(t model.IssueType, query string, now time.Time) (index.PageQue
 func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {
-		return nil, false, model.Invalid(what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what)
+		return nil, false, model.Invalid(
+			what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what,
+		)
 	}
 	selects = true
 	for key := range q {
 		known := func(f facet) bool { return string(f.key) == strings.TrimPrefix(key, "-") }
 		switch {
 		case slices.Contains(lookedUp, key):
-			return nil, false, model.Invalid(what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what)
+			return nil, false, model.Invalid(
+				what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what,
+			)
 		case key == viewWord:
 			return nil, false, model.Invalid(what, "a %s names no saved view: take what the view filters by", what)
 		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):

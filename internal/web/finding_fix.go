@@ -24,7 +24,8 @@ func upgradeOf(f shownFinding) *upgrade {
 		return nil
 	}
 	to := strings.TrimPrefix(nearestFix(f), "v")
-	if !plainVersion.MatchString(to) || !plainVersion.MatchString(d.Version) || !plainName(d.Ecosystem).MatchString(d.Package) {
+	if !plainVersion.MatchString(to) || !plainVersion.MatchString(d.Version) ||
+		!plainName(d.Ecosystem).MatchString(d.Package) {
 		return nil // nothing that a shell or a package manager could take for more
 	}
 	u := &upgrade{}
@@ -49,7 +50,8 @@ func upgradeOf(f shownFinding) *upgrade {
 	if text == "" {
 		return nil
 	}
-	u.Command = strings.NewReplacer("PACKAGE", d.Package, "INSTALLED", strings.TrimPrefix(d.Version, "v"), "VERSION", to).Replace(text)
+	u.Command = strings.NewReplacer("PACKAGE", d.Package, "INSTALLED", strings.TrimPrefix(d.Version, "v"),
+		"VERSION", to).Replace(text)
 	return u
 }
 
@@ -100,13 +102,17 @@ var upgradeCommands = map[string]struct{ ecosystem, direct, transitive string }{
 	"npm-shrinkwrap.json": {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},
 	"pnpm-lock.yaml":      {"npm", "pnpm update PACKAGE@VERSION", ""},
 	"go.mod":              {"gomod", "go get PACKAGE@vVERSION", "go get PACKAGE@vVERSION"},
-	"Cargo.lock":          {"cargo", "cargo update PACKAGE@INSTALLED --precise VERSION", "cargo update PACKAGE@INSTALLED --precise VERSION"},
-	"Gemfile.lock":        {"gem", "bundle update PACKAGE --conservative", "bundle update PACKAGE --conservative"},
-	"composer.lock":       {"composer", "composer update PACKAGE", "composer update PACKAGE"},
-	"poetry.lock":         {"pypi", "poetry update PACKAGE", "poetry update PACKAGE"},
-	"uv.lock":             {"pypi", "uv lock --upgrade-package PACKAGE==VERSION", "uv lock --upgrade-package PACKAGE==VERSION"},
-	"Pipfile.lock":        {"pypi", "pipenv update PACKAGE", "pipenv update PACKAGE"},
-	"packages.lock.json":  {"nuget", "dotnet add package PACKAGE --version VERSION", ""},
-	"mix.lock":            {"mix", "mix deps.update PACKAGE", "mix deps.update PACKAGE"},
-	"pubspec.lock":        {"pub", "dart pub upgrade PACKAGE", "dart pub upgrade PACKAGE"},
+	"Cargo.lock": {
+		"cargo", "cargo update PACKAGE@INSTALLED --precise VERSION", "cargo update PACKAGE@INSTALLED --precise VERSION",
+	},
+	"Gemfile.lock":  {"gem", "bundle update PACKAGE --conservative", "bundle update PACKAGE --conservative"},
+	"composer.lock": {"composer", "composer update PACKAGE", "composer update PACKAGE"},
+	"poetry.lock":   {"pypi", "poetry update PACKAGE", "poetry update PACKAGE"},
+	"uv.lock": {
+		"pypi", "uv lock --upgrade-package PACKAGE==VERSION", "uv lock --upgrade-package PACKAGE==VERSION",
+	},
+	"Pipfile.lock":       {"pypi", "pipenv update PACKAGE", "pipenv update PACKAGE"},
+	"packages.lock.json": {"nuget", "dotnet add package PACKAGE --version VERSION", ""},
+	"mix.lock":           {"mix", "mix deps.update PACKAGE", "mix deps.update PACKAGE"},
+	"pubspec.lock":       {"pub", "dart pub upgrade PACKAGE", "dart pub upgrade PACKAGE"},
 }

@@ -32,7 +32,12 @@ func (req *request) askGate(view *index.View, d *findingDetail) error {
 		if err != nil || !mayBlock(view, o, policies) {
 			return err
 		}
-		scan := model.Scan{ProjectID: o.ProjectID, Ref: o.Ref, Source: o.Source, Products: model.Products(0).With(o.IssueType)}
+		scan := model.Scan{
+			ProjectID: o.ProjectID,
+			Ref:       o.Ref,
+			Source:    o.Source,
+			Products:  model.Products(0).With(o.IssueType),
+		}
 		again, err := policy.Reevaluate(ctx, tx, d.Project, scan, []model.Finding{o.Finding})
 		if err != nil {
 			return err
@@ -45,7 +50,12 @@ func (req *request) askGate(view *index.View, d *findingDetail) error {
 // mayBlock reports whether a policy has the finding's rule in mode block, or
 // conditions for such findings.
 func mayBlock(view *index.View, o store.Occurrence, policies []model.Policy) bool {
-	byRule := model.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []model.PolicyMode{model.ModeBlock}}
+	byRule := model.FindingFilter{
+		IssueType: o.IssueType,
+		HasIDs:    true,
+		IDs:       []int64{o.ID},
+		Modes:     []model.PolicyMode{model.ModeBlock},
+	}
 	return view.Count(byRule) > 0 ||
 		slices.ContainsFunc(policies, func(p model.Policy) bool { return p.Product == o.IssueType && len(p.Conditions) > 0 })
 }
@@ -70,7 +80,8 @@ func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}
-	why := "Builds fail on it only where it is new, and the primary branch has it: " + whyBlocked(again.Policy, &fresh.Blocking[0]) + "."
+	why := "Builds fail on it only where it is new, and the primary branch has it: " +
+		whyBlocked(again.Policy, &fresh.Blocking[0]) + "."
 	return &gateSaying{"blocks-new", "Blocks where new", why, fresh.Blocking[0].Condition != ""}
 }
 

@@ -51,7 +51,12 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 		return err
 	}
 	d.People = people
-	d.History = append(d.History, moment{At: o.CreatedAt, Kind: "new", What: "First seen on " + branch(o.Ref), ScanID: o.FirstScanID})
+	d.History = append(d.History, moment{
+		At:     o.CreatedAt,
+		Kind:   "new",
+		What:   "First seen on " + branch(o.Ref),
+		ScanID: o.FirstScanID,
+	})
 	for _, e := range events {
 		d.History = append(d.History, scanMoment(e))
 	}
@@ -80,10 +85,13 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 }
 
 var scanWords = map[model.FindingEventKind]string{
-	model.EventFixed: "Fixed: a scan looked and no longer saw it", model.EventReturned: "Came back", model.EventRemoved: "Out of scope",
-	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code", model.EventUnmuted: "No longer suppressed in the code",
-	model.EventPrecedent: "Here in place of a finding that was decided", model.EventCopied: "A copy: its decisions are about another finding alone from here on",
-	model.EventMerged: "Took in another finding: they are one from here on",
+	model.EventFixed:    "Fixed: a scan looked and no longer saw it",
+	model.EventReturned: "Came back", model.EventRemoved: "Out of scope",
+	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code",
+	model.EventUnmuted:   "No longer suppressed in the code",
+	model.EventPrecedent: "Here in place of a finding that was decided",
+	model.EventCopied:    "A copy: its decisions are about another finding alone from here on",
+	model.EventMerged:    "Took in another finding: they are one from here on",
 }
 
 func scanMoment(e store.FindingHistory) moment {
@@ -134,7 +142,15 @@ func precedentNote(state, reason string, at time.Time) string {
 
 // askedMoments are the request for an exception, and the decision about it.
 func askedMoments(e model.Exception) []moment {
-	asked := moment{At: e.CreatedAt, Kind: "triage", Did: "asked", What: "Exception asked for", By: who(e.CreatedBy), Note: e.Reason, Exception: e.ID}
+	asked := moment{
+		At:        e.CreatedAt,
+		Kind:      "triage",
+		Did:       "asked",
+		What:      "Exception asked for",
+		By:        who(e.CreatedBy),
+		Note:      e.Reason,
+		Exception: e.ID,
+	}
 	until := ""
 	if day := model.LastDay(e.Until); day != "" {
 		until = ", until " + day + " (UTC)"
@@ -147,7 +163,15 @@ func askedMoments(e model.Exception) []moment {
 	if e.State == model.ExceptionActive {
 		state = "approved" + until
 	}
-	return []moment{asked, {At: e.DecidedAt, Kind: "triage", Did: "exception-" + e.State.String(), What: "Exception " + state, By: who(e.DecidedBy), Note: e.Answer, Exception: e.ID}}
+	return []moment{asked, {
+		At:        e.DecidedAt,
+		Kind:      "triage",
+		Did:       "exception-" + e.State.String(),
+		What:      "Exception " + state,
+		By:        who(e.DecidedBy),
+		Note:      e.Answer,
+		Exception: e.ID,
+	}}
 }
 
 // triageMoment tells a decision, an assignment, or both.
@@ -156,7 +180,8 @@ func triageMoment(e model.TriageEvent, p *people) moment {
 	before, after := e.Before, e.After
 	var said []string
 	switch {
-	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) && before.By == after.By:
+	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) &&
+		before.By == after.By:
 	case after.State == model.TriageUntriaged:
 		said, m.Did = append(said, "Undone: untriaged again"), "undone"
 	default:

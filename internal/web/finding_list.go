@@ -115,7 +115,9 @@ func listFindings(t model.IssueType) func(*request) error {
 
 // showFindings shows the list of a query, with the form that saves it; refused adds the
 // faults of a form to the finding in the panel.
-func (req *request) showFindings(status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail)) error {
+func (req *request) showFindings(
+	status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),
+) error {
 	s, err := req.searched(productOf(t), q)
 	if err != nil {
 		return err
@@ -147,8 +149,10 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		return nil, err
 	}
 	p := &findingsPage{
-		search: s, Product: s.product, Version: view.Version(), Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
-		Clear: s.plain(), Columns: s.columnChoices(), Exports: s.exports(), Hidden: s.hidden(func(o *search) { o.query = "" }), Any: s.with(func(o *search) {
+		search: s, Product: s.product, Version: view.Version(),
+		Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
+		Clear: s.plain(), Columns: s.columnChoices(), Exports: s.exports(),
+		Hidden: s.hidden(func(o *search) { o.query = "" }), Any: s.with(func(o *search) {
 			delete(o.values, string(index.FacetStatus))
 			delete(o.except, string(index.FacetStatus))
 		}),
@@ -217,7 +221,9 @@ func (p *findingsPage) options() {
 		}
 	}
 	p.Orders = pick(p.order, func(o *search, w string) { o.order = w }, orders...)
-	p.Groupings = pick(p.group, func(o *search, w string) { o.group = w }, "", "Not grouped", "rule", "By rule", "project", "By project")
+	p.Groupings = pick(p.group, func(o *search, w string) {
+		o.group = w
+	}, "", "Not grouped", "rule", "By rule", "project", "By project")
 	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
 		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")
 }
@@ -228,7 +234,13 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 	for _, f := range facetsOf(s.product.Type) {
 		counts := counted[f.key]
 		chosen := s.chosen(f)
-		view := facetView{Label: f.label, Key: string(f.key), Open: !f.folded || len(chosen) > 0, More: counts.More, Wide: s.wide == string(f.key)}
+		view := facetView{
+			Label: f.label,
+			Key:   string(f.key),
+			Open:  !f.folded || len(chosen) > 0,
+			More:  counts.More,
+			Wide:  s.wide == string(f.key),
+		}
 		view.Open = view.Open || view.Wide
 		view.All, view.Fewer = s.widened(view.Key), s.widened("")
 		for _, c := range counts.Values {
@@ -237,15 +249,18 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 			}
 			view.Values = append(view.Values, valueView{
 				Value: c.Value, Label: s.label(f, c.Value), Count: c.Count,
-				Include: s.toggle(f, c.Value, false), Exclude: s.toggle(f, c.Value, true), CanExclude: !f.single || f.key == index.FacetRef,
-				Included: slices.Contains(s.values[view.Key], c.Value), Excluded: slices.Contains(s.except[view.Key], c.Value),
+				Include: s.toggle(f, c.Value, false), Exclude: s.toggle(f, c.Value, true),
+				CanExclude: !f.single || f.key == index.FacetRef,
+				Included:   slices.Contains(s.values[view.Key], c.Value), Excluded: slices.Contains(s.except[view.Key], c.Value),
 			})
 		}
 		if f.key == index.FacetAssignee {
 			view.Values = s.meFirst(view.Values)
 		}
 		if f.order != nil {
-			slices.SortStableFunc(view.Values, func(a, b valueView) int { return slices.Index(f.order, a.Value) - slices.Index(f.order, b.Value) })
+			slices.SortStableFunc(view.Values, func(a, b valueView) int {
+				return slices.Index(f.order, a.Value) - slices.Index(f.order, b.Value)
+			})
 		}
 		if len(view.Values) > 1 || len(chosen) > 0 {
 			out = append(out, view)
@@ -276,7 +291,8 @@ func (s *search) meFirst(values []valueView) []valueView {
 
 // dueWords are what people call the windows of due dates.
 var dueWords = map[model.DueWindow]string{
-	model.DueOverdue: "Overdue", model.Due7Days: "Within 7 days", model.Due30Days: "Within 30 days", model.DueLater: "Later", model.DueNone: "No date",
+	model.DueOverdue: "Overdue", model.Due7Days: "Within 7 days",
+	model.Due30Days: "Within 30 days", model.DueLater: "Later", model.DueNone: "No date",
 }
 
 // label is what people call a value.

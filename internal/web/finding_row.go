@@ -39,7 +39,12 @@ func (req *request) unrated(view *index.View, ids []int64) (map[int64]bool, erro
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: model.SCA, HasIDs: true, IDs: ids, Severities: []model.Severity{model.SeverityMedium}}, 0, len(ids))
+	page, err := view.Page(req.r.Context(), model.FindingFilter{
+		IssueType:  model.SCA,
+		HasIDs:     true,
+		IDs:        ids,
+		Severities: []model.Severity{model.SeverityMedium},
+	}, 0, len(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -64,11 +64,15 @@ const anyStatus = "any"
 // what is open. All faults are in one *model.InvalidError.
 func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
-		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
-		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), columns: list(q, "columns"), page: 1,
+		product: p, base: base, values: map[string][]string{},
+		except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")),
+		about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
+		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"),
+		group: q.Get("group"), columns: list(q, "columns"), page: 1,
 	}
 	s.filter = model.FindingFilter{
-		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &model.FindingFilter{},
+		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every",
+		Primary: s.branch == "primary", Except: &model.FindingFilter{},
 	}
 	bad := &model.InvalidError{}
 	s.now = now
@@ -82,7 +86,9 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 	s.oneOf(&s.group, bad, "group", "rule", "project")
 	s.page = max(number(q, "page", bad), 1)
 	s.finding = int64(number(q, "finding", bad))
-	if s.wide = q.Get("facet"); !slices.ContainsFunc(facetsOf(p.Type), func(f facet) bool { return string(f.key) == s.wide }) {
+	if s.wide = q.Get("facet"); !slices.ContainsFunc(facetsOf(p.Type), func(f facet) bool {
+		return string(f.key) == s.wide
+	}) {
 		s.wide = "" // a facet of another product, maybe: it selects nothing
 	}
 	if len(bad.Fields) > 0 {
@@ -179,7 +185,9 @@ func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
 }
 
 // take puts the values of a facet into a filter.
-func (s *search) take(f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError) {
+func (s *search) take(
+	f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError,
+) {
 	if len(values) == 0 {
 		return
 	}
@@ -188,7 +196,11 @@ func (s *search) take(f facet, key string, values []string, into map[string][]st
 	}
 	into[key] = values
 	for _, v := range f.set(filter, values) {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: key, Message: strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "), Value: v})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: key,
+			Message:  strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "),
+			Value:    v,
+		})
 	}
 }
 
@@ -214,14 +226,22 @@ func (s *search) readSince(now time.Time, bad *model.InvalidError) {
 	}
 	day, err := time.Parse(time.DateOnly, s.since)
 	if err != nil {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: "since", Message: "is a number of days, or a date as 2026-01-31", Value: s.since})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "since",
+			Message:  "is a number of days, or a date as 2026-01-31",
+			Value:    s.since,
+		})
 	}
 	s.filter.Since = day
 }
 
 func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ...string) {
 	if *v != "" && !slices.Contains(words, *v) {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is one of " + strings.Join(words, ", "), Value: *v})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name,
+			Message:  "is one of " + strings.Join(words, ", "),
+			Value:    *v,
+		})
 	}
 }
 
@@ -256,7 +276,16 @@ func (s *search) params() url.Values {
 	if len(s.columns) > 0 {
 		q["columns"] = s.columns
 	}
-	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "version": s.version, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group, "facet": s.wide} {
+	for name, v := range map[string]string{
+		"q":        s.query,
+		"advisory": s.about,
+		"version":  s.version,
+		"since":    s.since,
+		"branch":   s.branch,
+		"sort":     s.order,
+		"group":    s.group,
+		"facet":    s.wide,
+	} {
 		if v != "" {
 			q.Set(name, v)
 		}
@@ -335,7 +364,14 @@ const wideFacet = 1000
 
 // question asks the index for what the page shows.
 func (s *search) question() index.ListQuery {
-	q := index.ListQuery{Filter: s.filter, Now: s.now, Order: index.MostSevere, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
+	q := index.ListQuery{
+		Filter: s.filter,
+		Now:    s.now,
+		Order:  index.MostSevere,
+		Skip:   (s.page - 1) * perPage,
+		Size:   perPage,
+		Values: 8,
+	}
 	if order, ok := index.ParseOrder(s.order); ok {
 		q.Order = order
 	}

@@ -87,7 +87,12 @@ func (req *request) askFirstBlock() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "start_block", Title: "Block by severity", Section: "overview", Data: p})
+	return req.show(http.StatusOK, pageView{
+		Template: "start_block",
+		Title:    "Block by severity",
+		Section:  "overview",
+		Data:     p,
+	})
 }
 
 func firstSeverity(text string) (model.Severity, error) {

@@ -65,12 +65,18 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 	case s.Scanned():
 		scan.Code, scan.Said, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+decimal(s.Scan.ID)
 	case s.Failed.ID != 0:
-		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
+		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+
+			" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
 	}
 	if !v.May(admin) {
 		return []startStep{scan}
 	}
-	blocks := startStep{Code: "undecided", Title: "Decide what blocks", Done: s.Decided(), Said: "Nothing fails a build yet"}
+	blocks := startStep{
+		Code:  "undecided",
+		Title: "Decide what blocks",
+		Done:  s.Decided(),
+		Said:  "Nothing fails a build yet",
+	}
 	switch {
 	case s.Blocking > 0:
 		blocks.Code, blocks.Count = "blocking", s.Blocking
@@ -187,7 +193,13 @@ func (req *request) start() error {
 }
 
 func (req *request) showStart(s *startState) error {
-	p := &startPage{startState: s, List: s.Steps(req.to(""), req.viewer), MayToken: req.viewer.May(triager), MayHosts: req.viewer.May(admin), Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	p := &startPage{
+		startState: s,
+		List:       s.Steps(req.to(""), req.viewer),
+		MayToken:   req.viewer.May(triager),
+		MayHosts:   req.viewer.May(admin),
+		Done:       doneMessage(done, req.r.URL.Query().Get("done")),
+	}
 	if err := req.madeStartToken(p); err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ type wayBlock struct {
 // ways are the tabs that take a token, in their order. Two more lead to other pages.
 var ways = []startWay{
 	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
-		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks for the token:", file: "redoubt.sh"},
+		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks " +
+			"for the token:", file: "redoubt.sh"},
 		{Note: "Or with the scanner alone, without Redoubt’s program:", file: "semgrep.sh"},
 		{Note: "Or hand in what any other scanner wrote:", file: "report.sh"},
 	}},
@@ -50,7 +51,8 @@ var ways = []startWay{
 		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
 	}},
 	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
-		{Note: "Keep the token as a masked variable of the project or group. It asks for the token:", file: "gitlab-variable.sh"},
+		{Note: "Keep the token as a masked variable of the project or group. It asks " +
+			"for the token:", file: "gitlab-variable.sh"},
 		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
 	}},
 	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
@@ -113,7 +115,13 @@ func (req *request) createStartToken(form url.Values) error {
 		return model.Invalid("from", "is none of the ways to scan")
 	}
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
-	token := model.Token{Name: ways[at].tokenName(), PublicID: secret.PublicID, Scopes: []model.Scope{model.ScopeCI}, Dialect: model.DialectContract, ExpiresAt: req.Clock().Add(startToken)}
+	token := model.Token{
+		Name:      ways[at].tokenName(),
+		PublicID:  secret.PublicID,
+		Scopes:    []model.Scope{model.ScopeCI},
+		Dialect:   model.DialectContract,
+		ExpiresAt: req.Clock().Add(startToken),
+	}
 	token, err := req.keepToken(token, secret)
 	if err != nil {
 		return err

@@ -77,7 +77,13 @@ func ago(d time.Duration) string {
 	units := []struct {
 		name string
 		size time.Duration
-	}{{"year", 365 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}, {"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}}
+	}{
+		{"year", 365 * 24 * time.Hour},
+		{"month", 30 * 24 * time.Hour},
+		{"day", 24 * time.Hour},
+		{"hour", time.Hour},
+		{"minute", time.Minute},
+	}
 	for _, u := range units {
 		if n := int(d / u.size); n > 0 {
 			return plural(n, u.name) + " ago"

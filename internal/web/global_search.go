@@ -90,7 +90,9 @@ func (req *request) find(q globalsearch.Query, limit int) (found []foundHit, err
 	var hits []globalsearch.Hit
 	places := map[string]place{}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		if hits, err = globalsearch.Find(ctx, tx, view, globalsearch.Caller{UserID: req.viewer.UserID}, q, limit); err != nil {
+		if hits, err = globalsearch.Find(ctx, tx, view, globalsearch.Caller{
+			UserID: req.viewer.UserID,
+		}, q, limit); err != nil {
 			return err
 		}
 		people, err := tx.Members(ctx)

@@ -126,7 +126,8 @@ func classOf(t chroma.TokenType) string {
 		return "hc"
 	case t.InSubCategory(chroma.LiteralNumber):
 		return "hn"
-	case t == chroma.NameFunction, t == chroma.NameClass, t == chroma.NameTag, t == chroma.NameDecorator, t == chroma.NameAttribute, t == chroma.NameBuiltin:
+	case t == chroma.NameFunction, t == chroma.NameClass, t == chroma.NameTag, t == chroma.NameDecorator,
+		t == chroma.NameAttribute, t == chroma.NameBuiltin:
 		return "hf"
 	}
 	return ""

@@ -33,8 +33,9 @@ func (req *request) shared() (bool, error) {
 func (req *request) invite(s usersView) error {
 	code, hash := auth.NewCode()
 	i := model.UserInvitation{
-		Name: s.Form.Name, NewName: model.NewUserName(s.Form.Name, req.viewer.Deployment.Slug), DisplayName: s.Form.DisplayName,
-		Role: s.Form.Role, InvitedBy: req.viewer.Name(), ExpiresAt: req.Clock().Add(inviteFor),
+		Name: s.Form.Name, NewName: model.NewUserName(s.Form.Name, req.viewer.Deployment.Slug),
+		DisplayName: s.Form.DisplayName,
+		Role:        s.Form.Role, InvitedBy: req.viewer.Name(), ExpiresAt: req.Clock().Add(inviteFor),
 	}
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		i, err = tx.Invite(ctx, i, hash)
@@ -70,7 +71,9 @@ func (req *request) invited() error {
 
 // withdrawInvitation takes an invitation back.
 func (req *request) withdrawInvitation() error {
-	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error { return tx.WithdrawInvitation(ctx, req.pathID) }))
+	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error {
+		return tx.WithdrawInvitation(ctx, req.pathID)
+	}))
 }
 
 // invitations lists what somebody is invited to.
@@ -205,7 +208,10 @@ func (req *request) useJoin(form url.Values) error {
 	if s.As != "" {
 		return req.accept(s.UserInvitation, who)
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), model.User{Name: s.NewName, DisplayName: s.DisplayName}, s.Deployment.Slug, s.Deployment.Name)
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), model.User{
+		Name:        s.NewName,
+		DisplayName: s.DisplayName,
+	}, s.Deployment.Slug, s.Deployment.Name)
 	var u model.User
 	if err == nil {
 		u, err = req.Store.JoinByInvitation(req.r.Context(), s.UserInvitation, hash)
@@ -220,6 +226,7 @@ func (req *request) useJoin(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), model.CheckedPassword{})
+	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r),
+		model.CheckedPassword{})
 	return req.begun(secret, err, "/")
 }

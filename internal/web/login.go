@@ -220,7 +220,8 @@ func (req *request) useLink(form url.Values) error {
 		about, err = req.Store.Memberships(req.r.Context(), u.ID)
 	}
 	if err == nil {
-		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, append(model.NamesOf(about), s.Of)...)
+		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u,
+			append(model.NamesOf(about), s.Of)...)
 	}
 	if err == nil {
 		err = req.applyLink(l, &u, form.Get("revoke_tokens") != "")
@@ -235,7 +236,8 @@ func (req *request) useLink(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), model.CheckedPassword{})
+	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r),
+		model.CheckedPassword{})
 	return req.begun(secret, err, "/")
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -70,7 +70,10 @@ func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, e
 	})
 	if errors.Is(err, model.ErrNotFound) {
 		if g := req.codes.Allow(req.viewer.User); !g.OK {
-			return l, true, &model.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
+			return l, true, &model.BusyError{
+				Text: "You tried too many codes that nobody waits under. Wait a minute.",
+				Wait: g.Wait,
+			}
 		}
 		return l, true, req.showApproval(http.StatusNotFound, approveView{Typed: code})
 	}
@@ -95,7 +98,7 @@ func (req *request) askForToken() error {
 
 func (req *request) showApproval(status int, v approveView) error {
 	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.base(), "https://"), "http://")
-	v.Near = model.Network(v.Request.Address) == model.Network(edge.OriginOf(req.r).Address)
+	v.Near = model.Network(v.Request.Address) == model.Network(httpx.OriginOf(req.r).Address)
 	v.Choose = choosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
 	title := "A scanner asks for a token"
 	if v.Request.Code == "" || v.Request.ByProgram() {
@@ -116,7 +119,11 @@ func (req *request) decideToken(form url.Values) error {
 		}
 		return req.showApproval(http.StatusOK, approveView{Denied: true})
 	}
-	token := model.Token{Name: "semgrep login " + l.Code, Scopes: []model.Scope{model.ScopeCI}, Dialect: model.DialectContract}
+	token := model.Token{
+		Name:    "semgrep login " + l.Code,
+		Scopes:  []model.Scope{model.ScopeCI},
+		Dialect: model.DialectContract,
+	}
 	let := "scanner"
 	if l.ByProgram() {
 		token.Name = "OAuth: " + clientName(l.Program.Name)

@@ -30,7 +30,11 @@ func (req *request) newsOf(view *index.View, s *search, total int) (news, error)
 		at = tx.Now()
 		return nil
 	})
-	q := url.Values{"version": {decimal(view.Version())}, "at": {decimal(at.UnixMicro() + 1)}, "had": {strconv.Itoa(total)}}
+	q := url.Values{
+		"version": {decimal(view.Version())},
+		"at":      {decimal(at.UnixMicro() + 1)},
+		"had":     {strconv.Itoa(total)},
+	}
 	self := req.to("/overview")
 	if s != nil {
 		self = s.address()
@@ -63,7 +67,8 @@ func (req *request) showNews() error {
 	if err != nil {
 		return err
 	}
-	n := news{Self: req.to("/overview"), Address: req.r.URL.Path + "?" + strings.Replace(req.r.URL.RawQuery, "version="+decimal(version), "version="+decimal(view.Version()), 1)}
+	n := news{Self: req.to("/overview"), Address: req.r.URL.Path + "?" +
+		strings.Replace(req.r.URL.RawQuery, "version="+decimal(version), "version="+decimal(view.Version()), 1)}
 	if s != nil {
 		n.Self = s.address()
 	}

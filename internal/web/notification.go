@@ -38,7 +38,9 @@ func (req *request) notifications() error {
 		if err != nil {
 			return err
 		}
-		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string { return req.to(notificationsPath) + "?page=" + strconv.Itoa(n) })
+		v.Pages = newPager(page, notificationRulesPerPage, len(list), func(n int) string {
+			return req.to(notificationsPath) + "?page=" + strconv.Itoa(n)
+		})
 		from := min((page-1)*notificationRulesPerPage, len(list))
 		list = list[from:min(from+notificationRulesPerPage, len(list))]
 		ids := model.Map(list, func(r model.NotificationRule) int64 { return r.ID })
@@ -51,7 +53,12 @@ func (req *request) notifications() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "notifications", Title: "Notifications", Section: "notifications", Data: v})
+	return req.show(http.StatusOK, pageView{
+		Template: "notifications",
+		Title:    "Notifications",
+		Section:  "notifications",
+		Data:     v,
+	})
 }
 
 // newNotification is the form of a new rule.
@@ -60,7 +67,12 @@ func (req *request) newNotification() error {
 }
 
 func (req *request) showNewNotification(status int, f notificationForm) error {
-	return req.show(status, pageView{Template: "notification_new", Title: "New notification rule", Section: "notifications", Data: f})
+	return req.show(status, pageView{
+		Template: "notification_new",
+		Title:    "New notification rule",
+		Section:  "notifications",
+		Data:     f,
+	})
 }
 
 // notifier is what makes and tries rules.
@@ -146,7 +158,11 @@ func (req *request) showNotification(status int, id int64, v notificationView) e
 		if v.NotificationRule, err = tx.NotificationRule(ctx, id); err != nil {
 			return err
 		}
-		list, more, err := tx.Notifications(ctx, store.NotificationQuery{RuleID: id, Before: int64(before), Limit: deliveriesPerPage})
+		list, more, err := tx.Notifications(ctx, store.NotificationQuery{
+			RuleID: id,
+			Before: int64(before),
+			Limit:  deliveriesPerPage,
+		})
 		for _, n := range list {
 			v.Log = append(v.Log, deliveryRow{n})
 			if tested > 0 && n.Message.Test && n.ID >= int64(tested) {
@@ -172,7 +188,9 @@ func (req *request) showNotification(status int, id int64, v notificationView) e
 
 // onNotification does something with the rule that the path names, and leads back to it with
 // the secret that came of it; what the person can mend is said there.
-func (req *request) onNotification(did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error)) error {
+func (req *request) onNotification(
+	did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error),
+) error {
 	n, err := req.notifier()
 	if err != nil {
 		return err
@@ -253,7 +271,9 @@ func (req *request) resendNotification() error {
 	if err != nil {
 		return model.ErrNotFound
 	}
-	return req.onNotification("notification-resent", func(ctx context.Context, tx *store.Tx, _ *notify.Notifier, id int64) (string, error) {
+	return req.onNotification("notification-resent", func(
+		ctx context.Context, tx *store.Tx, _ *notify.Notifier, id int64,
+	) (string, error) {
 		_, err := tx.ResendNotification(ctx, id, message)
 		return "", err
 	})

@@ -13,18 +13,23 @@ import (
 // What people call what a rule is made of.
 var (
 	eventLabels = map[model.NotificationEvent]string{
-		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked", model.EventAdvisory: "An advisory affects dependencies in use",
-		model.EventScanFailed: "A scan fails", model.EventScanMissing: "A project is not scanned for days", model.EventDecisionEnded: "A decision ends and its findings reopen",
-		model.EventAssigned: "Findings are assigned",
-		model.EventComment:  "Somebody comments on a finding", model.EventExceptionAsked: "An exception is asked for", model.EventExceptionDecided: "What became of an exception that was asked for",
-		model.EventOverdue: "Findings become overdue",
+		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked",
+		model.EventAdvisory:   "An advisory affects dependencies in use",
+		model.EventScanFailed: "A scan fails", model.EventScanMissing: "A project is not scanned for days",
+		model.EventDecisionEnded: "A decision ends and its findings reopen",
+		model.EventAssigned:      "Findings are assigned",
+		model.EventComment:       "Somebody comments on a finding", model.EventExceptionAsked: "An exception is asked for",
+		model.EventExceptionDecided: "What became of an exception that was asked for",
+		model.EventOverdue:          "Findings become overdue",
 	}
 	channelLabels = map[model.NotificationChannel]string{
-		model.ChannelWebhook: "Webhook", model.ChannelSlack: "Slack", model.ChannelTeams: "Microsoft Teams", model.ChannelMattermost: "Mattermost",
+		model.ChannelWebhook: "Webhook", model.ChannelSlack: "Slack",
+		model.ChannelTeams: "Microsoft Teams", model.ChannelMattermost: "Mattermost",
 		model.ChannelDiscord: "Discord", model.ChannelEmail: "E-mail",
 	}
 	digestLabels = map[model.NotificationDigest]string{
-		model.DigestNone: "one for each event, at once", model.DigestDay: "one a day, 07:00 UTC", model.DigestWeek: "one a week, Mondays 07:00 UTC",
+		model.DigestNone: "one for each event, at once", model.DigestDay: "one a day, 07:00 UTC",
+		model.DigestWeek: "one a week, Mondays 07:00 UTC",
 	}
 )
 
@@ -59,7 +64,8 @@ const missingDaysOffered = 7
 // address proposes, as a findings page does with its query.
 func newNotificationForm(q url.Values) notificationForm {
 	return notificationForm{
-		EventNames: []string{model.EventNewFinding.String()}, MissingDays: strconv.Itoa(missingDaysOffered), Channel: model.ChannelWebhook.String(),
+		EventNames:  []string{model.EventNewFinding.String()},
+		MissingDays: strconv.Itoa(missingDaysOffered), Channel: model.ChannelWebhook.String(),
 		Digest: model.DigestNone.String(), Filter: q.Get("filter"), IssueTypes: q["issue_types"],
 	}
 }
@@ -67,8 +73,10 @@ func newNotificationForm(q url.Values) notificationForm {
 // formOfRule is the form filled in with a rule. Its address is not in it.
 func formOfRule(r model.NotificationRule) notificationForm {
 	f := notificationForm{
-		ID: r.ID, Name: r.Name, EventNames: r.Events.Names(), MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter,
-		MissingDays: strconv.Itoa(r.MissingDays), Channel: r.Channel.String(), To: strings.Join(r.To, "\n"), Digest: r.Digest.String(), Host: r.Host,
+		ID: r.ID, Name: r.Name, EventNames: r.Events.Names(),
+		MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter,
+		MissingDays: strconv.Itoa(r.MissingDays), Channel: r.Channel.String(),
+		To: strings.Join(r.To, "\n"), Digest: r.Digest.String(), Host: r.Host,
 	}
 	if r.MissingDays == 0 {
 		f.MissingDays = strconv.Itoa(missingDaysOffered)
@@ -78,7 +86,9 @@ func formOfRule(r model.NotificationRule) notificationForm {
 
 // filledIn takes over what a form sends. Its channel is one of a new rule alone.
 func (f *notificationForm) filledIn(form url.Values) {
-	f.Name, f.EventNames, f.MinSeverity, f.IssueTypes = strings.TrimSpace(model.Line(form.Get("name"))), form["events"], form.Get("min_severity"), form["issue_types"]
+	f.Name, f.EventNames, f.MinSeverity, f.IssueTypes = strings.TrimSpace(
+		model.Line(form.Get("name")),
+	), form["events"], form.Get("min_severity"), form["issue_types"]
 	f.Filter, f.MissingDays = strings.TrimSpace(form.Get("filter")), strings.TrimSpace(form.Get("missing_days"))
 	f.URL, f.To, f.Digest = strings.TrimSpace(form.Get("url")), form.Get("to"), form.Get("digest")
 	if f.ID == 0 {

@@ -116,7 +116,8 @@ func (req *request) letIn(who sso.Person, again bool) (string, error) {
 	}
 	req.SignIn.Sessions.Forget()
 	if len(kept) > 0 {
-		req.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name, "deployments", kept)
+		req.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name,
+			"deployments", kept)
 	}
 	if len(roles) == 0 && len(kept) == 0 {
 		return "", req.noRole(who)
@@ -145,7 +146,10 @@ func (req *request) noRole(who sso.Person) error {
 	if len(groups) > 0 {
 		said = strings.Join(groups[:min(len(groups), 20)], ", ")
 	}
-	return &sso.RefusedError{As: who.User.Name, Reason: "None of your groups has a role here. " + req.SignIn.Provider.Title + " says they are: " + said + "."}
+	return &sso.RefusedError{
+		As:     who.User.Name,
+		Reason: "None of your groups has a role here. " + req.SignIn.Provider.Title + " says they are: " + said + ".",
+	}
 }
 
 // providerFailed says on the sign-in page what went wrong.
@@ -156,7 +160,13 @@ func (req *request) providerFailed(next string, err error) error {
 	case errors.As(err, &refused):
 		s.Fault = refused.Reason
 		from := req.SignIn.origin(req.r)
-		attempt := model.Attempt{Name: refused.User, Method: "oidc", Address: from.Address, Agent: from.Agent, Reason: refused.Reason}
+		attempt := model.Attempt{
+			Name:    refused.User,
+			Method:  "oidc",
+			Address: from.Address,
+			Agent:   from.Agent,
+			Reason:  refused.Reason,
+		}
 		if refused.As != "" {
 			attempt.Reason += " (" + refused.As + ")"
 		}
@@ -168,10 +178,12 @@ func (req *request) providerFailed(next string, err error) error {
 		}
 	case errors.Is(err, model.ErrUnavailable):
 		req.Logger.WarnContext(req.r.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the cause in the server's log.", http.StatusServiceUnavailable
+		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the "+
+			"cause in the server's log.", http.StatusServiceUnavailable
 	default:
 		req.Logger.ErrorContext(req.r.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the cause in the server's log.", http.StatusBadGateway
+		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the "+
+			"cause in the server's log.", http.StatusBadGateway
 	}
 	return req.showLogin(status, s)
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 // onceFor is how long a browser has to load the page that shows a secret.
@@ -45,7 +45,8 @@ func newOnce(key []byte) (cipher.AEAD, error) {
 // server, a log nor the history of the browser keeps it, and a reload makes no
 // second one.
 func (req *request) showOnce(path string, id int64, secret string) {
-	sealed := binary.BigEndian.AppendUint64(nil, uint64(req.Clock().Add(onceFor).Unix())) //nolint:gosec // a time after 1970
+	until := uint64(req.Clock().Add(onceFor).Unix()) //nolint:gosec // a time after 1970
+	sealed := binary.BigEndian.AppendUint64(nil, until)
 	once, err := newOnce(req.SigningKeys.All()[0])
 	if err != nil {
 		req.fail(req.w, req.r, req.viewer, err)
@@ -102,7 +103,8 @@ func (req *request) unseal(value string, scope []byte) (string, error) {
 		return "", err
 	}
 	const stamp = 8
-	if len(text) < stamp || uint64(req.Clock().Unix()) >= binary.BigEndian.Uint64(text) { //nolint:gosec // a time after 1970
+	now := uint64(req.Clock().Unix()) //nolint:gosec // a time after 1970
+	if len(text) < stamp || now >= binary.BigEndian.Uint64(text) {
 		return "", errors.New("too old")
 	}
 	return string(text[stamp:]), nil
@@ -117,7 +119,8 @@ func (req *request) onceScope(path string, id int64) []byte {
 // setOnce sets the cookie of a thing, or takes it away.
 func (req *request) setOnce(path string, id int64, value string, seconds int) {
 	http.SetCookie(req.w, &http.Cookie{
-		Name: req.onceName(id), Value: value, Path: req.to(path), MaxAge: seconds, HttpOnly: true, Secure: req.secure(), SameSite: http.SameSiteStrictMode,
+		Name: req.onceName(id), Value: value, Path: req.to(path), MaxAge: seconds,
+		HttpOnly: true, Secure: req.secure(), SameSite: http.SameSiteStrictMode,
 	})
 }
 
@@ -136,5 +139,5 @@ func (req *request) secure() bool {
 	if req.SignIn != nil {
 		return req.SignIn.secure(req.r)
 	}
-	return edge.Trust{}.Origin(req.r).Secure
+	return httpx.Trust{}.Origin(req.r).Secure
 }

@@ -165,7 +165,11 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	filter.Statuses = []model.Status{model.StatusOpen}
 	s := standing{Product: product, Address: p.Scope.narrow(req.to(product.Path))}
 	answer, err := view.List(req.r.Context(), index.ListQuery{
-		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetDue}}, Now: req.Clock(),
+		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{
+			{Facet: index.FacetSeverity},
+			{Facet: index.FacetUnrated},
+			{Facet: index.FacetDue},
+		}, Now: req.Clock(),
 	})
 	if err != nil {
 		return err
@@ -200,9 +204,15 @@ func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
 		offset += c.Share
 		s.Severity = append(s.Severity, c)
 	}
-	s.NotRated = severityCount{Count: having(facets[index.FacetUnrated], "true"), Address: narrowed(s.Address, string(index.FacetUnrated), "true")}
+	s.NotRated = severityCount{
+		Count:   having(facets[index.FacetUnrated], "true"),
+		Address: narrowed(s.Address, string(index.FacetUnrated), "true"),
+	}
 	overdue := string(model.DueOverdue)
-	s.Overdue = severityCount{Count: having(facets[index.FacetDue], overdue), Address: narrowed(s.Address, string(index.FacetDue), overdue)}
+	s.Overdue = severityCount{
+		Count:   having(facets[index.FacetDue], overdue),
+		Address: narrowed(s.Address, string(index.FacetDue), overdue),
+	}
 }
 
 // having returns how many findings have a value of a facet.
@@ -317,7 +327,8 @@ func (req *request) lastVisit(view *index.View, now time.Time) *sinceVisit {
 		before = latest
 	}
 	http.SetCookie(req.w, &http.Cookie{
-		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()), Path: req.to("/overview"), MaxAge: 400 * 24 * 3600,
+		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()),
+		Path: req.to("/overview"), MaxAge: 400 * 24 * 3600,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: req.secure(),
 	})
 	at := time.Unix(before, 0).UTC()

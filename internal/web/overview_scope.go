@@ -29,7 +29,11 @@ const maxOffered = 500
 // overviewScope reads the address.
 func (req *request) overviewScope() (s overviewScope, err error) {
 	q := req.r.URL.Query()
-	s = overviewScope{Tag: strings.TrimSpace(q.Get("tag")), Project: strings.TrimSpace(q.Get("project")), Product: q.Get("product")}
+	s = overviewScope{
+		Tag:     strings.TrimSpace(q.Get("tag")),
+		Project: strings.TrimSpace(q.Get("project")),
+		Product: q.Get("product"),
+	}
 	if s.Weeks, err = weeksOf(q); err != nil {
 		return s, err
 	}
@@ -139,7 +143,12 @@ type ageBucket struct {
 
 // agesOf counts what is open by how long it is there.
 func agesOf(view *index.View, filters []model.FindingFilter, now time.Time) []ageBucket {
-	buckets := []ageBucket{{Label: "Up to 7 days"}, {Label: "8 to 30 days"}, {Label: "31 to 90 days"}, {Label: "Older than 90 days"}}
+	buckets := []ageBucket{
+		{Label: "Up to 7 days"},
+		{Label: "8 to 30 days"},
+		{Label: "31 to 90 days"},
+		{Label: "Older than 90 days"},
+	}
 	since := []time.Time{now.AddDate(0, 0, -7), now.AddDate(0, 0, -30), now.AddDate(0, 0, -90), {}}
 	all := 0
 	for _, f := range filters {

@@ -26,7 +26,13 @@ type pager struct {
 
 // newPager is the pager of a page, from 1, of a list.
 func newPager(page, size, total int, address func(int) string) pager {
-	p := pager{Page: page, Pages: max((total+size-1)/size, 1), Total: total, From: min((page-1)*size+1, total), To: min(page*size, total)}
+	p := pager{
+		Page:  page,
+		Pages: max((total+size-1)/size, 1),
+		Total: total,
+		From:  min((page-1)*size+1, total),
+		To:    min(page*size, total),
+	}
 	if page > 1 {
 		p.Previous = address(min(page-1, p.Pages))
 	}

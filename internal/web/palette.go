@@ -76,7 +76,10 @@ func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, err
 			query := at.Query()
 			query.Del("finding")
 			query.Set("format", "csv")
-			return []place{{kind: globalsearch.Action, name: "Export these findings as CSV", address: req.to(p.Path + "/export?" + query.Encode())}}, nil
+			return []place{{
+				kind: globalsearch.Action,
+				name: "Export these findings as CSV", address: req.to(p.Path + "/export?" + query.Encode()),
+			}}, nil
 		}
 	}
 	id, err := strconv.ParseInt(strings.TrimPrefix(path, "/projects/"), 10, 64)
@@ -87,7 +90,12 @@ func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, err
 	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil
 	}
-	scan := place{kind: globalsearch.Action, name: "Scan " + p.Name + " now", address: req.to("/projects/" + decimal(id) + "/scan"), sends: true}
+	scan := place{
+		kind:    globalsearch.Action,
+		name:    "Scan " + p.Name + " now",
+		address: req.to("/projects/" + decimal(id) + "/scan"),
+		sends:   true,
+	}
 	return []place{scan}, err
 }
 

@@ -25,7 +25,8 @@ func (req *request) enterByPasskey(form url.Values) error {
 		return model.ErrNotFound
 	}
 	next := safeNext(form.Get("next"))
-	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))
+	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"),
+		req.SignIn.origin(req.r))
 	if said, status := req.codeFault(err, passkeyFault); said != "" {
 		return req.showLogin(status, loginView{Next: next, Fault: said})
 	}
@@ -79,7 +80,8 @@ func (req *request) addPasskey(form url.Values) error {
 		return err
 	}
 	s := passkeyView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
-	secret, codes, err := req.SignIn.Passkeys.Add(req.r.Context(), me, s.Name, form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))
+	secret, codes, err := req.SignIn.Passkeys.Add(req.r.Context(), me, s.Name, form.Get("sealed"), form.Get("answer"),
+		req.SignIn.origin(req.r))
 	if errors.Is(err, auth.ErrCode) {
 		s.Fault = passkeyFault
 		return req.showPasskey(http.StatusBadRequest, me, s)

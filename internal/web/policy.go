@@ -112,13 +112,17 @@ func (req *request) showPolicy() error {
 
 // conditionsSaid says what became of a condition, by what the address tells.
 var conditionsSaid = map[string]string{
-	"added": "The condition holds from the next build on.", "removed": "The condition is gone; the next build is judged without it.",
+	"added":   "The condition holds from the next build on.",
+	"removed": "The condition is gone; the next build is judged without it.",
 }
 
 // showPolicyWith shows a policy; fill puts in what somebody filled in before.
 func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	q := req.r.URL.Query()
-	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: doneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved")}
+	p := &policyPage{
+		Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"),
+		Said: doneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
+	}
 	p.Form.Mode = model.ModeBlock.String()
 	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
@@ -209,7 +213,9 @@ func (req *request) openOfRules(p *policyPage, rules []model.PolicyRule) error {
 	for _, r := range rules {
 		filter := every(product)
 		filter.Statuses, filter.Rules = []model.Status{model.StatusOpen}, []string{r.Rule.Name}
-		p.List = append(p.List, policyRuleRow{r, req.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter)})
+		p.List = append(p.List, policyRuleRow{
+			r, req.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter),
+		})
 	}
 	return nil
 }

@@ -16,13 +16,15 @@ import (
 // conditionForm is a condition on its way, as it was filled in.
 type conditionForm struct {
 	Mode, Severity, Confidence, EPSS, Grace, Projects, Tags, Branches string
-	Asked                                                             map[string]bool // reachable, exploited, malicious, fixable, direct
-	Fault                                                             string
+	// reachable, exploited, malicious, fixable, direct
+	Asked map[string]bool
+	Fault string
 }
 
 func conditionFormFrom(q url.Values) conditionForm {
 	f := conditionForm{
-		Mode: q.Get("mode"), Severity: q.Get("severity"), Confidence: q.Get("confidence"), EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
+		Mode: q.Get("mode"), Severity: q.Get("severity"), Confidence: q.Get("confidence"),
+		EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
 		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Asked: map[string]bool{},
 	}
 	for _, what := range q["asks"] {
@@ -34,7 +36,8 @@ func conditionFormFrom(q url.Values) conditionForm {
 // condition reads the form; an error is for whoever filled it in.
 func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 	c = model.PolicyCondition{
-		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"], Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
+		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"],
+		Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
 		Scope: model.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, Branches: lines(f.Branches),
 	}
 	c.Mode, _ = model.ParsePolicyMode(f.Mode)

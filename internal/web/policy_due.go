@@ -22,7 +22,8 @@ type dueField struct{ Name, Label, Days string }
 
 // dueLabels are what people call the classes of findings that days are for.
 var dueLabels = map[string]string{
-	"critical": "Critical", "high": "High", "medium": "Medium", "low": "Low", "not_rated": "Not rated", "known_exploited": "Known exploited",
+	"critical": "Critical", "high": "High", "medium": "Medium", "low": "Low",
+	"not_rated": "Not rated", "known_exploited": "Known exploited",
 }
 
 // dueFieldsOf are the fields of a policy's product, filled in by its days.
@@ -56,7 +57,8 @@ func (f *dueForm) days() (d model.DueDays, err error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > model.MaxDueDays {
-			return d, model.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date", field.Label, model.MaxDueDays)
+			return d, model.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date",
+				field.Label, model.MaxDueDays)
 		}
 		*d.Class(field.Name) = n
 	}

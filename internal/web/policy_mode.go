@@ -57,7 +57,9 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 
 // chosenRules are the rules of the policy that are at least so severe and have another
 // mode.
-func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage, q url.Values) (rules []model.PolicyRule, err error) {
+func (req *request) chosenRules(
+	ctx context.Context, tx *store.Tx, p *modesPage, q url.Values,
+) (rules []model.PolicyRule, err error) {
 	severity, ok := model.ParseSeverity(q.Get("severity"))
 	if !ok {
 		return nil, model.Invalid("severity", "is low, medium, high or critical")
@@ -72,14 +74,17 @@ func (req *request) chosenRules(ctx context.Context, tx *store.Tx, p *modesPage,
 	p.Severity, p.Mode = severity.String(), mode.String()
 	for after, more := int64(0), true; more; {
 		var page []model.PolicyRule
-		if page, more, err = tx.FindPolicyRules(ctx, req.pathID, "", 0, after, 10*rulesPerPage); err != nil || len(page) == 0 {
+		if page, more, err = tx.FindPolicyRules(ctx, req.pathID, "", 0, after, 10*rulesPerPage); err != nil ||
+			len(page) == 0 {
 			break
 		}
 		after = page[len(page)-1].ID
 		if err := rateByAdvisories(ctx, tx, page); err != nil {
 			return nil, err
 		}
-		rules = append(rules, slices.DeleteFunc(page, func(r model.PolicyRule) bool { return r.Rule.Severity < severity || r.Mode == mode })...)
+		rules = append(rules, slices.DeleteFunc(page, func(r model.PolicyRule) bool {
+			return r.Rule.Severity < severity || r.Mode == mode
+		})...)
 	}
 	p.count(rules)
 	return rules, err
@@ -122,6 +127,8 @@ func (req *request) setModes(form url.Values) error {
 	case changed:
 		return req.showModes(http.StatusConflict, form, true)
 	}
-	req.redirect(req.to("/policies/" + decimal(p.ID) + "?" + url.Values{"mode": {p.Mode}, "set": {decimal(int64(p.Rules))}}.Encode()))
+	req.redirect(
+		req.to("/policies/" + decimal(p.ID) + "?" + url.Values{"mode": {p.Mode}, "set": {decimal(int64(p.Rules))}}.Encode()),
+	)
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -78,7 +78,9 @@ func (p *policyRulePage) choose(req *request) error {
 	}
 	at := 0
 	if asked != "" {
-		if at = slices.IndexFunc(p.Versions, func(v model.RuleVersion) bool { return strconv.Itoa(v.Version) == asked }); at < 0 {
+		if at = slices.IndexFunc(p.Versions, func(v model.RuleVersion) bool {
+			return strconv.Itoa(v.Version) == asked
+		}); at < 0 {
 			return model.ErrNotFound
 		}
 	}
@@ -127,7 +129,12 @@ func (req *request) showAddRules(status int, p *addRulesPage) error {
 	if err != nil {
 		return err
 	}
-	return req.show(status, pageView{Template: "policy_add_rules", Title: "Add rules to " + p.Name, Section: "policies", Data: p})
+	return req.show(status, pageView{
+		Template: "policy_add_rules",
+		Title:    "Add rules to " + p.Name,
+		Section:  "policies",
+		Data:     p,
+	})
 }
 
 // addRules takes the rules of the form in, all or none.
@@ -147,7 +154,10 @@ func (req *request) addRules() error {
 		req.redirect(req.to("/policies/" + decimal(req.pathID) + "?added=" + strconv.Itoa(added)))
 		return nil
 	case errors.Is(err, model.ErrTooLarge):
-		status, p.Faults = http.StatusRequestEntityTooLarge, []model.FieldError{{Location: "files", Message: "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules"}}
+		status, p.Faults = http.StatusRequestEntityTooLarge, []model.FieldError{{
+			Location: "files",
+			Message:  "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules",
+		}}
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
 	case errors.Is(err, model.ErrConflict):
@@ -175,7 +185,7 @@ func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files 
 	}
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {
-		content, err := report.ServedRule(r.Text, r.Product)
+		content, err := semgrep.ServedRule(r.Text, r.Product)
 		if err != nil {
 			return 0, err
 		}

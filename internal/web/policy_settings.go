@@ -26,21 +26,25 @@ type policyForm struct {
 
 func policyFormFrom(q url.Values) policyForm {
 	return policyForm{
-		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Excludes: q.Get("excludes"),
+		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"),
+		Tags: q.Get("tags"), Branches: q.Get("branches"), Excludes: q.Get("excludes"),
 		BlockAll: q.Get("block_all") != "", Take: q.Get("take"), Seen: q.Get("seen"),
 	}
 }
 
 func policyFormOf(p model.Policy) policyForm {
 	return policyForm{
-		Name: p.Name, Product: p.Product.String(), Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
-		Branches: strings.Join(p.Branches, "\n"), Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
+		Name: p.Name, Product: p.Product.String(),
+		Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
+		Branches: strings.Join(p.Branches, "\n"),
+		Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
 	}
 }
 
 // seenOf tells one state of a policy's settings from another, and of what else is seen.
 func seenOf(p model.Policy, more ...any) string {
-	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...)) // of texts and numbers, which all can be written
+	// of texts and numbers, which all can be written
+	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...))
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -48,7 +52,10 @@ func seenOf(p model.Policy, more ...any) string {
 // over is a policy with what the form says, checked.
 func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 	p.Name, p.BlockAll = f.Name, f.BlockAll
-	p.Scope, p.Branches, p.Excludes = model.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, lines(f.Branches), lines(f.Excludes)
+	p.Scope, p.Branches, p.Excludes = model.PolicyScope{
+		Projects: lines(f.Projects),
+		Tags:     lines(f.Tags),
+	}, lines(f.Branches), lines(f.Excludes)
 	if p.ID == 0 {
 		p.Product, _ = model.ParseIssueType(f.Product)
 		p.Slug = model.SlugOf(p.Name)
@@ -160,7 +167,9 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 
 // taken returns the rules of the default policy of the product in the mode of the form:
 // those that are distributed, and those that only imports name.
-func (f *policyForm) taken(ctx context.Context, tx *store.Tx, product model.IssueType) (served []model.ServedRule, listed []model.PolicyRule, err error) {
+func (f *policyForm) taken(
+	ctx context.Context, tx *store.Tx, product model.IssueType,
+) (served []model.ServedRule, listed []model.PolicyRule, err error) {
 	mode, ok := model.ParsePolicyMode(f.Take)
 	switch {
 	case f.Take == "":
@@ -218,7 +227,14 @@ func (req *request) createPolicy(sent url.Values) error {
 		}
 		list := make([]store.Serving, len(rules))
 		for i, r := range rules {
-			list[i] = store.Serving{Rule: r.Rule, Text: r.Text, Checked: r.Checked, Starter: r.Starter, Mode: r.Mode, PolicyID: p.ID}
+			list[i] = store.Serving{
+				Rule:     r.Rule,
+				Text:     r.Text,
+				Checked:  r.Checked,
+				Starter:  r.Starter,
+				Mode:     r.Mode,
+				PolicyID: p.ID,
+			}
 		}
 		if _, err = tx.ServeRules(ctx, list); err != nil || len(listed) == 0 {
 			return p, err
@@ -268,7 +284,10 @@ func (req *request) savePolicyWith(
 	case errors.As(err, &invalid):
 		return req.showPolicySettings(http.StatusBadRequest, sent, false, asFilledIn(invalid.Fields)...)
 	case errors.Is(err, model.ErrConflict):
-		return req.showPolicySettings(http.StatusConflict, sent, false, model.FieldError{Location: "name", Message: "another policy has this name or one that is spelt much like it: choose another"})
+		return req.showPolicySettings(http.StatusConflict, sent, false, model.FieldError{
+			Location: "name",
+			Message:  "another policy has this name or one that is spelt much like it: choose another",
+		})
 	}
 	return err
 }
@@ -326,13 +345,16 @@ func (req *request) deletePolicy() error {
 	}, (*store.Tx).DeletePolicy)
 	switch {
 	case errors.Is(err, errSeenAnother):
-		return req.askDeletePolicyWith(http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was deleted: look at what would change now, then type the name again.")
+		return req.askDeletePolicyWith(http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was "+
+			"deleted: look at what would change now, then type the name again.")
 	case errors.Is(err, model.ErrConflict):
 		return req.askDeletePolicyWith(http.StatusConflict, "")
 	case err != nil:
 		return err
 	case !meant:
-		return req.askDeletePolicyWith(http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.")
+		return req.askDeletePolicyWith(
+			http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.",
+		)
 	}
 	req.redirect(req.to("/policies?deleted=1"))
 	return nil

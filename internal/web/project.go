@@ -143,7 +143,8 @@ func (p *projectsPage) narrow(rows []projectRow) {
 		for _, tag := range r.Tags {
 			tags[tag] = true
 		}
-		if strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query)) && (p.Tag == "" || slices.Contains(r.Tags, p.Tag)) && (!p.Silent || r.Silent) {
+		if strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query)) &&
+			(p.Tag == "" || slices.Contains(r.Tags, p.Tag)) && (!p.Silent || r.Silent) {
 			p.Rows = append(p.Rows, r)
 		}
 	}
@@ -204,7 +205,13 @@ func (req *request) updateProject(form url.Values) error {
 		return model.Invalid("schedule", "is weekly, daily, push or off")
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		after, err := tx.UpdateProject(ctx, req.pathID, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
+		after, err := tx.UpdateProject(ctx, req.pathID, store.ProjectPatch{
+			Tags:          &tags,
+			PrimaryBranch: &primary,
+			Visibility:    &visibility,
+			ManagedDiff:   &diff,
+			ManagedFull:   &full,
+		})
 		if err != nil || !ok {
 			return err
 		}

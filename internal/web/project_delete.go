@@ -46,7 +46,9 @@ func (req *request) deleteProject() error {
 	case err != nil:
 		return err
 	case !meant:
-		return req.askDeleteProjectWith(http.StatusBadRequest, "Nothing was deleted: type the project’s name as it stands above.")
+		return req.askDeleteProjectWith(
+			http.StatusBadRequest, "Nothing was deleted: type the project’s name as it stands above.",
+		)
 	}
 	req.redirect(req.to("/projects?deleted=1"))
 	return nil
@@ -54,7 +56,9 @@ func (req *request) deleteProject() error {
 
 // deleteNamed deletes what a page is about if the form has its name, so that nobody hits
 // another one by mistake, and reports whether it has.
-func (req *request) deleteNamed(nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error) (meant bool, err error) {
+func (req *request) deleteNamed(
+	nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
+) (meant bool, err error) {
 	form, err := req.form()
 	if err != nil {
 		return false, err

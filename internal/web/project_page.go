@@ -85,7 +85,9 @@ func (req *request) showProjectWith(status int, fault string) error {
 		return err
 	}
 	for _, n := range periods {
-		p.Periods = append(p.Periods, choice{strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(req.pathID) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks})
+		p.Periods = append(p.Periods, choice{
+			strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(req.pathID) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks,
+		})
 	}
 	if err := req.openIn(p, latest); err != nil {
 		return err
@@ -125,12 +127,21 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 		filter.Statuses = []model.Status{model.StatusOpen}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
 			Filter: filter, Values: readBranches, Now: req.Clock(), Groups: []index.Grouping{index.ByRule, index.ByPackage},
-			Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}, {Facet: index.FacetDue}},
+			Facets: []index.FacetRequest{
+				{Facet: index.FacetSeverity},
+				{Facet: index.FacetUnrated},
+				{Facet: index.FacetRef},
+				{Facet: index.FacetDue},
+			},
 		})
 		if err != nil {
 			return err
 		}
-		s := standing{Product: product, Open: answer.Total, Address: req.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
+		s := standing{
+			Product: product,
+			Open:    answer.Total,
+			Address: req.to(product.Path) + "?repos=" + url.QueryEscape(p.Name),
+		}
 		s.severities(answer.Facets)
 		p.Standing = append(p.Standing, s)
 		for _, g := range answer.Groups[index.ByRule] {

@@ -26,11 +26,17 @@ type packageRisk struct {
 
 // packagesAtRisk describes the worst of the groups by package. The filter selects what is
 // open of the supply chain in the project, which is listed at an address.
-func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string) error {
+func (req *request) packagesAtRisk(
+	view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string,
+) error {
 	p.PackageAll = len(groups)
 	for _, g := range groups[:min(len(groups), topRows)] {
 		filter.Packages = []string{g.Name}
-		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Order: index.MostSevere, Size: packageFindings})
+		answer, err := view.List(req.r.Context(), index.ListQuery{
+			Filter: filter,
+			Order:  index.MostSevere,
+			Size:   packageFindings,
+		})
 		if err != nil {
 			return err
 		}
@@ -38,7 +44,11 @@ func (req *request) packagesAtRisk(view *index.View, p *projectPage, filter mode
 		if err != nil {
 			return err
 		}
-		risk := packageRisk{topRow: topOf(g, narrowed(address, string(index.FacetPackage), g.Name)), Open: g.Total, Overdue: g.Overdue}
+		risk := packageRisk{
+			topRow:  topOf(g, narrowed(address, string(index.FacetPackage), g.Name)),
+			Open:    g.Total,
+			Overdue: g.Overdue,
+		}
 		risk.Late = narrowed(risk.Address, string(index.FacetDue), string(model.DueOverdue))
 		risk.upgrade(found)
 		p.Packages = append(p.Packages, risk)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -54,7 +54,7 @@ func (p *Pages) serve(route route) http.Handler {
 // addressed refuses an address that holds what is no text: the store keeps none
 // and is not asked for any.
 func addressed(r *http.Request) error {
-	if !edge.IsText(r.URL.Path) {
+	if !httpx.IsText(r.URL.Path) {
 		return model.ErrNotFound
 	}
 	values := r.URL.Query()
@@ -78,7 +78,7 @@ func searchable(text string) error {
 // textualValues refuses what is no text among the values of an address or a form.
 func textualValues(place string, values url.Values) error {
 	for name, list := range values {
-		if !edge.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !edge.IsText(s) }) {
+		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
 			return model.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -14,7 +14,7 @@ const anyone = model.RoleNone
 // route is one page, or one thing to do: a row of the table. {deployment} in a
 // pattern is a slug, an id, or - for the viewer's own.
 type route struct {
-	edge.Route
+	httpx.Route
 	handle func(*request) error
 }
 
@@ -30,15 +30,15 @@ func formed(handle func(*request, url.Values) error) func(*request) error {
 }
 
 // row says of a page what all tables say of their rows. No page takes a token.
-func row(method, pattern string, least model.Role, writes bool) edge.Route {
+func row(method, pattern string, least model.Role, writes bool) httpx.Route {
 	if least == anyone {
-		return edge.Row(method, pattern, edge.Anyone, least, writes, edge.Unbound)
+		return httpx.Row(method, pattern, httpx.Anyone, least, writes, httpx.Unbound)
 	}
-	return edge.Row(method, pattern, edge.Person, least, writes, edge.Unbound)
+	return httpx.Row(method, pattern, httpx.Person, least, writes, httpx.Unbound)
 }
 
 // Routes returns what the table says of every page.
-func Routes() (rows []edge.Route) {
+func Routes() (rows []httpx.Route) {
 	for _, r := range routes() {
 		rows = append(rows, r.Route)
 	}
@@ -55,13 +55,14 @@ const (
 	triager = model.RoleTriager
 	admin   = model.RoleAdmin
 
-	reads  = edge.Reads
-	writes = edge.Writes
+	reads  = httpx.Reads
+	writes = httpx.Writes
 )
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(), startRoutes(), policyRoutes()), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), notificationRoutes(), exceptionRoutes(), letInRoutes(),
+		startRoutes(), policyRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},

@@ -24,9 +24,12 @@ type runRow struct {
 
 // runWords are the states of a run, as people call them, with their tone.
 var runWords = map[model.RunState][2]string{
-	model.RunQueued: {"Waiting", "plain"}, model.RunLeased: {"Starting", "accent"}, model.RunFetching: {"Fetching", "accent"},
-	model.RunScanning: {"Scanning", "accent"}, model.RunUploading: {"Uploading", "accent"}, model.RunDone: {"Done", "good"},
-	model.RunFailed: {"Failed", "bad"}, model.RunCancelled: {"Stopped", "plain"}, model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Took too long", "bad"},
+	model.RunQueued: {"Waiting", "plain"}, model.RunLeased: {"Starting", "accent"},
+	model.RunFetching:  {"Fetching", "accent"},
+	model.RunScanning:  {"Scanning", "accent"},
+	model.RunUploading: {"Uploading", "accent"}, model.RunDone: {"Done", "good"},
+	model.RunFailed: {"Failed", "bad"}, model.RunCancelled: {"Stopped", "plain"},
+	model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Took too long", "bad"},
 }
 
 // Word and Tone are the state as the page shows it.
@@ -121,7 +124,13 @@ func (req *request) listRuns() error {
 	for _, r := range p.Rows {
 		p.Open = p.Open || !r.State.Ended()
 	}
-	return req.show(http.StatusOK, pageView{Template: "runs", Title: "Managed scans", Section: "scans", Data: p, Part: "runlist"})
+	return req.show(http.StatusOK, pageView{
+		Template: "runs",
+		Title:    "Managed scans",
+		Section:  "scans",
+		Data:     p,
+		Part:     "runlist",
+	})
 }
 
 // runPage is a managed run with its log.
@@ -163,7 +172,10 @@ func (req *request) showRun() error {
 		return nil
 	}
 	if !p.State.Ended() {
-		p.Next = req.to("/runs/"+decimal(req.pathID)) + "?" + url.Values{"offset": {decimal(p.LogSize)}, "attempt": {strconv.Itoa(p.Attempt)}}.Encode()
+		p.Next = req.to("/runs/"+decimal(req.pathID)) + "?" + url.Values{
+			"offset":  {decimal(p.LogSize)},
+			"attempt": {strconv.Itoa(p.Attempt)},
+		}.Encode()
 	}
 	p.Title = "Managed scan " + decimal(req.pathID)
 	return req.show(http.StatusOK, pageView{Template: "run", Title: p.Title, Section: "scans", Data: p, Part: "runmore"})
@@ -178,7 +190,8 @@ func (req *request) scanNow() error {
 			return err
 		}
 		if run, err = tx.FullRun(ctx, p, model.RunByHand); errors.Is(err, model.ErrNotFound) {
-			return model.Invalid("project", "no connection to a code host has this repository: an administrator adds one under Settings, Connections")
+			return model.Invalid("project",
+				"no connection to a code host has this repository: an administrator adds one under Settings, Connections")
 		}
 		if err == nil {
 			run, err = tx.QueueRun(ctx, run)

@@ -15,8 +15,10 @@ type managedRow struct {
 
 // standingWords are standings as people call them, with their tone.
 var standingWords = map[model.RunStanding][2]string{
-	model.RunsOff: {"Off", "plain"}, model.RunsWithoutConnection: {"Not connected", "warn"}, model.RunsWithoutRunner: {"No runner", "warn"},
-	model.RunsScheduled: {"On", "good"}, model.RunsRunning: {"Running", "accent"}, model.RunsFailing: {"Failing", "bad"},
+	model.RunsOff: {"Off", "plain"}, model.RunsWithoutConnection: {"Not connected", "warn"},
+	model.RunsWithoutRunner: {"No runner", "warn"},
+	model.RunsScheduled:     {"On", "good"},
+	model.RunsRunning:       {"Running", "accent"}, model.RunsFailing: {"Failing", "bad"},
 }
 
 // Word and Tone are the standing as the page shows it.

@@ -61,7 +61,8 @@ const runnerTokenLife = 365
 func (req *request) makeRunnerToken() error {
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token := model.Token{
-		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly), Scopes: []model.Scope{model.ScopeRunner},
+		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly),
+		Scopes:  []model.Scope{model.ScopeRunner},
 		Dialect: model.DialectContract, ExpiresAt: req.Clock().AddDate(0, 0, runnerTokenLife),
 	}
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {

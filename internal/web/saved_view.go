@@ -88,7 +88,11 @@ func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, err
 	rest := maps.Clone(q)
 	delete(rest, viewWord)
 	if errors.Is(err, model.ErrNotFound) || err == nil && id != 0 && opened.view.IssueType != p.Type {
-		return openedView{lead: true, problem: "This saved view is gone, or is somebody’s own: here is what is open", fault: model.ErrNotFound}, rest, nil
+		return openedView{
+			lead:    true,
+			problem: "This saved view is gone, or is somebody’s own: here is what is open",
+			fault:   model.ErrNotFound,
+		}, rest, nil
 	}
 	if err != nil || id == 0 || speaksOfList(p.Type, rest) {
 		return opened, rest, err

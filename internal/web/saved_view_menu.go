@@ -71,7 +71,10 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 		if v.IssueType != s.product.Type {
 			continue
 		}
-		c := viewChoice{choice{Label: v.Name, Address: s.base + "?" + viewWord + "=" + decimal(v.ID), Current: v.ID == m.Current.ID}, v.Default}
+		c := viewChoice{
+			choice{Label: v.Name, Address: s.base + "?" + viewWord + "=" + decimal(v.ID), Current: v.ID == m.Current.ID},
+			v.Default,
+		}
 		if v.Shared() {
 			m.Shared = append(m.Shared, c)
 		} else {
@@ -127,7 +130,11 @@ func (req *request) askedView() (a askedView, err error) {
 		return a, model.Invalid("type", "is sast, sca or secrets")
 	}
 	a.about = t
-	a.viewForm = viewForm{Name: strings.TrimSpace(model.Line(a.form.Get("name"))), Shared: a.form.Get("shared") != "", Default: a.form.Get("default") != ""}
+	a.viewForm = viewForm{
+		Name:    strings.TrimSpace(model.Line(a.form.Get("name"))),
+		Shared:  a.form.Get("shared") != "",
+		Default: a.form.Get("default") != "",
+	}
 	return a, nil
 }
 
@@ -152,13 +159,15 @@ func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v model.Sav
 	if !v.Shared() || by.Label() == "" || by == req.viewer.Actor() {
 		who = "from another window"
 	}
-	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again to overwrite that: %w", who, v.Name, model.ErrConflict)
+	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again "+
+		"to overwrite that: %w", who, v.Name, model.ErrConflict)
 }
 
 // refuseView shows the list again, with what was filled in and what is wrong with it.
 func (req *request) refuseView(a askedView, id int64, err error) error {
 	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
-		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to save it anew: %w", model.ErrConflict), 0
+		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to "+
+			"save it anew: %w", model.ErrConflict), 0
 	}
 	said, ok := sayable(err)
 	if !ok {

@@ -43,7 +43,11 @@ type sbomRow struct {
 }
 
 // formatNames are what people call the formats.
-var formatNames = map[model.SBOMFormat]string{model.CycloneDX: "CycloneDX", model.SPDX: "SPDX", model.OpenVEX: "OpenVEX"}
+var formatNames = map[model.SBOMFormat]string{
+	model.CycloneDX: "CycloneDX",
+	model.SPDX:      "SPDX",
+	model.OpenVEX:   "OpenVEX",
+}
 
 // sbomFormats lists what sbom can write, newest first.
 func sbomFormats() []sbomFormat {
@@ -51,7 +55,9 @@ func sbomFormats() []sbomFormat {
 	for _, f := range sbom.Formats() {
 		name := formatNames[f.Name]
 		for _, version := range slices.Backward(f.Versions) {
-			out = append(out, sbomFormat{string(f.Name) + " " + version + " json", name + " " + version + " JSON", version == "1.6"})
+			out = append(out, sbomFormat{
+				string(f.Name) + " " + version + " json", name + " " + version + " JSON", version == "1.6",
+			})
 			if f.XML {
 				out = append(out, sbomFormat{string(f.Name) + " " + version + " xml", name + " " + version + " XML", false})
 			}
@@ -77,7 +83,13 @@ func (req *request) listSBOMs() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "sbom", Title: "Bills of materials", Section: "sbom", Data: p, Part: "sbomlist"})
+	return req.show(http.StatusOK, pageView{
+		Template: "sbom",
+		Title:    "Bills of materials",
+		Section:  "sbom",
+		Data:     p,
+		Part:     "sbomlist",
+	})
 }
 
 func (req *request) sbomRow(j model.Job, projects []model.Project) sbomRow {

@@ -76,7 +76,13 @@ func (req *request) listScans() error {
 		q.Set("after", decimal(last.StartedAt.UnixMicro())+"-"+decimal(last.ID))
 		p.Next = req.to("/scans?" + q.Encode())
 	}
-	return req.show(http.StatusOK, pageView{Template: "scans", Title: "Scans", Section: "scans", Data: p, Part: "scanlist"})
+	return req.show(http.StatusOK, pageView{
+		Template: "scans",
+		Title:    "Scans",
+		Section:  "scans",
+		Data:     p,
+		Part:     "scanlist",
+	})
 }
 
 // projectsCalled finds the project of a name, or of a former one, else all that

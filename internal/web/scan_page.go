@@ -79,7 +79,11 @@ func (req *request) showScan() error {
 	page := max(number(q, "page", bad), 1)
 	p := &scanPage{Show: q.Get("show"), Self: req.r.URL.RequestURI()}
 	if p.Show != "" && p.Show != reportedKey && changeWord(model.FindingEventKind(p.Show)) == "" {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: "show", Message: "is nothing that a scan does", Value: p.Show})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "show",
+			Message:  "is nothing that a scan does",
+			Value:    p.Show,
+		})
 	}
 	if len(bad.Fields) > 0 {
 		return bad
@@ -97,7 +101,13 @@ func (req *request) showScan() error {
 		return err
 	}
 	p.List = req.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
-	return req.show(http.StatusOK, pageView{Template: "scan", Title: "Scan " + decimal(req.pathID), Section: "scans", Data: p, Part: "content"})
+	return req.show(http.StatusOK, pageView{
+		Template: "scan",
+		Title:    "Scan " + decimal(req.pathID),
+		Section:  "scans",
+		Data:     p,
+		Part:     "content",
+	})
 }
 
 // rateChanges marks what nobody rates.
@@ -208,7 +218,15 @@ func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]stor
 	rows, err := tx.FindingsByID(ctx, ids)
 	out := make([]store.ScanChange, len(rows))
 	for i, f := range rows {
-		out[i] = store.ScanChange{FindingID: f.ID, IssueType: f.IssueType, Severity: f.Severity, State: f.State, RuleName: f.RuleName, Path: f.Path, Line: f.Line}
+		out[i] = store.ScanChange{
+			FindingID: f.ID,
+			IssueType: f.IssueType,
+			Severity:  f.Severity,
+			State:     f.State,
+			RuleName:  f.RuleName,
+			Path:      f.Path,
+			Line:      f.Line,
+		}
 	}
 	return out, err
 }
@@ -223,13 +241,20 @@ type gapGroup struct {
 
 // gapKinds are the kinds of gaps as the page tells them.
 var gapKinds = []struct{ kind, title, why string }{
-	{model.GapLockfile, "Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays."},
+	{
+		model.GapLockfile,
+		"Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays.",
+	},
 	{model.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
 	{model.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
-	{model.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see there counts as fixed, and fails no build when it is back in its place."},
+	{model.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see " +
+		"there counts as fixed, and fails no build when it is back in its place."},
 	{model.GapRule, "Rules that did not run", "Their findings stay as they were."},
 	{model.GapItem, "Items of the report that could not be taken", ""},
-	{model.GapPath, "Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was."},
+	{
+		model.GapPath,
+		"Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was.",
+	},
 }
 
 // gaps groups what the scan did not look at.

@@ -18,7 +18,9 @@ type scanRow struct {
 	Blocked bool             // it failed its build
 }
 
-func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []model.Scan, names map[int64]string) ([]scanRow, error) {
+func (req *request) scanRows(
+	ctx context.Context, tx *store.Tx, scans []model.Scan, names map[int64]string,
+) ([]scanRow, error) {
 	now := req.Clock()
 	rows, ids := make([]scanRow, len(scans)), make([]int64, len(scans))
 	for i, s := range scans {

@@ -45,7 +45,8 @@ func (req *request) showSecondFactor(status int, fault string) error {
 	}
 	q := req.r.URL.Query()
 	s := secondFactorView{
-		User: me.User, HasPassword: me.User.PasswordHash != "", ByProvider: me.Session.ByProvider(), Next: safeNext(q.Get("next")), Done: doneMessage(done, q.Get("done")), Fault: fault,
+		User: me.User, HasPassword: me.User.PasswordHash != "", ByProvider: me.Session.ByProvider(),
+		Next: safeNext(q.Get("next")), Done: doneMessage(done, q.Get("done")), Fault: fault,
 	}
 	for _, m := range me.Memberships {
 		if m.Deployment.SecondFactor {
@@ -147,7 +148,8 @@ func (req *request) setUpApp() error {
 	var secret string
 	var codes []string
 	if s.Enrolment, err = req.SignIn.Factors.Resume(me, req.issuer(), form.Get("sealed")); err == nil {
-		secret, codes, err = req.SignIn.Factors.SetUp(req.r.Context(), me, s.Enrolment, form.Get("code"), req.SignIn.origin(req.r))
+		secret, codes, err = req.SignIn.Factors.SetUp(req.r.Context(), me, s.Enrolment, form.Get("code"),
+			req.SignIn.origin(req.r))
 	}
 	if errors.Is(err, auth.ErrCode) {
 		s.Fault = "That code does not fit. See that the clock of the device is right, and type the code that is shown now."
@@ -223,7 +225,8 @@ func (req *request) removeSecondFactor() error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	secret, err := req.SignIn.Factors.Remove(req.r.Context(), me, form.Get("password"), form.Get("code"), req.SignIn.origin(req.r))
+	secret, err := req.SignIn.Factors.Remove(req.r.Context(), me, form.Get("password"), form.Get("code"),
+		req.SignIn.origin(req.r))
 	if errors.Is(err, auth.ErrSignIn) {
 		return req.showSecondFactor(http.StatusUnauthorized, "That is not your password.")
 	}
@@ -247,7 +250,9 @@ func (req *request) requireSecondFactor(form url.Values) error {
 	if require {
 		word = "second-factor-required"
 	}
-	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error { return tx.RequireSecondFactor(ctx, require) }))
+	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error {
+		return tx.RequireSecondFactor(ctx, require)
+	}))
 }
 
 // resetSecondFactor takes the second factor of somebody away who has lost it.
@@ -260,11 +265,15 @@ func (req *request) resetSecondFactor() error {
 		return err
 	}
 	if m.Name == req.viewer.User { // who steals a session must not do without password and code
-		return req.changed("", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"))
+		return req.changed(
+			"", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"),
+		)
 	}
 	within, err := req.administers()
 	if err != nil {
 		return err
 	}
-	return req.changed("second-factor-reset", req.Store.ResetSecondFactor(req.r.Context(), m.ID, within, req.viewer.Actor()))
+	return req.changed(
+		"second-factor-reset", req.Store.ResetSecondFactor(req.r.Context(), m.ID, within, req.viewer.Actor()),
+	)
 }

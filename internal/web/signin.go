@@ -10,7 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -53,7 +53,14 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	if d.SecondFactor && !v.User.HasSecondFactor() && !v.Session.ByProvider() {
 		return Viewer{}, errSecondFactor
 	}
-	return Viewer{UserID: v.User.ID, User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d, Several: len(v.Memberships) > 1}, nil
+	return Viewer{
+		UserID:      v.User.ID,
+		User:        v.User.Name,
+		DisplayName: v.User.DisplayName,
+		Role:        role,
+		Deployment:  d,
+		Several:     len(v.Memberships) > 1,
+	}, nil
 }
 
 // session finds the session of a request.
@@ -70,8 +77,8 @@ func (s *SignIn) session(r *http.Request) (auth.SessionInfo, error) {
 }
 
 // from is where a request comes from.
-func (s *SignIn) from(r *http.Request) edge.Origin {
-	return edge.Trust{Proxies: s.TrustedProxies}.Origin(r)
+func (s *SignIn) from(r *http.Request) httpx.Origin {
+	return httpx.Trust{Proxies: s.TrustedProxies}.Origin(r)
 }
 
 // secure reports whether the browser came by https.
@@ -94,7 +101,8 @@ func (s *SignIn) cookieName(r *http.Request) string {
 // keep gives the browser the secret of a new session.
 func (s *SignIn) keep(w http.ResponseWriter, r *http.Request, secret string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: s.cookieName(r), Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
+		Name: s.cookieName(r), Value: secret, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -51,7 +51,7 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	}
 	pages, err := New(Config{
 		Store: d.store, Index: index.New(d.store, index.Options{BodyCache: 1 << 20}), Clock: d.clock.Now,
-		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &codeHosts{},
+		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &codeHosts{},
 		Notifier: newNotifier(t, d.store, d.clock.Now), Uploads: func() Uploads { return noUploads{} },
 	})
 	if err != nil {

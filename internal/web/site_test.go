@@ -17,8 +17,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/demo"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
@@ -79,7 +79,7 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org model.Dep
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20, Clock: clock.Now})
 	s.as(model.RoleTriager)
 	pages, err := New(Config{
-		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
+		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
 		Notifier: newNotifier(t, s.store, clock.Now), Uploads: func() Uploads { return noUploads{} },
 	})
 	if err != nil {

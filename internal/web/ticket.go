@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
@@ -94,6 +93,8 @@ func (req *request) awaitTickets(asked []ticket.Group) {
 	if len(ids) == 0 {
 		return
 	}
-	_, _ = edge.AwaitTickets(req.r.Context(), req.Store, req.viewer.Deployment.ID, ids, ticketWait,
-		func() bool { return req.CreatesTickets })
+	view := func(_ context.Context, read func(context.Context, ticket.Reader) error) error {
+		return req.view(func(ctx context.Context, tx *store.Tx) error { return read(ctx, tx) })
+	}
+	_, _ = ticket.Await(req.r.Context(), view, ids, ticketWait, func() bool { return req.CreatesTickets })
 }

@@ -36,7 +36,11 @@ func (req *request) makeTickets(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	page := madeTickets{Product: productOf(s.IssueType), Back: req.backTo(form, s.IssueType), Limit: model.MaxTicketSelection}
+	page := madeTickets{
+		Product: productOf(s.IssueType),
+		Back:    req.backTo(form, s.IssueType),
+		Limit:   model.MaxTicketSelection,
+	}
 	var asked []ticket.Group
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		asked = nil
@@ -65,7 +69,12 @@ func (req *request) makeTickets(form url.Values) error {
 	if err := req.view(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, asked) }); err != nil {
 		return err
 	}
-	return req.show(cmp.Or(status, http.StatusOK), pageView{Template: "tickets", Title: "Tickets", Section: page.Product.Section, Data: &page})
+	return req.show(cmp.Or(status, http.StatusOK), pageView{
+		Template: "tickets",
+		Title:    "Tickets",
+		Section:  page.Product.Section,
+		Data:     &page,
+	})
 }
 
 // askTickets asks for tickets of the newest findings of a selection that have none.
@@ -80,7 +89,8 @@ func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (tick
 // linkAll links a selection to one ticket.
 func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (ticket.Linked, error) {
 	if len(s.IDs) > model.MaxTicketFindings {
-		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket is about %d at most", len(s.IDs), model.MaxTicketFindings)
+		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket is about %d at most",
+			len(s.IDs), model.MaxTicketFindings)
 	}
 	findings, err := listedOf(ctx, tx, s)
 	if err != nil {
@@ -95,7 +105,9 @@ func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, e
 	ids := slices.Clone(s.IDs)
 	slices.Sort(ids)
 	findings, err := tx.FindingsByID(ctx, ids[max(0, len(ids)-model.MaxTriage):])
-	findings = slices.DeleteFunc(findings, func(f model.Finding) bool { return f.State == model.StateRemoved || f.IssueType != s.IssueType })
+	findings = slices.DeleteFunc(findings, func(f model.Finding) bool {
+		return f.State == model.StateRemoved || f.IssueType != s.IssueType
+	})
 	if err == nil && len(findings) == 0 {
 		err = model.Invalid("ids", "nothing that is selected is there any more: go back to the list and look again")
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -54,7 +54,10 @@ type tokenForm struct {
 var lasts = []int{30, 90, 365, 0}
 
 func (req *request) tokens() error {
-	s := tokensView{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	s := tokensView{
+		Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)},
+		Done: doneMessage(done, req.r.URL.Query().Get("done")),
+	}
 	if err := req.madeToken(&s); err != nil {
 		return err
 	}
@@ -136,10 +139,10 @@ func tokenState(t model.Token, now time.Time) string {
 
 // base is the address of the server, as browsers know it.
 func (req *request) base() string {
-	if found := edge.OriginOf(req.r); found.Base != "" {
+	if found := httpx.OriginOf(req.r); found.Base != "" {
 		return found.Base
 	}
-	trust := edge.Trust{PublicURL: req.PublicURL}
+	trust := httpx.Trust{PublicURL: req.PublicURL}
 	if req.SignIn != nil {
 		trust.Proxies = req.SignIn.TrustedProxies
 	}
@@ -153,7 +156,8 @@ func (req *request) createToken(form url.Values) error {
 		return model.Invalid("days", "%.20q is none of the choices", form.Get("days"))
 	}
 	s := tokensView{Form: tokenForm{
-		Name: strings.TrimSpace(model.Line(form.Get("name"))), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
+		Name: strings.TrimSpace(model.Line(form.Get("name"))), WebAPI: form.Has("web_api"),
+		ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
 		Dialect: cmp.Or(model.Dialect(form.Get("dialect")), model.DialectContract),
 	}}
 	token, err := s.Form.token(req.Clock())
@@ -205,7 +209,11 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 	case len(t.ProjectGlobs) > maxGlobs:
 		return t, model.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
 	}
-	for scope, asked := range map[model.Scope]bool{model.ScopeWebAPI: f.WebAPI, model.ScopeReadOnly: f.ReadOnly, model.ScopeCI: f.CI} {
+	for scope, asked := range map[model.Scope]bool{
+		model.ScopeWebAPI:   f.WebAPI,
+		model.ScopeReadOnly: f.ReadOnly,
+		model.ScopeCI:       f.CI,
+	} {
 		if asked {
 			t.Scopes = append(t.Scopes, scope)
 		}

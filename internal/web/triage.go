@@ -107,7 +107,12 @@ func (req *request) previewTriage(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "triage", Title: "Triage " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
+	return req.show(http.StatusOK, pageView{
+		Template: "triage",
+		Title:    "Triage " + plural(p.Selected, p.Product.Noun),
+		Section:  s.product.Section,
+		Data:     p,
+	})
 }
 
 // picked selects rows by their ids.
@@ -152,10 +157,15 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 		return err
 	}
 	there := model.FindingFilter{ // what is fixed is nothing to decide about
-		IssueType: filter.IssueType, HasIDs: true, IDs: touched, Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
+		IssueType: filter.IssueType, HasIDs: true, IDs: touched,
+		Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
 	}
 	p.Touched = view.Count(there)
-	projects, err := req.spread(view, model.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once}, index.FacetProject)
+	projects, err := req.spread(view, model.FindingFilter{
+		IssueType: filter.IssueType,
+		HasIDs:    true,
+		IDs:       once,
+	}, index.FacetProject)
 	if err != nil {
 		return err
 	}
@@ -165,7 +175,12 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 	}
 	p.Projects, p.Branches, p.More = projects.Values, refs.Values, [2]int{projects.More, refs.More}
 	for severity := model.SeverityCritical; severity > 0; severity-- {
-		n := view.Count(model.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once, Severities: []model.Severity{severity}})
+		n := view.Count(model.FindingFilter{
+			IssueType:  filter.IssueType,
+			HasIDs:     true,
+			IDs:        once,
+			Severities: []model.Severity{severity},
+		})
 		if n > 0 {
 			p.Severity = append(p.Severity, index.FacetCount{Value: severity.String(), Count: n})
 		}
@@ -175,7 +190,11 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 
 // spread counts rows by the values of a facet.
 func (req *request) spread(view *index.View, rows model.FindingFilter, f index.Facet) (index.FacetCounts, error) {
-	answer, err := view.List(req.r.Context(), index.ListQuery{Filter: rows, Values: 12, Facets: []index.FacetRequest{{Facet: f}}})
+	answer, err := view.List(req.r.Context(), index.ListQuery{
+		Filter: rows,
+		Values: 12,
+		Facets: []index.FacetRequest{{Facet: f}},
+	})
 	if err != nil {
 		return index.FacetCounts{}, err
 	}
@@ -231,7 +250,8 @@ func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 			return r, model.Invalid("reason", "is none of those that there are")
 		}
 	}
-	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened { // the form hides it for others
+	// the form hides it for others
+	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened {
 		var ok bool
 		if r.Until, ok = model.EndOfDay(text); !ok {
 			return r, model.Invalid("until", "is a day as 2027-01-31")
@@ -257,7 +277,9 @@ func (req *request) today() string { return req.Clock().UTC().Format(time.DateOn
 
 // apply decides in stretches of what one triage may select, in the one
 // transaction, and returns the findings that changed meanwhile.
-func (req *request) apply(ctx context.Context, tx *store.Tx, s snapshot, request triage.Request) (left []int64, err error) {
+func (req *request) apply(
+	ctx context.Context, tx *store.Tx, s snapshot, request triage.Request,
+) (left []int64, err error) {
 	changed, err := tx.ChangedSince(ctx, s.Version)
 	if err != nil {
 		return nil, err

@@ -39,11 +39,14 @@ func (s snapshot) Params() []param {
 		last = id
 	}
 	return []param{
-		{"version", strconv.FormatInt(s.Version, 10)}, {"type", s.IssueType.String()}, {"ids", base64.RawURLEncoding.EncodeToString(packed)},
+		{"version", strconv.FormatInt(s.Version, 10)},
+		{"type", s.IssueType.String()},
+		{"ids", base64.RawURLEncoding.EncodeToString(packed)},
 	}
 }
 
-// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a *model.InvalidError.
+// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a
+// *model.InvalidError.
 func snapshotFrom(form url.Values) (snapshot, error) {
 	var s snapshot
 	var ok bool

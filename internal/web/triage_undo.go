@@ -87,7 +87,13 @@ func (req *request) decided(done, back string) (*decision, error) {
 	if !ok {
 		return nil, nil
 	}
-	d := &decision{Left: o.named, MoreLeft: max(o.left-len(o.named), 0), Back: back, Action: req.to("/triage/undo"), org: req.to("")}
+	d := &decision{
+		Left:     o.named,
+		MoreLeft: max(o.left-len(o.named), 0),
+		Back:     back,
+		Action:   req.to("/triage/undo"),
+		org:      req.to(""),
+	}
 	if o.first == o.last {
 		d.What = "Nothing was changed"
 		if o.left == 0 {
@@ -143,7 +149,9 @@ func (req *request) eventsOf(after, through int64) (events []model.TriageEvent, 
 		events, err = tx.TriageEvents(ctx, after, through)
 		return err
 	})
-	if slices.ContainsFunc(events, func(e model.TriageEvent) bool { return e.By != events[0].By || !e.At.Equal(events[0].At) }) {
+	if slices.ContainsFunc(events, func(e model.TriageEvent) bool {
+		return e.By != events[0].By || !e.At.Equal(events[0].At)
+	}) {
 		return nil, err
 	}
 	return events, err

@@ -41,7 +41,8 @@ const knownProjects = 200
 func (req *request) upload() error {
 	q := req.r.URL.Query()
 	return req.showUpload(http.StatusOK, &uploadPage{Said: api.ImportQuery{
-		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"), Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
+		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"),
+		Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
 	}})
 }
 
@@ -56,7 +57,13 @@ func (req *request) showUpload(status int, p *uploadPage) error {
 	if err != nil {
 		return err
 	}
-	return req.show(status, pageView{Template: "upload", Title: "Upload a report", Section: "scans", Data: p, Part: "uploadfault"})
+	return req.show(status, pageView{
+		Template: "upload",
+		Title:    "Upload a report",
+		Section:  "scans",
+		Data:     p,
+		Part:     "uploadfault",
+	})
 }
 
 // takeUpload hands the form on as it comes in, and leads to what was taken of it.
@@ -98,7 +105,12 @@ func fieldErrors(p *api.Problem) (out []model.FieldError) {
 // typed is what was typed into the form, to find it there again.
 func typed(said *api.ImportQuery) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"project": said.Project, "ref": said.Ref, "commit": said.Commit, "category": said.Category} {
+	for name, value := range map[string]string{
+		"project":  said.Project,
+		"ref":      said.Ref,
+		"commit":   said.Commit,
+		"category": said.Category,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -178,10 +190,16 @@ func (req *request) uploaded() error {
 		if n < len(advised) {
 			row.ByAdvisories = advised[n]
 		}
-		held := map[model.IssueType]int64{model.SAST: i.Counts.Code, model.SCA: i.Counts.SupplyChain, model.Secrets: i.Counts.Secrets}
+		held := map[model.IssueType]int64{
+			model.SAST:    i.Counts.Code,
+			model.SCA:     i.Counts.SupplyChain,
+			model.Secrets: i.Counts.Secrets,
+		}
 		for _, one := range products {
 			if n := held[one.Type]; n > 0 {
-				row.Lists = append(row.Lists, uploadedList{one, n, req.to(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode())})
+				row.Lists = append(row.Lists, uploadedList{
+					one, n, req.to(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode()),
+				})
 			}
 		}
 		p.Rows = append(p.Rows, row)

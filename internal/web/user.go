@@ -243,7 +243,9 @@ func (req *request) setUserRole(form url.Values) error {
 	} else {
 		return model.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
-	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, m.ID, role) }))
+	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetRole(ctx, m.ID, role)
+	}))
 }
 
 func (req *request) disableUser() error {

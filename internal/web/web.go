@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
@@ -28,13 +28,13 @@ type Config struct {
 	Version   string
 	// SigningKeys are those that all servers of one store share, of at least 16
 	// bytes. The pages derive their own of them.
-	SigningKeys edge.SigningKeys
+	SigningKeys httpx.SigningKeys
 	// SignIn lets people sign in here; nil where somebody else does.
 	SignIn *SignIn
 	// Viewers knows who is signed in; nil asks SignIn.
 	Viewers Viewers
 	// CodeHosts asks code hosts. Nil asks none: no connection is made, changed or tested.
-	CodeHosts edge.CodeHosts
+	CodeHosts CodeHosts
 	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
 	Notifier *notify.Notifier
 	// Uploads takes in what people hand in. Nil takes nothing.

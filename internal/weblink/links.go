@@ -1,6 +1,6 @@
-// Package weblink makes the addresses under which people read code at its host.
-// It turns the address that git clones into the one of the repository's page, without credentials, and adds a file and a line.
-// It asks no host: which software one runs is guessed by its name.
+// Package weblink makes the addresses under which people read code at its host. It turns the address that git
+// clones into the one of the repository's page, without credentials, and adds a file and a line. It asks no host:
+// which software one runs is guessed by its name.
 package weblink
 
 import (

@@ -121,7 +121,9 @@ func checkRedirect(uri string) error {
 	switch {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.Opaque != "" || len(uri) > maxRedirect:
 		return fault("is no whole address, or too long")
-	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;,", r) }):
+	case strings.ContainsFunc(uri, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;,", r)
+	}):
 		return fault("has characters that no address has")
 	case u.User != nil || strings.Contains(uri, "#"):
 		return fault("has a user or a fragment")
@@ -134,7 +136,9 @@ func checkRedirect(uri string) error {
 }
 
 // hostName matches the name of a host: labels of letters, digits, hyphens and underscores.
-var hostName = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
+var hostName = regexp.MustCompile(
+	`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`,
+)
 
 // maxHost is the number of characters that a host name may have (RFC 1035).
 const maxHost = 253

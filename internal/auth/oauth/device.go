@@ -40,7 +40,10 @@ func (k Keys) DeviceRequest(q url.Values, base string, now time.Time) (r Request
 		return r, &Error{"invalid_client", err.Error()}
 	}
 	if !r.Client.Device {
-		return r, &Error{"unauthorized_client", "the client did not register for the device flow: grant_types must have " + DeviceGrant}
+		return r, &Error{
+			"unauthorized_client",
+			"the client did not register for the device flow: grant_types must have " + DeviceGrant,
+		}
 	}
 	return r, r.finish(q, base)
 }

@@ -57,7 +57,9 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	if !r.Client.Allows(r.RedirectURI) {
 		return r, &RedirectError{r.RedirectURI, "is none that the client registered"}
 	}
-	for _, name := range []string{"client_id", "redirect_uri", "state", "code_challenge", "resource", "response_type", "scope"} {
+	for _, name := range []string{
+		"client_id", "redirect_uri", "state", "code_challenge", "resource", "response_type", "scope",
+	} {
 		if len(q[name]) > 1 {
 			return r, &Error{"invalid_request", name + " stands there more than once"}
 		}
@@ -77,7 +79,8 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 // Verified reports whether a verifier is the one that a challenge was made of.
 func Verified(challenge, text string) bool {
 	sum := sha256.Sum256([]byte(text))
-	return verifier.MatchString(text) && subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
+	return verifier.MatchString(text) && subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])),
+		[]byte(challenge)) == 1
 }
 
 // TokenScopes are the scopes of a token that may read, or change things too.

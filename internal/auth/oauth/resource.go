@@ -6,7 +6,10 @@ import "strings"
 const AssistantPath = "/mcp"
 
 // errResource refuses a resource that is not of this server.
-var errResource = &Error{"invalid_target", "resource must be the address of this server, or that address with " + AssistantPath}
+var errResource = &Error{
+	"invalid_target",
+	"resource must be the address of this server, or that address with " + AssistantPath,
+}
 
 // Resource returns the canonical address of a resource of the server (RFC 8707): all of the
 // server, which is also the default, or AssistantPath. Any other is an *Error.

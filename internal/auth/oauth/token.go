@@ -50,7 +50,8 @@ type Refresh struct{ DeploymentID, TokenID, Generation int64 }
 // NewRefresh makes a refresh token. It is signed, so that one that was replaced
 // is told from one that somebody made up.
 func (k Keys) NewRefresh(r Refresh) string {
-	body := fmt.Sprintf("%s_%s_%s_%s_%s", refreshPrefix, strconv.FormatInt(r.DeploymentID, 36), strconv.FormatInt(r.TokenID, 36), strconv.FormatInt(r.Generation, 36), rand.Text()+rand.Text())
+	body := fmt.Sprintf("%s_%s_%s_%s_%s", refreshPrefix, strconv.FormatInt(r.DeploymentID, 36),
+		strconv.FormatInt(r.TokenID, 36), strconv.FormatInt(r.Generation, 36), rand.Text()+rand.Text())
 	return body + "." + sign(k()[0], "refresh", body)
 }
 
@@ -83,7 +84,8 @@ func signer(key []byte) (ed25519.PrivateKey, string) {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("oauth access tokens"))
 	private := ed25519.NewKeyFromSeed(mac.Sum(nil))
-	sum := sha256.Sum256(private.Public().(ed25519.PublicKey)) //nolint:forcetypeassert // it is the type that the package says
+	public := private.Public().(ed25519.PublicKey) //nolint:forcetypeassert // it is the type that the package says
+	sum := sha256.Sum256(public)
 	return private, hex.EncodeToString(sum[:8])
 }
 
@@ -109,7 +111,12 @@ func (k Keys) NewAccess(issuer, clientID, resource string, t model.Token, now ti
 func (k Keys) KeySet() (set jose.JSONWebKeySet) {
 	for _, key := range k() {
 		private, kid := signer(key)
-		set.Keys = append(set.Keys, jose.JSONWebKey{Key: private.Public(), KeyID: kid, Algorithm: string(jose.EdDSA), Use: "sig"})
+		set.Keys = append(set.Keys, jose.JSONWebKey{
+			Key:       private.Public(),
+			KeyID:     kid,
+			Algorithm: string(jose.EdDSA),
+			Use:       "sig",
+		})
 	}
 	return set
 }

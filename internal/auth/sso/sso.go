@@ -154,7 +154,9 @@ func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Per
 }
 
 // person reads the signed token, and what the provider says besides.
-func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (Person, error) {
+func (p *Provider) person(
+	ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string,
+) (Person, error) {
 	raw, _ := token.Extra("id_token").(string)
 	signed, err := found.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, Now: p.Clock}).Verify(ctx, raw)
 	if err != nil {
@@ -204,8 +206,10 @@ func (p *Provider) admit(id model.UserIdentity, c claims) (Person, error) {
 		return who, nil
 	}
 	_, domain, _ := strings.Cut(email, "@")
-	if !c.truth("email_verified") || !slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
-		return who, refuse(who.User.Name, "Only people with a confirmed address of %s are let in; %s says yours is %q.", strings.Join(p.Domains, ", "), p.Title, email)
+	if !c.truth("email_verified") ||
+		!slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+		return who, refuse(who.User.Name, "Only people with a confirmed address of %s are let in; %s says yours is %q.",
+			strings.Join(p.Domains, ", "), p.Title, email)
 	}
 	return who, nil
 }

@@ -58,7 +58,9 @@ func readBunLock(l *lock) error {
 
 // markBunDirect notes the keys under which what a workspace asks for is.
 func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
-	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies} {
+	for _, wanted := range []map[string]npmLoose{
+		p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies,
+	} {
 		for name := range wanted {
 			direct[name] = true
 			if folder != "" {

@@ -38,7 +38,8 @@ func readConanLock(l *lock) error {
 	switch {
 	case err != nil:
 		return err
-	case !strings.HasPrefix(string(version), "0.") || !lists && len(has) > 1: // without dependencies it may be all there is
+	// without dependencies it may be all there is
+	case !strings.HasPrefix(string(version), "0.") || !lists && len(has) > 1:
 		return read.NotA("conan.lock", "it lacks a version 0.x, or requires and graph_lock")
 	}
 	return w.end()

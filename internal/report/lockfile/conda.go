@@ -15,7 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-var condaPinned = regexp.MustCompile(`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*==?\s*([A-Za-z0-9_.!+-]+)(?:=\S+)?$`)
+var condaPinned = regexp.MustCompile(
+	`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*==?\s*([A-Za-z0-9_.!+-]+)(?:=\S+)?$`,
+)
 
 // readCondaEnvironment reads environment.yml, as conda env export writes it:
 // name=version=build. What names no version, or several, is a wish and left
@@ -116,7 +118,8 @@ func readPixiLock(l *lock) error {
 		return err
 	}
 	list := child(root, "packages")
-	if list == nil || list.Kind != yaml.SequenceNode || child(root, "environments") == nil || child(root, "version") == nil {
+	if list == nil || list.Kind != yaml.SequenceNode || child(root, "environments") == nil ||
+		child(root, "version") == nil {
 		return read.NotA("pixi.lock", "it lacks version, environments, or packages, a list")
 	}
 	for i, entry := range list.Content {
@@ -142,7 +145,8 @@ func readPixiLock(l *lock) error {
 			d.Licenses = []string{license}
 		}
 		d.Hashes = sums(map[string]string{"MD5": scalar(child(entry, "md5")), "SHA-256": scalar(child(entry, "sha256"))})
-		isFile := strings.HasSuffix(location, ".whl") || strings.HasSuffix(location, ".tar.gz") || strings.HasSuffix(location, ".conda") || strings.HasSuffix(location, ".tar.bz2")
+		isFile := strings.HasSuffix(location, ".whl") || strings.HasSuffix(location, ".tar.gz") ||
+			strings.HasSuffix(location, ".conda") || strings.HasSuffix(location, ".tar.bz2")
 		switch {
 		case !isFile && !strings.Contains(location, "://"): // a folder of the repository
 		case d.Name == "" || d.Version == "":

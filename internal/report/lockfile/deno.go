@@ -23,7 +23,13 @@ type denoLock struct {
 // have no version: they are counted. What the project asked for is told where it has a file of
 // settings, as deno.json.
 func readDenoLock(l *lock) error {
-	r := &denoLock{lock: l, w: newObjectWalker(l.Data), has: map[string]bool{}, resolved: map[string]string{}, wanted: map[string]bool{}}
+	r := &denoLock{
+		lock:     l,
+		w:        newObjectWalker(l.Data),
+		has:      map[string]bool{},
+		resolved: map[string]string{},
+		wanted:   map[string]bool{},
+	}
 	if err := r.w.object(r.member); err != nil {
 		return err
 	}
@@ -86,7 +92,8 @@ func (r *denoLock) member(name string, _ int) error {
 			return r.w.skip()
 		})
 		if modules > 0 {
-			r.refuse(read.Base(r.Name), "left out are modules of addresses, which are packages of no registry and have no version: %d", modules)
+			r.refuse(read.Base(r.Name),
+				"left out are modules of addresses, which are packages of no registry and have no version: %d", modules)
 		}
 		return err
 	case "redirects":

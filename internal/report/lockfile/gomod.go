@@ -61,7 +61,8 @@ type goMod struct {
 
 // goDirectives are those that a go.mod may have.
 var goDirectives = map[string]bool{
-	"module": true, "go": true, "toolchain": true, "godebug": true, "require": true, "exclude": true, "replace": true, "retract": true,
+	"module": true, "go": true, "toolchain": true, "godebug": true,
+	"require": true, "exclude": true, "replace": true, "retract": true,
 	"tool": true, "ignore": true,
 }
 

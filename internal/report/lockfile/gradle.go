@@ -40,8 +40,12 @@ func readGradleVerification(l *lock) error {
 				if group, name := attribute(t, "group"), attribute(t, "name"); group != "" && name != "" {
 					current.Name = group + ":" + name // without one of them it is not added
 				}
-			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && read.IsHex(attribute(t, "value")) && len(current.Hashes) < read.MaxList:
-				current.Hashes = append(current.Hashes, model.Hash{Algorithm: read.HashName(t.Name.Local), Hex: attribute(t, "value")})
+			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && read.IsHex(attribute(t, "value")) &&
+				len(current.Hashes) < read.MaxList:
+				current.Hashes = append(current.Hashes, model.Hash{
+					Algorithm: read.HashName(t.Name.Local),
+					Hex:       attribute(t, "value"),
+				})
 			}
 		case xml.EndElement:
 			if depth == 3 && t.Name.Local == "component" {

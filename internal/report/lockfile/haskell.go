@@ -67,8 +67,10 @@ func readStackLock(l *lock) error {
 			continue
 		}
 		completed := child(entry, "completed")
-		place := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")), scalar(child(completed, "archive")), "elsewhere")
-		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: it comes from %s, not from Hackage", entry.Line, place)
+		place := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")),
+			scalar(child(completed, "archive")), "elsewhere")
+		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: it comes from %s, not from Hackage",
+			entry.Line, place)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func readJuliaManifest(l *lock) error {
 		}
 	}
 	if unversioned > 0 {
-		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d", unversioned)
+		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d",
+			unversioned)
 	}
 	switch {
 	case !known:

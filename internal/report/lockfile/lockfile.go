@@ -205,7 +205,10 @@ func (l *lock) plain() error {
 	}
 	for i, c := range l.Data {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return &read.PlaceError{Offset: int64(i), Err: read.NotA("lockfile", "it holds a control character on line %d", l.lineAt(i))}
+			return &read.PlaceError{
+				Offset: int64(i),
+				Err:    read.NotA("lockfile", "it holds a control character on line %d", l.lineAt(i)),
+			}
 		}
 	}
 	if !strings.HasSuffix(name, ".txt") && !utf8.Valid(l.Data) {

@@ -38,7 +38,8 @@ func readMSBuild(l *lock) error {
 		case version == "":
 			continue
 		case strings.Contains(version, "$("):
-			l.refuse(d.Name, "line %d: its version %s is a property that this file does not set", d.Line, read.Text(version).Name())
+			l.refuse(d.Name, "line %d: its version %s is a property that this file does not set",
+				d.Line, read.Text(version).Name())
 		case strings.ContainsAny(version, "[](),*"):
 			l.refuse(d.Name, "line %d: its version %s is a range", d.Line, read.Text(version).Name())
 		default:

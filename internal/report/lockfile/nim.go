@@ -27,7 +27,8 @@ func readNimbleLock(l *lock) error {
 			}
 			err := w.decode(&p)
 			l.Add(model.Dependency{
-				Name: name, Version: string(p.Version), Line: l.lineAt(offset), Hashes: sums(map[string]string{"SHA-1": string(p.Sums.SHA1)}),
+				Name: name, Version: string(p.Version), Line: l.lineAt(offset),
+				Hashes: sums(map[string]string{"SHA-1": string(p.Sums.SHA1)}),
 			})
 			return err
 		})

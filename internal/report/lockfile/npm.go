@@ -128,7 +128,9 @@ func (p npmPackage) asks() (names []string) {
 // project notes what a project or workspace asks for, where npm puts it: in
 // the node_modules of its own folder or of one above.
 func (r *packageLock) project(folder string, p npmPackage) {
-	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies} {
+	for _, wanted := range []map[string]npmLoose{
+		p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies,
+	} {
 		for name := range wanted {
 			r.direct["node_modules/"+name] = true
 			if folder != "" {

@@ -30,7 +30,12 @@ func readAssetsJSON(l *lock) error {
 				}
 				err := w.decode(&p)
 				if name, version, ok := strings.Cut(key, "/"); ok && p.Type == "package" {
-					found = append(found, model.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Hashes: base64SHA512(string(p.Sum))})
+					found = append(found, model.Dependency{
+						Name:    name,
+						Version: version,
+						Line:    l.lineAt(offset),
+						Hashes:  base64SHA512(string(p.Sum)),
+					})
 				}
 				return err
 			})
@@ -68,7 +73,8 @@ func base64SHA512(s string) []model.Hash {
 
 var (
 	paketSection = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP \S+|[A-Z][A-Z_-]*: \S.*)$`)
-	paketOwn     = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP .*|(?:STORAGE|RESTRICTION|REFERENCES|FRAMEWORK|CONTENT|STRATEGY|LOWEST_MATCHING): .*)$`)
+	paketOwn     = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP ` +
+		`.*|(?:STORAGE|RESTRICTION|REFERENCES|FRAMEWORK|CONTENT|STRATEGY|LOWEST_MATCHING): .*)$`)
 	paketFile    = regexp.MustCompile(`^ {4}([^\s:]\S*)(?: \([^()]*\))?$`)
 	paketPackage = regexp.MustCompile(`^ {4}([A-Za-z0-9_.-]+) \(([^()\s]+)\)(?: .*)?$`)
 )
@@ -90,7 +96,8 @@ func readPaketLock(l *lock) error {
 			l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 		case paketFile.MatchString(line) && section != "NUGET" && !strings.HasPrefix(section, "GROUP "):
 			l.refuse(paketFile.FindStringSubmatch(line)[1], "line %d: it comes from %s, not from NuGet", number, section)
-		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") && !strings.HasPrefix(trimmed, "specs:"):
+		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") &&
+			!strings.HasPrefix(trimmed, "specs:"):
 			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
 		}
 	}

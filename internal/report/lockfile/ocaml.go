@@ -28,7 +28,8 @@ func readOpamLocked(l *lock) error {
 		case !open:
 			field, rest = m[1], m[2]
 			has[field] = true
-			open = strings.HasPrefix(rest, "[") && !strings.HasSuffix(rest, "]") || strings.HasPrefix(rest, `"""`) && strings.Count(rest, `"""`) == 1 ||
+			open = strings.HasPrefix(rest, "[") && !strings.HasSuffix(rest, "]") ||
+				strings.HasPrefix(rest, `"""`) && strings.Count(rest, `"""`) == 1 ||
 				strings.HasPrefix(rest, "{")
 		case strings.TrimSpace(line) == "]" || strings.HasSuffix(line, `"""`) || strings.TrimSpace(line) == "}":
 			open = false

@@ -182,7 +182,9 @@ func (p *pipFiles) resolve() {
 				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: %s", w.text, unmet)
 			}
 		}
-		slices.SortStableFunc(f.lock.rep.Refused, func(a, b model.Refusal) int { return cmp.Compare(lineItem(a.Item), lineItem(b.Item)) })
+		slices.SortStableFunc(f.lock.rep.Refused, func(a, b model.Refusal) int {
+			return cmp.Compare(lineItem(a.Item), lineItem(b.Item))
+		})
 		f.lock.rep.Inventories[0].Dependencies = f.lock.deps
 	}
 }

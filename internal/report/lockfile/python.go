@@ -47,7 +47,8 @@ func readRequirements(l *lock) error {
 	}
 	r.flush()
 	if r.strange > r.understood {
-		return read.NotA("requirements file", "line %d and %d others are neither requirements, options nor addresses", r.firstStrange, r.strange-1)
+		return read.NotA("requirements file", "line %d and %d others are neither requirements, options nor addresses",
+			r.firstStrange, r.strange-1)
 	}
 	if r.annotated {
 		for i := range l.deps {

@@ -106,7 +106,8 @@ func readYarnBerry(l *lock) error {
 	}
 	direct := map[string]bool{} // descriptors
 	for _, entry := range pairs(root) {
-		if entry.key.Value != "__metadata" && (child(entry.value, "version") == nil || child(entry.value, "linkType") == nil) {
+		if entry.key.Value != "__metadata" &&
+			(child(entry.value, "version") == nil || child(entry.value, "linkType") == nil) {
 			return read.CutOff("the entry on line %d lacks its version or linkType", entry.key.Line)
 		}
 		if !strings.Contains(scalar(child(entry.value, "resolution")), "@workspace:") {
@@ -174,7 +175,8 @@ func (l *lock) only(documents []*yaml.Node) (*yaml.Node, error) {
 	case len(documents) == 0:
 		return nil, errNoMapping
 	case len(documents) > 1:
-		return nil, fmt.Errorf("the file has several YAML documents, the second on line %d: only one is read", documents[1].Line)
+		return nil, fmt.Errorf("the file has several YAML documents, the second on line %d: only one is read",
+			documents[1].Line)
 	}
 	return documents[0], nil
 }

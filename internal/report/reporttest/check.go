@@ -119,7 +119,8 @@ func checkResult(t testing.TB, res *model.Result, described map[*model.Rule]bool
 		problem = "only supply-chain results have a dependency"
 	case res.Secret != nil && (res.Code != "" || res.CodeHash != "" || res.DataFlow != nil):
 		problem = "a secret shows code"
-	case res.Dependency != nil && (res.Dependency.Lockfile == "" || res.Dependency.Reachability == 0 || res.Dependency.Transitivity == 0):
+	case res.Dependency != nil &&
+		(res.Dependency.Lockfile == "" || res.Dependency.Reachability == 0 || res.Dependency.Transitivity == 0):
 		problem = "its dependency is not whole"
 	}
 	if problem != "" {

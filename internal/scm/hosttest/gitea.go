@@ -89,7 +89,8 @@ func check(t *testing.T, err error) {
 func (g *Gitea) configure(t *testing.T, built, name string) {
 	t.Helper()
 	static := filepath.Join(g.home, "static")
-	for _, part := range []string{"templates", "options", "public"} { // of the source: a user who may do nothing may not read where it is
+	// of the source: a user who may do nothing may not read where it is
+	for _, part := range []string{"templates", "options", "public"} {
 		check(t, os.MkdirAll(filepath.Join(static, part), 0o755))
 		if from := filepath.Join(built, "src", part); exists(from) {
 			check(t, os.CopyFS(filepath.Join(static, part), os.DirFS(from)))
@@ -187,7 +188,10 @@ func (g *Gitea) Stop(t *testing.T) {
 // user makes an account and a token for it.
 func (g *Gitea) user(t *testing.T, name string, more ...string) string {
 	t.Helper()
-	args := []string{"admin", "user", "create", "--username", name, "--password", "p4ssword-of-" + name, "--email", name + "@example.com", "--must-change-password=false"}
+	args := []string{
+		"admin", "user", "create", "--username", name, "--password", "p4ssword-of-" + name,
+		"--email", name + "@example.com", "--must-change-password=false",
+	}
 	if out, err := g.command(t.Context(), append(args, more...)...).CombinedOutput(); err != nil {
 		t.Fatalf("make %s: %v: %s", name, err, out)
 	}
@@ -200,7 +204,9 @@ func (g *Gitea) User(t *testing.T, name string) string { t.Helper(); return g.us
 // Revoke takes the token of an account out of force.
 func (g *Gitea) Revoke(t *testing.T, name string) {
 	t.Helper()
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", http.NoBody)
+	q, err := http.NewRequestWithContext(
+		t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", http.NoBody,
+	)
 	check(t, err)
 	q.SetBasicAuth(name, "p4ssword-of-"+name)
 	answer, err := http.DefaultClient.Do(q)
@@ -214,7 +220,8 @@ func (g *Gitea) Revoke(t *testing.T, name string) {
 // Token makes a token of an account that has none.
 func (g *Gitea) Token(t *testing.T, name string) string {
 	t.Helper()
-	out, err := g.command(t.Context(), "admin", "user", "generate-access-token", "--username", name, "--token-name", "test", "--scopes", "all", "--raw").Output()
+	out, err := g.command(t.Context(), "admin", "user", "generate-access-token", "--username", name, "--token-name",
+		"test", "--scopes", "all", "--raw").Output()
 	if err != nil {
 		t.Fatalf("a token for %s: %v", name, err)
 	}
@@ -248,7 +255,11 @@ func (g *Gitea) Call(t *testing.T, method, path string, body, into any) {
 // returns the commit.
 func (g *Gitea) Put(t *testing.T, repository, path, text, branch, from string) string {
 	t.Helper()
-	body := map[string]any{"content": base64.StdEncoding.EncodeToString([]byte(text)), "message": "write " + path, "branch": branch}
+	body := map[string]any{
+		"content": base64.StdEncoding.EncodeToString([]byte(text)),
+		"message": "write " + path,
+		"branch":  branch,
+	}
 	if from != "" {
 		body["branch"], body["new_branch"] = from, branch
 	}

@@ -94,7 +94,8 @@ func inRepository(name string) (string, bool) {
 		_, name, _ = strings.Cut(rest, "/") // of a Go module: path@version/
 	}
 	name = strings.TrimPrefix(name, "package/") // of npm
-	return name, filepath.IsLocal(name) && !strings.HasSuffix(name, "/") && name != "PKG-INFO" && !strings.Contains(name, ".egg-info/")
+	return name, filepath.IsLocal(name) && !strings.HasSuffix(name, "/") && name != "PKG-INFO" &&
+		!strings.Contains(name, ".egg-info/")
 }
 
 func unpackZip(archive string, put func(name string, content io.Reader) error) error {

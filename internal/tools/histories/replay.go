@@ -44,7 +44,8 @@ func (t tools) serve(ctx context.Context, home string) (*server, error) {
 			return nil, err
 		}
 	}
-	s := &server{cmd: exec.CommandContext(ctx, t.redoubt, "serve", "--data", data, "--deployment", "acme", "--addr", "127.0.0.1:0", "--ready-file", ready)}
+	s := &server{cmd: exec.CommandContext(ctx, t.redoubt, "serve", "--data", data, "--deployment", "acme", "--addr",
+		"127.0.0.1:0", "--ready-file", ready)}
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -87,10 +88,13 @@ func (t tools) replay(ctx context.Context, s *server, dir, name string, archives
 			return r, err
 		}
 		env := []string{
-			"SEMGREP_URL=" + s.Address, "SEMGREP_FAIL_OPEN_URL=" + s.Address, "SEMGREP_APP_TOKEN=" + s.Token, "SEMGREP_SEND_METRICS=off",
-			"SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" + dir + ".yml", "SEMGREP_REPO_NAME=" + project, "SEMGREP_BRANCH=main",
+			"SEMGREP_URL=" + s.Address, "SEMGREP_FAIL_OPEN_URL=" + s.Address,
+			"SEMGREP_APP_TOKEN=" + s.Token, "SEMGREP_SEND_METRICS=off",
+			"SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" + dir + ".yml",
+			"SEMGREP_REPO_NAME=" + project, "SEMGREP_BRANCH=main",
 		}
-		if _, err := output(ctx, dir, env, t.semgrep, "ci", "--oss-only", "--no-suppress-errors", "--quiet", "--timeout", ruleTimeout); err != nil {
+		if _, err := output(ctx, dir, env, t.semgrep, "ci", "--oss-only", "--no-suppress-errors", "--quiet", "--timeout",
+			ruleTimeout); err != nil {
 			return r, err
 		}
 		scanner, err := t.scan(ctx, dir)
@@ -103,7 +107,8 @@ func (t tools) replay(ctx context.Context, s *server, dir, name string, archives
 		}
 		r.compare(open, scanner)
 		r.follow(before, open)
-		fmt.Fprintf(os.Stderr, "%s %s: %d findings; until now %d hops, %d missing, %d extra\n", name, filepath.Base(archive), len(open), r.hops, r.missing, r.extra)
+		fmt.Fprintf(os.Stderr, "%s %s: %d findings; until now %d hops, %d missing, %d extra\n",
+			name, filepath.Base(archive), len(open), r.hops, r.missing, r.extra)
 		before = open
 	}
 	return r, nil
@@ -131,7 +136,10 @@ func commit(ctx context.Context, dir, archive string) error {
 	}
 	for _, args := range [][]string{
 		{"add", "--all", "--force"},
-		{"-c", "user.name=histories", "-c", "user.email=histories@localhost", "commit", "--quiet", "--allow-empty", "--message", filepath.Base(archive)},
+		{
+			"-c", "user.name=histories", "-c", "user.email=histories@localhost",
+			"commit", "--quiet", "--allow-empty", "--message", filepath.Base(archive),
+		},
 	} {
 		if _, err := output(ctx, dir, nil, "git", args...); err != nil {
 			return err
@@ -142,7 +150,8 @@ func commit(ctx context.Context, dir, archive string) error {
 
 // scan asks the scanner itself.
 func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
-	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off", "--disable-version-check", "--json", "--timeout", ruleTimeout, "--config", t.rules)
+	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off",
+		"--disable-version-check", "--json", "--timeout", ruleTimeout, "--config", t.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +170,8 @@ func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 	}
 	told := map[place]bool{}
 	for _, r := range report.Results {
-		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true // without the folder of the rules
+		// without the folder of the rules
+		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true
 	}
 	return told, nil
 }

@@ -99,7 +99,8 @@ func (r *report) endPackage(e event) {
 	if e.Action != "pass" && e.Action != "fail" {
 		return
 	}
-	fmt.Fprintf(r.out, "%-4s  %7.2fs  %s\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Elapsed, e.Package)
+	fmt.Fprintf(r.out, "%-4s  %7.2fs  %s\n",
+		map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Elapsed, e.Package)
 	if e.Action == "fail" && !r.failedIn[e.Package] {
 		r.failed++
 		fmt.Fprint(r.out, r.said[e.FailedBuild], r.said[e.Package])

@@ -25,19 +25,27 @@ type entry struct {
 }
 
 // terms stands above the list: MITRE's terms of use ask for it.
-const terms = `# Common Weakness Enumeration (CWE), version %s of %s: numbers and names of its weaknesses and categories.
-# Copyright © 2006–%.4s, The MITRE Corporation. CWE and the CWE logo are trademarks of The MITRE Corporation.
-# CWE Usage: MITRE hereby grants you a non-exclusive, royalty-free license to use CWE for research, development, and commercial
-# purposes. Any copy you make for such purposes is authorized on the condition that you reproduce MITRE's copyright designation
-# and this license in any such copy.
-# Disclaimers: All documents and the information contained in the CWE are provided on an "as is" basis and the contributor, the
-# organization he/she represents or is sponsored by (if any), The MITRE Corporation, its board of trustees, officers, agents, and
-# employees, disclaim all warranties, express or implied, including but not limited to any warranty that the use of the
-# information therein will not infringe any rights or any implied warranties of merchantability or fitness for a particular
-# purpose and noninfringement. In no event shall they be liable for any claim, damages or other liability, whether in an action
-# of contract, tort or otherwise, arising from, out of or in connection with the information or the use or other dealings in the
-# CWE.
-`
+const terms = "# Common Weakness Enumeration (CWE), version %s of %s: " +
+	"numbers and names of its weaknesses and categories.\n" +
+	"# Copyright © 2006–%.4s, The MITRE Corporation. CWE and the CWE logo are trademarks of The MITRE Corporation.\n" +
+	"# CWE Usage: MITRE hereby grants you a non-exclusive, royalty-free license to use CWE for research, " +
+	"development, and commercial\n" +
+	"# purposes. Any copy you make for such purposes is authorized on the condition that you reproduce MITRE's " +
+	"copyright designation\n" +
+	"# and this license in any such copy.\n" +
+	"# Disclaimers: All documents and the information contained in the CWE are provided on an \"as is\" basis and " +
+	"the contributor, the\n" +
+	"# organization he/she represents or is sponsored by (if any), The MITRE Corporation, its board of trustees, " +
+	"officers, agents, and\n" +
+	"# employees, disclaim all warranties, express or implied, including but not limited to any warranty that the " +
+	"use of the\n" +
+	"# information therein will not infringe any rights or any implied warranties of merchantability or fitness for " +
+	"a particular\n" +
+	"# purpose and noninfringement. In no event shall they be liable for any claim, damages or other liability, " +
+	"whether in an action\n" +
+	"# of contract, tort or otherwise, arising from, out of or in connection with the information or the use or " +
+	"other dealings in the\n" +
+	"# CWE.\n"
 
 // convert reads a catalogue and writes the list, in the order of numbers.
 func convert(r io.Reader, w io.Writer) error {

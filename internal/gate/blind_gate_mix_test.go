@@ -1,0 +1,191 @@
+package gate_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestDecisionsStayWhereDiffScansAndFullScansMix: a scan of one kind counts nothing that only
+// the other saw, so that no number makes one piece of code another.
+func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, steps := range map[string][]evalScan{
+			"a diff scan tells code after one that told none": {
+				{file: "ab", told: true}, {file: "fedab", diff: true}, {file: "hgfedab", told: true, diff: true},
+			},
+			"a diff scan reads all of what full scans read in part": {
+				{file: "a", told: true, look: "partly"}, {file: "a", told: true, diff: true}, {file: "c"},
+			},
+			"a diff scan sees what a full scan closed": {
+				{file: "a", told: true}, {file: "-"}, {file: "a", told: true, diff: true}, {file: "c"},
+			},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p, last := newEvals(t, engine), len(steps)-1
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				for i, s := range steps {
+					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
+					now := p.scan(t, s)
+					for letter, lineage := range now.lineages {
+						fresh := !slices.ContainsFunc(steps[:i], func(was evalScan) bool { return strings.IndexByte(was.file, letter) >= 0 })
+						if fresh && (now.ignored[letter] || !now.blocks[letter]) {
+							t.Errorf("scan %d: %c is new; ignored: %v, fails the build: %v", i+1, letter, now.ignored[letter], now.blocks[letter])
+						}
+						if i < last {
+							p.ignore(t, lineage)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestReportsThatTellSomeOfTheirCode: what is told with code and without in one report is not
+// counted as if either were all, so that no decision goes over.
+func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct{ first, second evalScan }{
+			"two become one that is told":   {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true}},
+			"two become one, late":          {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true, late: true}},
+			"two become one in diff scans":  {evalScan{file: "xa", told: true, part: "a", diff: true}, evalScan{file: "--e", told: true, diff: true}},
+			"two become one":                {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b"}},
+			"two become another":            {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "c"}},
+			"one that was told becomes two": {evalScan{file: "a", told: true}, evalScan{file: "--yz", told: true, part: "y"}},
+			"one that was not becomes two":  {evalScan{file: "a"}, evalScan{file: "--yz", told: true, part: "z"}},
+			"in diff scans":                 {evalScan{file: "a", diff: true}, evalScan{file: "--yz", told: true, part: "z", diff: true}},
+			"late":                          {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b", late: true}},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				for _, s := range []*evalScan{&test.first, &test.second} {
+					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
+				}
+				p.ignore(t, p.scan(t, test.first).lineages['a'])
+				now := p.scan(t, test.second)
+				for _, letter := range []byte(test.second.sees) {
+					if !now.blocks[letter] || now.ignored[letter] {
+						t.Errorf("%c fails the build: %v; ignored: %v", letter, now.blocks[letter], now.ignored[letter])
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMessagesTellCodeApart where one of two reports tells no code: what has another message is
+// other code, and what has the same is the same.
+func TestMessagesTellCodeApart(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			steps  []evalScan
+			blocks string
+		}{
+			"told, then not":              {[]evalScan{{file: "a", told: true}, {file: "e"}}, "e"},
+			"not told, then told":         {[]evalScan{{file: "a"}, {file: "e", told: true}}, "e"},
+			"not told, twice":             {[]evalScan{{file: "a"}, {file: "e"}}, "e"},
+			"in diff scans":               {[]evalScan{{file: "a", told: true, diff: true}, {file: "e", diff: true}}, "e"},
+			"late":                        {[]evalScan{{file: "a", told: true}, {file: "e", late: true}}, "e"},
+			"the same":                    {[]evalScan{{file: "a", told: true}, {file: "a"}, {file: "a", told: true}}, ""},
+			"the same beside a new one":   {[]evalScan{{file: "a", told: true}, {file: "fa"}}, "f"},
+			"the same, told of a new one": {[]evalScan{{file: "a"}, {file: "fa", told: true, part: "a"}}, "f"},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p, last := newEvals(t, engine), len(test.steps)-1
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, named: true})
+				for i, s := range test.steps {
+					s.ref, s.sees, s.named = "dev", s.file, true
+					now := p.scan(t, s)
+					if i == 0 {
+						p.ignore(t, now.lineages['a'])
+					}
+					for _, letter := range []byte(s.file) {
+						if want := strings.IndexByte(test.blocks, letter) >= 0; i == last && (now.blocks[letter] != want || now.ignored[letter] == want) {
+							t.Errorf("%c fails the build: %v, want %v; ignored: %v", letter, now.blocks[letter], want, now.ignored[letter])
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestABlindDiffScanThatComesAgain beside code that a full scan told is what it was, with what was
+// decided since.
+func TestABlindDiffScanThatComesAgain(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			p := newEvals(t, engine)
+			p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+			p.scan(t, evalScan{ref: "dev", file: "ab", sees: "ab", told: true})
+			diff := evalScan{ref: "dev", file: "--ab-c", sees: "abc", diff: true}
+			p.ignore(t, p.scan(t, diff).lineages['b'])
+			for range 2 {
+				if now := p.scan(t, diff); !now.blocks['a'] || now.blocks['b'] || !now.blocks['c'] {
+					t.Errorf("it fails on %v, want a and c", now.blocks)
+				}
+			}
+		})
+	}
+}
+
+// TestADecisionOnALongMatchHoldsForItsEdits where a ref edited it, and for that code on other
+// refs then; a ref that shows it first has something new (semantics §5).
+func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		for name, test := range map[string]struct {
+			steps  []evalScan // of dev, but for the first
+			blocks bool
+		}{
+			"a diff scan shows it first": {[]evalScan{{file: "e", diff: true}}, true},
+			"the branch edited it":       {[]evalScan{{file: "m"}, {file: "e"}}, false},
+			"another edited it":          {[]evalScan{{ref: "other", file: "m"}, {ref: "other", file: "e"}, {file: "e", diff: true}}, false},
+			"it stands beside":           {[]evalScan{{file: "m"}, {file: "me"}}, true},
+		} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				p := newEvals(t, engine)
+				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, long: true}).lineages['m'])
+				var now evalState
+				for _, s := range test.steps {
+					s.ref, s.sees, s.told, s.long = cmp.Or(s.ref, "dev"), s.file, true, true
+					now = p.scan(t, s)
+				}
+				if now.blocks['e'] != test.blocks || now.ignored['e'] == test.blocks {
+					t.Errorf("it fails the build: %v, want %v; ignored: %v", now.blocks['e'], test.blocks, now.ignored['e'])
+				}
+			})
+		}
+	}
+}
+
+// TestAScanThatFailedIsNotTheFirst: what it did not reach is old all the same, and it makes no
+// branch the primary one.
+func TestAScanThatFailedIsNotTheFirst(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			p := newEvals(t, engine)
+			for i, step := range []struct {
+				scan   evalScan
+				blocks string
+			}{
+				{evalScan{ref: "main", file: "a", look: "failed"}, ""},
+				{evalScan{ref: "dev", file: "ac", look: "failed"}, "c"},
+				{evalScan{ref: "main", file: "ab"}, ""},
+				{evalScan{ref: "main", file: "abd"}, "d"},
+			} {
+				step.scan.sees, step.scan.told = step.scan.file, true
+				now := p.scan(t, step.scan)
+				for _, letter := range []byte(step.scan.file) {
+					if want := strings.IndexByte(step.blocks, letter) >= 0; now.blocks[letter] != want {
+						t.Errorf("scan %d: %c fails the build: %v, want %v", i+1, letter, now.blocks[letter], want)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package gate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// look is what a scan told of what is muted, or of what is not.
+type look struct {
+	sees    string
+	partly  bool
+	told    bool
+	part    string
+	counted bool // there was one
+}
+
+// evalRef is a branch that people work on.
+type evalRef struct {
+	file, muted string
+	had         bool    // a finding, by a full scan
+	coded       bool    // a report told code
+	last        [2]look // of what is not muted, and of what is; by the last full scan
+	diff        struct {
+		had  bool
+		last [2]look
+		now  bool // the last scan was one
+	}
+}
+
+// evalWorld is what people do, and what may be said of it.
+type evalWorld struct {
+	refs    map[string]*evalRef
+	next    byte
+	named   bool          // messages name the code
+	decided map[byte]bool // somewhere
+	told    map[byte]bool
+}
+
+// step draws work on a branch and a scan of it. Where as many are told as before and they
+// are others, nobody can notice (semantics §4) unless their messages differ: no such scan is
+// drawn.
+func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
+	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
+	r := w.refs[s.ref]
+	for range rapid.IntRange(0, 2).Draw(t, "edits") {
+		w.edit(t, r)
+	}
+	s.file, s.muted, s.named, s.told = r.file, r.muted, w.named, rapid.Bool().Draw(t, "told")
+	s.look = rapid.SampledFrom([]string{"", "", "", "partly", "failed", "lists nothing", "hides muted"}).Draw(t, "look")
+	if rapid.IntRange(0, 3).Draw(t, "mixed") == 0 {
+		s.told, s.part = true, rapid.SampledFrom([]string{"aceg", "bdfh", "abcd"}).Draw(t, "part")
+	}
+	s.diff = s.ref == "dev" && rapid.IntRange(0, 2).Draw(t, "diff") == 0
+	s.late = s.ref == "dev" && rapid.IntRange(0, 3).Draw(t, "late") == 0
+	for _, letter := range []byte(r.file) {
+		hidden := s.look == "hides muted" && strings.IndexByte(r.muted, letter) >= 0
+		unread := (s.look == "partly" || s.look == "failed") && rapid.IntRange(0, 3).Draw(t, "unread") == 0
+		base := s.diff && strings.IndexByte(w.refs["main"].file, letter) >= 0
+		if letter != '-' && !hidden && !unread && !base {
+			s.sees += string(letter)
+		}
+	}
+	for i, now := range s.looks() {
+		last := w.before(s)[i]
+		if !w.named && last.counted && now.partly == last.partly && len(now.sees) == len(last.sees) && !sameLetters(now.sees, last.sees) {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// before is the look that a scan is compared with by its number; none where the number
+// tells nothing.
+func (w *evalWorld) before(s evalScan) [2]look {
+	r := w.refs[s.ref]
+	switch {
+	case s.diff:
+		return r.diff.last
+	case r.had:
+		return r.last
+	case !r.diff.had:
+		return w.refs["main"].last
+	}
+	return [2]look{}
+}
+
+// heard takes in what a scan told.
+func (r *evalRef) heard(s evalScan) {
+	last, had := &r.last, &r.had
+	if r.diff.now = s.diff; r.diff.now {
+		last, had = &r.diff.last, &r.diff.had
+	}
+	r.coded, *had = r.coded || s.told, *had || s.sees != ""
+	for i, one := range s.looks() {
+		if one.counted {
+			last[i] = one
+		}
+	}
+}
+
+func (w *evalWorld) edit(t *rapid.T, r *evalRef) {
+	at := rapid.IntRange(0, len(r.file)).Draw(t, "at")
+	switch op := rapid.IntRange(0, 5).Draw(t, "edit"); {
+	case op <= 1 && w.next <= 'z':
+		r.file = r.file[:at] + string(w.next) + r.file[at:]
+		w.next++
+	case op == 2:
+		r.file = r.file[:at] + "-" + r.file[at:]
+	case at == len(r.file):
+	case op == 3:
+		r.file = r.file[:at] + r.file[at+1:]
+	case op == 4 && strings.Contains(r.muted, r.file[at:at+1]):
+		r.muted = strings.ReplaceAll(r.muted, r.file[at:at+1], "")
+	case op == 4 && r.file[at] != '-':
+		r.muted += r.file[at : at+1]
+	case op == 5:
+		r.file, r.muted = w.refs["main"].file, w.refs["main"].muted
+	}
+}
+
+// looks are what the scan tells of what is not muted, and of what is.
+func (s evalScan) looks() (out [2]look) {
+	for i := range out {
+		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, part: s.part, counted: i == 0 || s.look != "hides muted"}
+	}
+	for _, letter := range []byte(s.sees) {
+		one := &out[0]
+		if strings.IndexByte(s.muted, letter) >= 0 {
+			one = &out[1]
+		}
+		one.sees += string(letter)
+	}
+	return out
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// check holds what came of a scan to the promises: new code is open and fails the build;
+// what was decided, and what a report may know, stays and passes.
+func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState) {
+	r := w.refs[s.ref]
+	last, told := w.before(s)[0], s.looks()[0]
+	// What is known by its code and told without pairs where it would close, which is not so
+	// between diff scans and full ones. A diff scan hands no decision to what tells no code.
+	known := last.counted && last.told == s.told && last.part+s.part == "" && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
+		(s.told || !s.diff && (!r.coded || s.look != "lists nothing" && !r.diff.now)) && r.diff.now == s.diff
+	for _, letter := range []byte(told.sees) {
+		switch {
+		case now.lineages[letter] == 0 && !now.recorded:
+			t.Fatalf("%c is nowhere after %+v", letter, s)
+		case !w.decided[letter] && now.ignored[letter]:
+			t.Fatalf("%c is ignored after %+v, and nobody decided on it", letter, s)
+		case !w.told[letter] && !now.blocks[letter]:
+			t.Fatalf("%c is new in %+v and passes", letter, s)
+		}
+		if then.ignored[letter] && known && (!now.ignored[letter] && !now.recorded || now.blocks[letter]) {
+			t.Fatalf("%c was ignored and the same is told in %+v: ignored %v, fails %v", letter, s, now.ignored[letter], now.blocks[letter])
+		}
+	}
+}
+
+// TestBlindReportsAtTheGate: whatever reports tell, read and mute, no new code is hidden,
+// and no decision goes over to other code.
+func TestBlindReportsAtTheGate(t *testing.T) {
+	p := newEvals(t, storetest.Engines[0])
+	tenants := 0
+	rapid.Check(t, func(t *rapid.T) {
+		tenants++
+		d, err := p.store.CreateDeployment(t.Context(), fmt.Sprint("tenant-", tenants), "", storetest.Actor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &evals{p.store, p.clock, d.ID}
+		first := rapid.SampledFrom([]string{"ab", ""}).Draw(t, "first")
+		w := evalWorld{refs: map[string]*evalRef{"main": {file: first}, "dev": {file: "ab"}}, next: 'c', named: rapid.Bool().Draw(t, "named"), decided: map[byte]bool{}, told: map[byte]bool{}}
+		for _, letter := range []byte(first) {
+			w.told[letter] = true // as the first scan of all fails no build
+		}
+		then := map[string]evalState{"dev": {}}
+		take := func(s evalScan) {
+			now := p.scan(t, s)
+			w.check(t, s, now, then[s.ref])
+			if now.recorded {
+				return
+			}
+			w.refs[s.ref].heard(s)
+			for _, letter := range []byte(s.sees) {
+				w.told[letter] = true
+				if strings.IndexByte(s.muted, letter) < 0 && rapid.IntRange(0, 3).Draw(t, "ignore") == 0 {
+					p.ignore(t, now.lineages[letter])
+					w.decided[letter], now.ignored[letter] = true, true
+				}
+			}
+			then[s.ref] = now
+		}
+		take(evalScan{ref: "main", file: first, sees: first, named: w.named, told: rapid.Bool().Draw(t, "first told")})
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			if s, ok := w.step(t); ok {
+				take(s)
+			}
+		}
+	})
+}

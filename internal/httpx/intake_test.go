@@ -1,0 +1,57 @@
+package httpx
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// TestLargeUploadsLetOthersGoFirst: small ones are stored as they come.
+func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
+	intake := &Intake{Each: 1 << 30, All: 1 << 30}
+	room := intake.Reserve()
+	defer room.Release()
+	if err := room.Add(1 << 20); err != nil || room.Long() {
+		t.Errorf("a small upload waits for others, %v", err)
+	}
+	if err := room.Build(8 << 20); err != nil || !room.Long() {
+		t.Errorf("a large upload is stored as a small one, %v", err)
+	}
+}
+
+// TestIntakeAtItsEdges: what is as much as there may be is taken, a byte more is
+// not, and memory that is built is no part of what a request may send.
+func TestIntakeAtItsEdges(t *testing.T) {
+	intake := &Intake{Each: 4, All: 6}
+	room := intake.Reserve()
+	if err := room.Build(5); err != nil {
+		t.Errorf("memory: %v", err)
+	}
+	if err := room.Add(1); err != nil {
+		t.Errorf("as much as all may take: %v", err)
+	}
+	room.Release()
+	if err := room.Build(6); err != nil {
+		t.Errorf("as much memory as all may take: %v", err)
+	}
+	other := intake.Reserve()
+	if err := room.of.Reserve().Add(1); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("one byte more: %v", err)
+	}
+	room.Release()
+	if err := other.Build(5); err != nil {
+		t.Error(err)
+	}
+	one := intake.Reserve()
+	if err := errors.Join(one.Add(4), one.Build(1)); !errors.Is(err, model.ErrUnavailable) || errors.Is(err, model.ErrTooLarge) {
+		t.Errorf("with others at work: %v", err)
+	}
+	if err := one.Build(1); !errors.Is(err, model.ErrUnavailable) || errors.Is(err, model.ErrTooLarge) {
+		t.Errorf("as much alone as all may take, with others at work: %v", err)
+	}
+	large := (&Intake{Each: 1 << 30, All: 1 << 30}).Reserve()
+	if err := large.Add(longUpload); err != nil || large.Long() {
+		t.Errorf("what is just no large upload waits for others, %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package httpx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// TestEveryRouteSaysItsFacts walks the tables of all rooms.
+func TestEveryRouteSaysItsFacts(t *testing.T) {
+	tables := map[string][]httpx.Route{"pages": web.Routes()}
+	for _, r := range server.Routes() {
+		tables["Web API"] = append(tables["Web API"], r.Route)
+	}
+	for _, r := range agent.New(agent.Config{}).Routes() {
+		tables["scanners"] = append(tables["scanners"], r.Route)
+	}
+	seen := map[string]string{}
+	for table, rows := range tables {
+		if len(rows) < 10 {
+			t.Errorf("%s: only %d rows", table, len(rows))
+		}
+		for _, r := range rows {
+			for _, fault := range r.Faults() {
+				t.Errorf("%s: %s", table, fault)
+			}
+			place := r.Method + " " + r.Pattern
+			if before, twice := seen[place]; twice && place != "GET /login" { // which the agent leaves to the pages but for scanners
+				t.Errorf("%s is in %s and in %s", place, before, table)
+			}
+			seen[place] = table
+		}
+	}
+}
+
+// TestRowsWithoutTheirFacts is what the walk would find.
+func TestRowsWithoutTheirFacts(t *testing.T) {
+	viewer, triager := model.RoleViewer, model.RoleTriager
+	for _, c := range []struct {
+		fault string
+		row   httpx.Route
+	}{
+		{"no method", httpx.Row("TRACE", "/x", httpx.Person, viewer, httpx.Reads, httpx.Unbound)},
+		{"no pattern", httpx.Row("GET", "", httpx.WebAPI, viewer, httpx.Reads, httpx.Filtered)},
+		{"does not say who may use it", httpx.Row("GET", "/x", "", viewer, httpx.Reads, httpx.Unbound)},
+		{"does not say the least role", httpx.Row("GET", "/x", httpx.WebAPI, model.RoleNone, httpx.Reads, httpx.Filtered)},
+		{"asks for a role, and is for anyone", httpx.Row("GET", "/x", httpx.Anyone, viewer, httpx.Reads, httpx.Unbound)},
+		{"does not say how a bound token is held to its projects", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, "")},
+		{"is a write, and open to those who may only look", httpx.Row("POST", "/x", httpx.WebAPI, viewer, httpx.Writes, httpx.ByName)},
+		{"asks, and writes nothing", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.ByName).Asking()},
+		{"changes something by its method, and is said to read", httpx.Row("DELETE", "/x", httpx.WebAPI, triager, httpx.Reads, httpx.ByName)},
+		{"names a project, and does not hold a bound token to the name", httpx.Row("GET", "/x/{projectName}", httpx.WebAPI, viewer, httpx.Reads, httpx.Unbound)},
+		{"holds a token to its projects, and asks for none", httpx.Row("GET", "/x", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.ByName)},
+	} {
+		if faults := c.row.Faults(); len(faults) != 1 || !strings.HasSuffix(faults[0], ": "+c.fault) {
+			t.Errorf("a row that %s has the faults %q", c.fault, faults)
+		}
+	}
+	if faults := (httpx.Route{}).Faults(); len(faults) != 6 {
+		t.Errorf("nothing has the faults %q", faults)
+	}
+	if faults := httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.Filtered).Faults(); len(faults) != 0 {
+		t.Errorf("a whole row: %v", faults)
+	}
+}

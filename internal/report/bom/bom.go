@@ -1,0 +1,334 @@
+package bom
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+)
+
+// bom is a bill of materials, whatever its format: packages, and which of them
+// need which.
+type bom struct {
+	rep      *model.Report
+	room     *format.Budget
+	built    func(bytes int) error // of Options
+	limit    int
+	file     string          // the BOM itself, for packages that tell no lockfile
+	checkout format.Checkout // to clean paths with
+	parts    []*part
+	byRef    map[string]*part
+	needs    map[string][]string // references by reference
+	needed   map[string]bool     // references that some other part needs
+	asked    int                 // lookups for edges
+	found    int                 // lookups for vulnerabilities
+	root     string              // reference to what the BOM describes; empty when not told
+}
+
+// part is one entry of a bill of materials.
+type part struct {
+	ref      string
+	name     string // as the document has it, with its group
+	version  string
+	purl     string
+	location string // a file that the tool found it in; empty when not told
+	listsOwn bool   // stands for a lockfile, as Trivy writes them
+	software bool   // an application, which may be what the BOM is about
+	image    bool   // a container image
+	skip     bool   // a file, an operating system, the subject itself
+	licenses []string
+	hashes   []model.Hash
+	supplier string
+	noted    noted
+	unheld   bool // in a document of Redoubt's: only a finding knows it, so it is in no inventory
+
+	lockfile     string // the file that its inventory is of, unless places are noted
+	transitivity model.Transitivity
+	places       []partPlace // by lockfile; at least one once all is read
+}
+
+func newBOM(o format.Options, tool string) *bom {
+	return &bom{
+		rep:  &model.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA)},
+		room: o.Budget, built: o.Built, limit: o.Limits.Items, file: format.FileInRepository(o), byRef: map[string]*part{},
+		needs: map[string][]string{}, needed: map[string]bool{},
+	}
+}
+
+// tool notes who made the BOM; the format's name stays where it is not told.
+func (b *bom) tool(name, version string) {
+	if name = strings.ToLower(strings.Join(strings.Fields(read.Text(name).Name()), "-")); name != "" && name != "unknown" {
+		b.rep.Tool, b.rep.ToolVersion = name, read.Text(version).Name()
+	}
+}
+
+func (b *bom) Add(p *part) {
+	b.room.Build(format.PartSize, b.built)
+	b.parts = append(b.parts, p)
+	if p.ref != "" && b.byRef[p.ref] == nil {
+		b.byRef[p.ref] = p
+	}
+}
+
+func (b *bom) link(from, to string) {
+	if from != to {
+		b.needs[from] = append(b.needs[from], to)
+		b.needed[to] = true
+	}
+}
+
+func (b *bom) refuse(item, format string, args ...any) {
+	b.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
+}
+
+// finish makes inventories of the parts, one for each lockfile, in the order
+// in which they come.
+func (b *bom) finish() error {
+	if b.room.Err != nil {
+		return b.room.Err
+	}
+	if b.rep.Image != "" {
+		b.file = b.rep.Image
+	}
+	b.classify()
+	for _, p := range b.parts {
+		p.lockfile = b.lockfileOf(p)
+	}
+	b.inheritLockfiles()
+	locks := map[string]*lockfile.Packages{}
+	var order []string
+	taken := 0
+	for _, p := range b.parts {
+		p.settlePlaces(b.isOurs())
+		for _, at := range p.places {
+			if !p.holds(at.lockfile) {
+				continue
+			}
+			l := locks[at.lockfile]
+			if l == nil {
+				l = lockfile.NewPackages(b.limit)
+				locks[at.lockfile] = l
+				order = append(order, at.lockfile)
+			}
+			l.Node(p.dependency(at), p.ref)
+			if taken++; l.Full() || taken > b.limit {
+				return format.TooMany("components", b.limit)
+			}
+		}
+	}
+	b.ask(locks)
+	for _, file := range order {
+		inventory := locks[file].Inventory(file)
+		for _, d := range locks[file].Unversioned() {
+			b.refuse(read.Text(d.Name).Name(), "it has no version")
+		}
+		if inventory.UnknownPackages = lockfile.UnknownPackages(file); len(inventory.Dependencies) > 0 {
+			b.rep.Inventories = append(b.rep.Inventories, inventory)
+		}
+	}
+	return nil
+}
+
+// ask notes the edges between parts, in each lockfile that holds both ends. Ways beyond what may be looked up stay
+// unknown.
+func (b *bom) ask(locks map[string]*lockfile.Packages) {
+	for _, p := range b.parts {
+		for _, to := range b.needs[p.ref] {
+			other := b.byRef[to]
+			if other == nil {
+				continue
+			}
+			if !b.spend(&b.asked, len(p.places)) {
+				return
+			}
+			for _, at := range p.places {
+				if p.holds(at.lockfile) && other.holds(at.lockfile) {
+					locks[at.lockfile].Ask(p.ref, to)
+				}
+			}
+		}
+	}
+}
+
+// dependency spells a part as its ecosystem does. Without a package URL the
+// ecosystem is that of the lockfile, else generic.
+func (p *part) dependency(at partPlace) model.Dependency {
+	d := model.Dependency{
+		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: at.transitivity, Line: at.line,
+		Licenses: p.licenses, Hashes: p.hashes, Supplier: p.supplier,
+	}
+	if own, ok := p.notedPackage(); ok {
+		d.Ecosystem, d.Name, d.Version = own.Ecosystem, own.Name, own.Version
+		return d
+	}
+	ecosystem, name, version, ok := purl.Parse(p.purl)
+	switch kind := lockfile.Ecosystem(at.lockfile); {
+	case ok:
+		d.Ecosystem, d.Name, d.Version = ecosystem, p.spelling(ecosystem, name), cmp.Or(version, d.Version)
+	case kind != "":
+		d.Ecosystem, d.PURL = kind, ""
+	default:
+		d.Ecosystem, d.PURL = "generic", ""
+	}
+	return d
+}
+
+// spelling is the name of a part whose package URL has that one. The
+// specification has URLs of Go modules in lower case, which tell case apart: the
+// part's own name then says how the module is spelt.
+func (p *part) spelling(ecosystem, name string) string {
+	if own := read.Text(p.name).Name(); ecosystem == "gomod" && name == strings.ToLower(name) &&
+		strings.EqualFold(own, name) {
+		return own
+	}
+	return name
+}
+
+// lockfileOf is the file that a tool names, if it is a lockfile, else the BOM.
+func (b *bom) lockfileOf(p *part) string {
+	location := p.location
+	if p.listsOwn {
+		location = p.name
+	}
+	if lockfile.Is(location) {
+		if file, err := b.checkout.Path(strings.TrimLeft(location, "/")); err == nil {
+			if b.rep.Image != "" {
+				return format.InImage(b.rep.Image, file)
+			}
+			return file
+		}
+	}
+	return b.file
+}
+
+// inheritLockfiles gives the parts below one that stands for a lockfile that
+// lockfile, unless they have one of their own.
+func (b *bom) inheritLockfiles() {
+	seen := map[string]bool{} // by any of them: the first one has a part
+	for _, owner := range b.parts {
+		if !owner.listsOwn {
+			continue
+		}
+		b.walk([]string{owner.ref}, seen, func(p *part, _ int) {
+			if p.lockfile == b.file {
+				p.lockfile = owner.lockfile
+			}
+		})
+	}
+}
+
+// classify tells direct parts from transitive ones, as far as the project's
+// own parts are known: what the BOM describes, parts that stand for a
+// lockfile, and modules of the project, which nothing needs and which were
+// never published: they have no package URL with a version. Parts that none of
+// these reaches are unknown.
+func (b *bom) classify() {
+	var own []string
+	ofRoot := map[string]bool{}
+	for _, ref := range b.needs[b.root] {
+		ofRoot[ref] = true
+	}
+	for _, p := range b.parts {
+		if b.isOwn(p, ofRoot[p.ref]) {
+			own = append(own, p.ref)
+			p.skip = p.skip || !p.listsOwn
+		}
+	}
+	if b.root != "" && len(b.needs[b.root]) > 0 && len(own) == 0 {
+		own = []string{b.root}
+	}
+	b.walk(own, map[string]bool{}, func(p *part, depth int) {
+		p.transitivity = lockfile.TransitivityOf(true, depth == 1)
+	})
+}
+
+func (b *bom) isOwn(p *part, ofRoot bool) bool {
+	if p.listsOwn || b.isProject(p) {
+		return true
+	}
+	if p.ref == "" || p.isNoted() || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
+		return false
+	}
+	_, _, version, ok := purl.Parse(p.purl)
+	return !ok || version == ""
+}
+
+// isProject reports whether a part is a project of a document of Redoubt's, which
+// has one for each project of a deployment and notes on all packages.
+func (b *bom) isProject(p *part) bool {
+	return b.isOurs() && p.software && p.purl == "" && !p.isNoted()
+}
+
+// isOurs reports whether Redoubt wrote the document, by the tool that it names.
+func (b *bom) isOurs() bool { return b.rep.Tool == model.SBOMTool }
+
+// walk visits each part that the given ones need and that was not seen yet,
+// nearest first, with the number of steps to it.
+func (b *bom) walk(from []string, seen map[string]bool, visit func(p *part, depth int)) {
+	for _, ref := range from {
+		seen[ref] = true
+	}
+	for depth := 1; len(from) > 0; depth++ {
+		var next []string
+		for _, ref := range from {
+			for _, to := range b.needs[ref] {
+				if seen[to] {
+					continue
+				}
+				seen[to] = true
+				next = append(next, to)
+				if p := b.byRef[to]; p != nil {
+					visit(p, depth)
+				}
+			}
+		}
+		from = next
+	}
+}
+
+// nothing are the words for no licence or supplier, or an unknown one.
+var nothing = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
+
+// licensesOf drops words that are no licence.
+func licensesOf(list ...string) []string {
+	return slices.DeleteFunc(read.Texts(list).Names(), func(s string) bool {
+		return slices.Contains(nothing, strings.ToUpper(s))
+	})
+}
+
+// supplierOf drops words for an unknown supplier.
+func supplierOf(s string) string {
+	if s = read.Text(s).Name(); slices.Contains(nothing, strings.ToUpper(s)) {
+		return ""
+	}
+	return s
+}
+
+// RealVersion is "" for what tools write when they know none.
+func RealVersion(s string) string {
+	switch strings.ToUpper(strings.TrimSpace(s)) {
+	case "UNKNOWN", "NOASSERTION", "UNSPECIFIED":
+		return ""
+	}
+	return s
+}
+
+// archiveHash spells an algorithm in one way: SHA256, sha-256 are SHA-256.
+func archiveHash(algorithm, sum string) (model.Hash, bool) {
+	algorithm = strings.ToUpper(read.Text(algorithm).Name())
+	if rest, ok := strings.CutPrefix(algorithm, "SHA"); ok && !strings.HasPrefix(rest, "-") &&
+		!strings.HasPrefix(rest, "3") {
+		algorithm = "SHA-" + rest
+	}
+	if algorithm == "SHA384" {
+		algorithm = "SHA-384"
+	}
+	return model.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && read.IsHex(sum)
+}

@@ -1,0 +1,134 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/redact"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// FileError says that a file as a whole cannot be taken, where, why and what
+// to do about it.
+type FileError struct {
+	Name   string // of the file; empty when not known
+	Format Format // empty when it was not recognised
+	Where  string // the member at fault, as runs[0].results[17]; empty when not known
+	Offset int64  // of the fault, in bytes of the inflated file; negative when not known
+	Advice string // what to do next; may be empty
+	Err    error
+}
+
+// Error returns one sentence for a person.
+func (e *FileError) Error() string {
+	if e.Name == "" {
+		return e.Reason()
+	}
+	return e.Name + ": " + e.Reason()
+}
+
+// Reason returns the sentence without the file's name, for where that stands
+// beside it.
+func (e *FileError) Reason() string {
+	var b strings.Builder
+	if e.Format != "" {
+		fmt.Fprintf(&b, "not readable as %s: ", e.Format)
+	}
+	b.WriteString(e.Err.Error())
+	if e.Where != "" {
+		b.WriteString(", in " + e.Where)
+	}
+	if e.Offset >= 0 {
+		fmt.Fprintf(&b, ", at byte %d", e.Offset)
+	}
+	if e.Advice != "" {
+		b.WriteString("; " + e.Advice)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause: model.ErrTooLarge for a file over a limit.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// ErrUTF16 is the error for text in UTF-16.
+var ErrUTF16 = errors.New("the file is UTF-16, not UTF-8")
+
+// NewFileError completes an error with what is known of the file.
+func NewFileError(o Options, offset int64, err error) error {
+	out := &FileError{Name: read.Text(o.Name).Name(), Format: o.Format, Offset: offset, Err: err}
+	if f := (*read.PlaceError)(nil); errors.As(err, &f) {
+		out.Where, out.Offset, out.Err = f.Where, f.Offset, f.Err
+	}
+	if errors.Is(out.Err, io.ErrUnexpectedEOF) || errors.Is(out.Err, io.EOF) {
+		out.Err = read.ErrTruncated
+	}
+	out.Advice = advice(out.Err)
+	if errors.Is(out.Err, model.ErrTooLarge) {
+		out.Advice = adviceOnSize(o.Format)
+	}
+	return out
+}
+
+// IsNamesake reports whether a file cannot be read as it only shares its name with a
+// lockfile: several tools use the name, and it has nothing of the lockfile's.
+func IsNamesake(err error) bool { return read.IsNamesake(err) }
+
+func advice(err error) string {
+	other := (*read.FormatError)(nil)
+	switch {
+	case errors.As(err, &other):
+		return "nothing was taken from it: see what wrote this file, and send the whole file as the package manager wrote it"
+	case errors.Is(err, read.ErrTruncated):
+		return "nothing was taken from it: see whether the scanner or the upload was cut off, and send the whole file"
+	case errors.Is(err, read.ErrTrailing):
+		return "send one report per file"
+	case errors.Is(err, ErrUTF16):
+		return "write it as UTF-8 (let the scanner write the file itself; PowerShell's > writes UTF-16)"
+	}
+	return ""
+}
+
+// adviceOnSize says how to hand in what is too large for one upload: a part that looks as
+// the one before would take its place.
+func adviceOnSize(f Format) string {
+	const none = "nothing was taken from it: "
+	switch f {
+	case Lockfile:
+		return none + "see what wrote it, or leave it out and hand in a bill of materials in its place"
+	case CycloneDXJSON, CycloneDXXML, SPDXJSON:
+		return none + "hand it in as files of different names, each in an upload of its own"
+	}
+	return none + "scan with fewer rules or folders at a time, and hand in each report with a category of its own"
+}
+
+// cleanedError is an error whose text held a secret.
+type cleanedError struct {
+	text string
+	err  error
+}
+
+func (e *cleanedError) Error() string { return e.text }
+
+func (e *cleanedError) Unwrap() error { return e.err }
+
+// CleanError takes secrets out of what an error quotes of a file.
+func CleanError(r *secrets.Redactor, err error) error {
+	of := (*FileError)(nil)
+	if !errors.As(err, &of) {
+		return err
+	}
+	known := redact.NewKnown(r.Whole)
+	clean := func(s string) string {
+		return r.Finder().Name(r.BlankText(redact.Joined(known.Redact(s))))
+	}
+	of.Name, of.Where = clean(of.Name), clean(of.Where)
+	if text := of.Err.Error(); clean(text) != text {
+		of.Err = &cleanedError{clean(text), of.Err}
+	}
+	return err
+}

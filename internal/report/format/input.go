@@ -1,0 +1,175 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// headSize is how much of a file Detect gets to see.
+const headSize = 64 << 10
+
+// Input is an opened file: inflated, bounded, without a byte order mark.
+type Input struct {
+	*bufio.Reader
+	meter  *meter
+	Limits Limits
+	Budget *Budget
+	built  func(bytes int) error // nil for none
+	mark   int64                 // bytes of the byte order mark
+}
+
+// Open looks for gzip and byte order marks and puts the limits in place.
+func Open(r io.Reader, o Options) (*Input, error) {
+	limits := o.Limits
+	raw := bufio.NewReader(r)
+	r = raw
+	if magic, _ := raw.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		inflated, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, fmt.Errorf("the gzip header is damaged: %w", err)
+		}
+		r = gzipReader{inflated}
+	}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.Budget, watch: o.Secrets.Watch()}
+	in := &Input{Reader: bufio.NewReaderSize(m, headSize), meter: m, Limits: limits, Budget: o.Budget, built: o.Built}
+	mark, _ := in.Peek(3)
+	switch {
+	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
+		_, err := in.Discard(3)
+		in.mark = 3
+		return in, err
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		if !lockfile.IsRequirements(o.Name) {
+			return nil, ErrUTF16
+		}
+		return in, in.decodeUTF16() // pip reads it
+	}
+	return in, nil
+}
+
+// decodeUTF16 replaces the rest of the input by its UTF-8.
+func (in *Input) decodeUTF16() error {
+	data, err := in.All()
+	if err != nil {
+		return err
+	}
+	in.Reader = bufio.NewReaderSize(bytes.NewReader(read.FromUTF16(data)), headSize)
+	return nil
+}
+
+// Head returns the beginning of the file without reading past it.
+func (in *Input) Head() ([]byte, error) {
+	head, err := in.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return head, nil
+}
+
+// All returns the whole file, which must keep within the document limit.
+func (in *Input) All() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, in.Limits.Document+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > in.Limits.Document {
+		return nil, TooLarge("the file", in.Limits.Document)
+	}
+	in.Build(len(data) + WeightOfMarks(data))
+	return data, in.Budget.Err
+}
+
+// WeightOfMarks is about what a document builds that is decoded whole: each line,
+// member and element a value, each component of a bill of materials a large one.
+func WeightOfMarks(data []byte) int {
+	n := markSize * (bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{")) +
+		bytes.Count(data, []byte("<")))
+	return n + PartSize*(bytes.Count(data, []byte("<component"))+bytes.Count(data, []byte("<vulnerability")))
+}
+
+// TooLarge is the error for what is over a limit of so many bytes.
+func TooLarge(what string, limit int64) error {
+	return fmt.Errorf("%s is %w (limit %d bytes)", what, model.ErrTooLarge, limit)
+}
+
+// TooMany is the error for a list that is over its limit.
+func TooMany(what string, limit int) error {
+	return fmt.Errorf("%s: the list is %w (limit %d)", what, model.ErrTooLarge, limit)
+}
+
+// meter stops a reader that gives more than it may: over the whole file, and
+// over one item of it.
+type meter struct {
+	r         io.Reader
+	left      int64
+	limit     int64
+	item      int64                 // bytes left for the item
+	itemLimit int64                 // 0 for none
+	values    int                   // left for the item, by its commas
+	take      func(bytes int) error // nil for none
+	room      *Budget
+	watch     *secrets.AddressWatch // nil for none
+	err       error                 // that ended it before its time
+}
+
+// maxValues bounds the values of one item, each of which may be some hundred bytes
+// once it is decoded.
+const maxValues = 400_000
+
+// allow bounds what may be read until the next call, on top of what is
+// buffered already.
+func (m *meter) allow(limit int64) {
+	m.item, m.itemLimit, m.values = limit, limit, maxValues
+}
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (n int, err error) {
+	switch {
+	case m.left < 0:
+		err = TooLarge("the file", m.limit)
+	case m.itemLimit > 0 && m.item < 0:
+		err = TooLarge("one item of the file", m.itemLimit)
+	case m.itemLimit > 0 && m.values < 0:
+		err = TooMany("the values of one item of the file", maxValues)
+	default:
+		n, err = m.r.Read(p)
+	}
+	if m.watch != nil {
+		m.watch.See(p[:n])
+	}
+	m.left -= int64(n)
+	m.item -= int64(n)
+	m.values -= bytes.Count(p[:n], []byte{','})
+	m.room.Read += int64(n)
+	if m.take != nil && n > 0 {
+		if refused := m.take(n); refused != nil {
+			err = refused
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
+	}
+	return n, err
+}
+
+// gzipReader says in words what is wrong with a gzip stream.
+type gzipReader struct{ r *gzip.Reader }
+
+// Read implements io.Reader.
+func (g gzipReader) Read(p []byte) (int, error) {
+	n, err := g.r.Read(p)
+	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		err = fmt.Errorf("the gzip stream is damaged: %w", err)
+	}
+	return n, err
+}

@@ -1,0 +1,233 @@
+package sarif
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// madeRule is a rule as the report holds it, with what its results go by.
+type madeRule struct {
+	*model.Rule
+	from     *sarifRule     // nil for a rule that the report only names
+	byScore  model.Severity // from security-severity or a tag, which beat a result's level
+	byLevel  model.Severity // from the default level, which a result's level beats
+	isSecret bool
+}
+
+// describeRules makes the rules of all components.
+func (r *sarifRun) describeRules() {
+	for _, c := range r.components {
+		c.byID = make(map[string]*sarifRule, len(c.rules))
+		for _, d := range c.rules {
+			id := d.ID.Name()
+			if id == "" || c.byID[id] != nil {
+				continue
+			}
+			c.byID[id] = d
+			d.made = r.makeRule(d)
+			r.rep.Rules = append(r.rep.Rules, d.made.Rule)
+			if r.traits.allRules {
+				r.rep.RulesRun = append(r.rep.RulesRun, d.made.Name)
+			}
+		}
+	}
+	r.byID = make(map[string]*sarifRule, len(r.rep.Rules))
+	for _, c := range slices.Backward(r.components) {
+		maps.Copy(r.byID, c.byID)
+	}
+	r.rep.RulesRun = read.Distinct(r.rep.RulesRun)
+	if len(r.rep.RulesRun) == 0 {
+		r.rep.RulesRun = nil // not told
+	}
+}
+
+// ruleOf finds the rule of a result, by any of the ways that the standard has:
+// a component and an index or id in it; an id, also of a rule above it
+// (CA1000/1); an index. A rule that the report does not describe gets a bare
+// description. The name is empty when the result has none of these.
+func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
+	id, index := res.RuleID, res.RuleIndex
+	scope, ids := r.components[0], r.byID
+	if ref := res.Rule; ref != nil {
+		id = cmp.Or(id, ref.ID)
+		if index == nil {
+			index = ref.Index
+		}
+		if i := ref.ToolComponent.Index; i != nil && int(*i) < len(r.components)-1 {
+			scope = r.components[*i+1]
+			ids = scope.byID
+		}
+	}
+	if d := findRule(ids, id.Name()); d != nil {
+		return d.made
+	}
+	if index != nil && int(*index) < len(scope.rules) && id == "" {
+		if d := scope.rules[*index]; d.made != nil {
+			return d.made
+		}
+	}
+	return r.bareRule(id)
+}
+
+// findRule looks for the id, then for those above it.
+func findRule(ids map[string]*sarifRule, id string) *sarifRule {
+	for id != "" {
+		if d := ids[id]; d != nil {
+			return d
+		}
+		id = id[:max(strings.LastIndexByte(id, '/'), 0)]
+	}
+	return nil
+}
+
+// bareRule describes a rule that the report only names.
+func (r *sarifRun) bareRule(id read.Text) *madeRule {
+	if id.Name() == "" {
+		return &madeRule{Rule: &model.Rule{}}
+	}
+	d := &sarifRule{ID: id}
+	r.In.Build(format.SizeOf(d))
+	d.made = r.makeRule(d)
+	d.made.from = nil
+	r.components[0].byID[id.Name()], r.byID[id.Name()] = d, d
+	r.rep.Rules = append(r.rep.Rules, d.made.Rule)
+	return d.made
+}
+
+func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
+	tags := d.Properties.Tags.Names()
+	m := &madeRule{
+		Rule: &model.Rule{
+			Name:      d.ID.Name(),
+			IssueType: r.issueType(d, tags),
+			Category:  categoryOfTags(tags),
+			OWASP:     owaspOf(tags),
+			CWE:       cweOf(d, tags),
+			URL:       d.HelpURI.Link(),
+		},
+		from:    d,
+		byScore: cmp.Or(format.SeverityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),
+		byLevel: format.SeverityOf(string(d.Default.Level)),
+	}
+	m.isSecret = m.IssueType == model.Secrets
+	if d.Properties.Product != "" {
+		r.secrets.Declared[m.Rule] = true
+	}
+	m.Severity = cmp.Or(m.byScore, m.byLevel, r.traits.severity)
+	m.Confidence = cmp.Or(r.confidence(d, tags), model.ConfidenceMedium)
+	switch {
+	case m.isSecret:
+		m.Message = cmp.Or(d.Full.plain(), d.Short.plain()).Block()
+		m.Category = "security"
+		m.SecretType = secrets.SecretTypeOf(m.Name)
+	case r.traits.template:
+		m.Message = d.Full.plain().Block()
+	}
+	return m
+}
+
+// issueType sorts a rule: most tools have one product, Trivy has all of them.
+func (r *sarifRun) issueType(d *sarifRule, tags []string) model.IssueType {
+	switch {
+	case strings.HasPrefix(string(d.ID), "CKV_SECRET_"):
+		return model.Secrets
+	case r.traits.tool == "trivy" && (d.Name == "Secret" || slices.Contains(tags, "secret")):
+		return model.Secrets
+	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
+		return model.SCA
+	}
+	if r.traits.tool == "redoubt" {
+		if t, ok := model.ParseIssueType(string(d.Properties.Product)); ok { // our own exports tell
+			return t
+		}
+	}
+	words := secrets.RuleTraits{
+		Name: d.ID.Name(), Product: d.Properties.Product, Category: d.Properties.Category,
+		Technology: d.Properties.Technology, Tags: tags,
+	}
+	if words.IsSecret() {
+		return model.Secrets
+	}
+	return r.traits.issueType
+}
+
+func (r *sarifRun) confidence(d *sarifRule, tags []string) model.Confidence {
+	if !r.traits.tagged {
+		return format.ConfidenceOf(string(d.Properties.Precision))
+	}
+	for _, tag := range tags {
+		if word, ok := strings.CutSuffix(tag, " CONFIDENCE"); ok {
+			return format.ConfidenceOf(word)
+		}
+	}
+	return 0
+}
+
+// severityOfTags reads the exact severity that gosec and Trivy put among the
+// tags, in capitals.
+func severityOfTags(tags []string) model.Severity {
+	for _, tag := range tags {
+		switch tag {
+		case "CRITICAL", "HIGH", "MEDIUM", "LOW":
+			return format.SeverityOf(tag)
+		}
+	}
+	return 0
+}
+
+// categoryOfTags is the first tag that is a category of rules.
+func categoryOfTags(tags []string) string {
+	for _, tag := range tags {
+		switch tag {
+		case "security", "correctness", "best-practice", "performance", "maintainability", "portability", "compatibility":
+			return tag
+		}
+	}
+	return ""
+}
+
+var (
+	cweTag   = regexp.MustCompile(`^(?i:external/cwe/)?(?i:cwe)[-_:]?0*(\d+)$`)
+	cweTitle = regexp.MustCompile(`^CWE-\d+: `)
+	owaspTag = regexp.MustCompile(`^(?:OWASP[- ]+)?((?:A|API|M|LLM)\d+:\d{4}\b.*)$`)
+)
+
+// cweOf gathers CWEs from tags (CWE-79, external/cwe/cwe-079) and from
+// relationships to the CWE taxonomy.
+func cweOf(d *sarifRule, tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if m := cweTag.FindStringSubmatch(tag); m != nil {
+			out = append(out, "CWE-"+m[1])
+		} else if cweTitle.MatchString(tag) {
+			out = append(out, tag)
+		}
+	}
+	for _, rel := range d.Relationships[:min(len(d.Relationships), read.MaxList)] {
+		if strings.EqualFold(string(rel.Target.ToolComponent.Name), "CWE") {
+			if id := strings.TrimLeft(strings.TrimPrefix(rel.Target.ID.Name(), "CWE-"), "0"); id != "" {
+				out = append(out, "CWE-"+id)
+			}
+		}
+	}
+	return read.Distinct(out)
+}
+
+func owaspOf(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if m := owaspTag.FindStringSubmatch(tag); m != nil {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package secrets
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// TakeOf remembers a secret and says what identifies it: itself or, of
+// Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
+// hold the secret but the same hash of those lines, and the two are one source
+// (semantics §4, §16).
+func (r *Redactor) TakeOf(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
+	match.Hash = r.Take(secret)
+	if tool == SemgrepTool && match.Hash != (model.Digest{}) {
+		match.Hash, match.Value = r.KeyedCode(lines), match.Hash
+	}
+}
+
+// SemgrepTool is the name of semgrep and of all that is one source with it.
+const SemgrepTool = "semgrep"
+
+// Hide makes a result one of a secret: what of it could be guessed from goes.
+func Hide(res *model.Result, match *model.SecretMatch) {
+	res.Secret = match
+	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", model.Digest{}, nil
+	res.MatchBasedID, res.SyntacticID, res.PatternHash, res.StartHash, res.EndHash = "", "", "", "", ""
+	res.CodeNumber = 0
+}
+
+// hideHash puts a keyed hash of code that held a secret in the place of the
+// scanner's, under which moved code is found again. What was computed of the code
+// before anybody knew of the secret goes: an unkeyed hash of it could be guessed.
+func (r *Redactor) hideHash(res *model.Result) {
+	if res.CodeKey == (model.Digest{}) {
+		res.CodeKey = r.KeyedCode(model.CodeDigest(res.CodeHash))
+	}
+	res.CodeHash, res.PatternHash, res.StartHash, res.EndHash = "", "", "", ""
+	res.CodeNumber = 0
+	for _, id := range []*string{&res.SyntacticID, &res.MatchBasedID} {
+		if r.Computed[*id] {
+			*id = ""
+		}
+	}
+}
+
+// ForgetFormulas takes away what was computed of formulas that hold a secret, though
+// the code does not: their hashes could be guessed as those of code.
+func (r *Redactor) ForgetFormulas(reports []*model.Report) {
+	if len(r.Wider) == 0 {
+		return
+	}
+	holdsSecret := r.Firm().In
+	for _, rep := range reports {
+		for i := range rep.Results {
+			res := &rep.Results[i]
+			if formula, known := r.Wider[res.PatternHash]; !known || !holdsSecret(formula) {
+				continue
+			}
+			res.PatternHash = ""
+			if r.Computed[res.MatchBasedID] {
+				res.MatchBasedID = ""
+			}
+		}
+	}
+}
+
+// Reveal makes secrets of the results of rules that do not say what they are,
+// but that other parts of the upload, or those who know, call rules for secrets. It
+// tells whether there were any.
+func (r *Redactor) Reveal(reports []*model.Report, known func(tool, rule string) bool) (changed bool) {
+	type name struct{ tool, rule string }
+	told := map[name]bool{}
+	for _, rep := range reports {
+		for _, rule := range rep.Rules {
+			if rule.IssueType == model.Secrets {
+				told[name{rep.Tool, rule.Name}] = true
+			}
+		}
+	}
+	for _, rep := range reports {
+		revealed := false
+		for _, rule := range rep.Rules {
+			if rule.IssueType == model.SAST && !r.Declared[rule] &&
+				(told[name{rep.Tool, rule.Name}] || known != nil && known(rep.Tool, rule.Name)) {
+				rule.IssueType, rule.SecretType, revealed = model.Secrets, secretTypeOfRule(rule), true
+			}
+		}
+		if revealed {
+			r.concealRevealed(rep)
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (r *Redactor) concealRevealed(rep *model.Report) {
+	rep.Products = (rep.Products &^ model.Products(0).With(model.SAST)).With(model.Secrets)
+	for _, rule := range rep.Rules {
+		rep.Products = rep.Products.With(rule.IssueType)
+	}
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		if res.Rule.IssueType == model.Secrets && res.Secret == nil {
+			r.conceal(rep.Tool, res)
+		}
+	}
+}
+
+// conceal makes a secret of a result that was one of code.
+func (r *Redactor) conceal(tool string, res *model.Result) {
+	match := &model.SecretMatch{Validation: model.NoValidator}
+	lines := model.CodeDigest(res.CodeHash)
+	switch {
+	case tool == SemgrepTool && res.CodeKey != (model.Digest{}): // it was blanked before
+		match.Hash = res.CodeKey
+	// as of scans that Semgrep uploads
+	case tool == SemgrepTool && (res.Code == "" || strings.Contains(res.Code, Redacted)):
+		match.Hash = r.KeyedCode(lines)
+	case tool == SemgrepTool:
+		from := Place{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
+		to := Place{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
+		r.TakeOf(tool, match, Region(res.Code, from, to), lines)
+	default:
+		r.TakeOf(tool, match, res.Code, lines)
+	}
+	res.Message = cmp.Or(res.Rule.Message, res.Rule.Name)
+	Hide(res, match)
+}
+
+// secretTypeOfRule is the kind of credential of a rule that does not tell it.
+func secretTypeOfRule(rule *model.Rule) string {
+	if len(rule.Technologies) > 0 {
+		return rule.Technologies[0]
+	}
+	return SecretTypeOf(rule.Name)
+}
+
+// Number tells the secrets on one line apart where their line identifies them:
+// by their order on it. Where a line comes again, as a whole, it is the same
+// secret that comes again.
+func (r *Redactor) Number(rep *model.Report) {
+	if rep.Tool != SemgrepTool {
+		return
+	}
+	type line struct {
+		rule, path string
+		number     int
+		hash       model.Digest
+	}
+	lines := map[line][]*model.Result{}
+	for i := range rep.Results {
+		if res := &rep.Results[i]; res.Secret != nil && res.Secret.Hash != (model.Digest{}) {
+			on := line{res.Rule.Name, res.Path, res.Location.Line, res.Secret.Hash}
+			lines[on] = append(lines[on], res)
+		}
+	}
+	for on, list := range lines {
+		slices.SortFunc(list, func(a, b *model.Result) int { return compareEnds(a.Location, b.Location) })
+		n := uint64(0)
+		for i, res := range list {
+			if i > 0 && compareEnds(list[i-1].Location, res.Location) != 0 {
+				n++
+			}
+			if n > 0 {
+				res.Secret.Hash = r.keyed(binary.AppendUvarint(append([]byte("next "), on.hash[:]...), n))
+			}
+		}
+	}
+}
+
+func compareEnds(a, b model.Location) int {
+	return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.EndLine, b.EndLine),
+		cmp.Compare(a.EndColumn, b.EndColumn))
+}

@@ -1,0 +1,34 @@
+package secrets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// A word that is the password of an address is taken out of all code. The hash of
+// other code that has the word stays, so that its finding does not depend on
+// whether the address is in the same report; that of code which holds a secret for
+// other reasons goes.
+func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
+	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
+	r := NewRedactor([]byte("a key for tests, of some length"))
+	r.Watch().look([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
+	rule := &model.Rule{Name: "calls", IssueType: model.SAST}
+	other := &model.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
+	held := &model.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
+	rep := &model.Report{Results: []model.Result{*other, *held}}
+	r.Scrub(rep)
+	if got := rep.Results[0]; strings.Contains(got.Code, word) || got.CodeHash != "same" {
+		t.Errorf("other code is %q under the hash %q", got.Code, got.CodeHash)
+	}
+	if got := rep.Results[1]; strings.Contains(got.Code, random) || got.CodeHash != "" {
+		t.Errorf("code that holds a secret is %q under the hash %q", got.Code, got.CodeHash)
+	}
+	r.Take(word) // which a rule for secrets reports
+	known := &model.Report{Results: []model.Result{*other}}
+	if r.Scrub(known); known.Results[0].CodeHash != "" {
+		t.Errorf("code that holds a known secret keeps its hash %q", known.Results[0].CodeHash)
+	}
+}

@@ -1,0 +1,216 @@
+package semgrep
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/twmb/murmur3"
+	"golang.org/x/crypto/blake2b"
+)
+
+// What tells Semgrep's findings apart, as the scanner itself computes it, so
+// that a report that does not hold its ids joins those that do. The hashes are
+// taken over the text of a Python tuple. Secrets get none: an unkeyed hash of
+// one could be guessed (semantics §16).
+
+// SyntacticID is the scanner's syntactic_id: of the rule, the file, the code
+// and the ordinal among equal ones, in MurmurHash3 for x64 with 128 bits and seed
+// 0.
+func SyntacticID(rule, path, context string, index int) string {
+	tuple := make([]byte, 0, len(rule)+len(path)+len(context)+32)
+	tuple = appendRepr(append(tuple, '('), rule)
+	tuple = appendRepr(append(tuple, ", "...), path)
+	tuple = appendRepr(append(tuple, ", "...), context)
+	tuple = strconv.AppendInt(append(tuple, ", "...), int64(index), 10)
+	low, high := murmur3.Sum128(append(tuple, ')'))
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
+}
+
+// MatchBasedID is the scanner's match_based_id: of the rule, the file and the
+// rule's formula with what its metavariables stand for.
+func MatchBasedID(rule, path, formula string, index int) string {
+	sum := blake2b.Sum512([]byte("(" + pyRepr(formula) + ", PosixPath(" + pyRepr(path) + "), " + pyRepr(rule) + ")"))
+	return hex.EncodeToString(sum[:]) + "_" + strconv.Itoa(index)
+}
+
+// PatternHash is the scanner's pattern_hash.
+func PatternHash(formula string) string {
+	sum := sha256.Sum256([]byte(formula))
+	return hex.EncodeToString(sum[:])
+}
+
+var (
+	newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	// pySpaces is \s as Python has it.
+	pySpaces = `\s\v\x1c-\x1f\x{85}\p{Z}`
+	nosem    = regexp.MustCompile(
+		`(?i)[:#/]+ nosem(?:grep)?(?:[:=][` + pySpaces + `]?(?:[^,` + pySpaces + `][,` + pySpaces + `]*)+)?$`,
+	)
+)
+
+func pySpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// SyntacticContext is the matched code as the scanner compares it: the lines,
+// without a nosem comment on the first, common indentation and space around.
+func SyntacticContext(lines string) string {
+	if strings.Contains(lines, "\r") {
+		lines = newlines.Replace(lines)
+	}
+	first, rest, _ := strings.Cut(lines, "\n")
+	if strings.Contains(strings.ToLower(first), " no") { // most lines have none, which the expression is slow to tell
+		first = nosem.ReplaceAllString(first, "")
+	}
+	first = strings.TrimRightFunc(first, pySpace) + "\n"
+	return strings.TrimFunc(dedent(first+rest), pySpace)
+}
+
+// pyRepr is repr() of a string.
+func pyRepr(s string) string { return string(appendRepr(nil, s)) }
+
+// appendRepr appends repr() of a string.
+func appendRepr(out []byte, s string) []byte {
+	quote := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	out = append(out, quote)
+	from := 0 // of what stays as it is
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= ' ' && c < 0x7f && c != quote && c != '\\' {
+			continue
+		}
+		out = append(out, s[from:i]...)
+		r, size := utf8.DecodeRuneInString(s[i:])
+		from, i = i+size, i+size-1
+		switch {
+		case r == rune(quote), r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\r':
+			out = append(out, `\r`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case r > 0x7f && unicode.IsPrint(r):
+			out = utf8.AppendRune(out, r)
+		default:
+			out = appendEscape(out, r)
+		}
+	}
+	return append(append(out, s[from:]...), quote)
+}
+
+// appendEscape writes a character that does not print by its number.
+func appendEscape(out []byte, r rune) []byte {
+	kind, digits := `\x`, 2
+	switch {
+	case r > 0xffff:
+		kind, digits = `\U`, 8
+	case r > 0xff:
+		kind, digits = `\u`, 4
+	}
+	number := strconv.FormatInt(int64(r), 16)
+	return append(append(out, kind...), strings.Repeat("0", digits-len(number))+number...)
+}
+
+// PatternKeys are the members of a rule that say what it looks for, sorted.
+var PatternKeys = []string{
+	"join", "match", "pattern", "pattern-either", "pattern-regex", "pattern-sinks", "pattern-sources", "patterns",
+	"postprocessor-patterns", "request", "response", "taint",
+}
+
+// FormulaOf flattens what a rule, as JSON, looks for into one string, the same
+// in whatever order the rule says it; "" where it cannot be flattened.
+func FormulaOf(rule []byte) string {
+	var members map[string]any
+	if json.Unmarshal(rule, &members) != nil {
+		return ""
+	}
+	var parts []string
+	for _, key := range PatternKeys {
+		value := members[key]
+		if value == nil {
+			continue
+		}
+		part, ok := flatten(value)
+		if !ok {
+			return ""
+		}
+		parts = append(parts, part)
+		if join, is := value.(map[string]any); is && key == "join" {
+			on, _ := flatten(join["on"])
+			parts = append(parts, strings.Split(on, "")...) // the scanner adds it letter by letter
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// flatten joins the strings in a value, sorted on each level; other scalars
+// make it fail.
+func flatten(value any) (string, bool) {
+	var children []any
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case []any:
+		children = v
+	case map[string]any:
+		for _, child := range v {
+			if child != nil {
+				children = append(children, child)
+			}
+		}
+	default:
+		return "", false
+	}
+	parts := make([]string, 0, len(children))
+	for _, child := range children {
+		part, ok := flatten(child)
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, part)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " "), true
+}
+
+// Metavar is a metavariable and what it stands for.
+type Metavar struct{ Name, Content string }
+
+// Rules bind a few metavariables to some lines of code. Beyond these bounds a match
+// gets no ids, for each metavariable may stand for others: a few hundred bytes of a
+// report could make gigabytes.
+const (
+	maxMetavars = 1000
+	MaxFormula  = 256 << 10 // bytes, bound
+)
+
+// Bind puts what metavariables stand for into a formula: the longest names
+// first, those of one length as the report lists them. It is false for what is
+// beyond the bounds.
+func Bind(formula string, metavars []Metavar) (bound string, ok bool) {
+	if len(metavars) > maxMetavars {
+		return "", false
+	}
+	slices.SortStableFunc(metavars, func(a, b Metavar) int { return len(b.Name) - len(a.Name) })
+	for _, m := range metavars {
+		if m.Name == "" {
+			continue
+		}
+		if len(formula)+strings.Count(formula, m.Name)*(len(m.Content)-len(m.Name)) > MaxFormula {
+			return "", false
+		}
+		formula = strings.ReplaceAll(formula, m.Name, m.Content)
+	}
+	return formula, true
+}

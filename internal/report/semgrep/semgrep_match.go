@@ -1,0 +1,174 @@
+package semgrep
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+)
+
+// semgrepMatch is what the ids of a result are made of.
+type semgrepMatch struct {
+	result  int    // among the report's
+	rule    string // as it stands in the ids
+	path    string
+	context string
+	formula string // bound
+	known   bool   // the rule's text is at hand, so the formula counts
+	wider   bool   // the formula may hold what the code does not, as a value that is set elsewhere
+	group   string // the match_based_id without its number, once it is known
+}
+
+// matched notes a result whose code the report holds. Nobody being logged in,
+// it holds neither code nor metavariables, and no id can be computed, even where the
+// checkout has the code.
+func (s *semgrep) matched(m *semgrepResult, res *model.Result) {
+	if UnlessGated(m.Extra.Lines) == "" || m.looked || res.Secret != nil {
+		return
+	}
+	match := semgrepMatch{
+		result: len(s.rep.Results) - 1, rule: s.Rule(m).idName(), path: res.Path, context: m.context,
+	}
+	if s.texts != nil {
+		formula, known := s.formula(res.Rule.Name)
+		if known {
+			values := metavars(m.Extra.Metavars)
+			match.formula, match.known = Bind(formula, values)
+			match.wider = slices.ContainsFunc(values, func(v Metavar) bool {
+				return !strings.Contains(match.context, v.Content) && strings.Contains(match.formula, v.Content)
+			})
+		}
+	}
+	s.In.Build(len(match.context) + len(match.formula) + format.MatchSize)
+	s.matches = append(s.matches, match)
+}
+
+// formula returns what a rule looks for, if its text is known.
+func (s *semgrep) formula(rule string) (string, bool) {
+	formula, asked := s.formulas[rule]
+	if !asked {
+		formula = "-" // no text
+		if text := s.texts(rule); text != nil {
+			formula = "+" + FormulaOf(text)
+		}
+		s.formulas[rule] = formula
+	}
+	return formula[1:], formula[0] == '+'
+}
+
+// metavars lists the metavariables in the order of the report.
+func metavars(raw json.RawMessage) (out []Metavar) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return out
+		}
+		var value struct {
+			Content read.Text `json:"abstract_content"`
+		}
+		if err := dec.Decode(&value); err != nil {
+			return out
+		}
+		out = append(out, Metavar{name.(string), string(value.Content)})
+	}
+	return out
+}
+
+// identify computes the ids that the report does not tell, now that equal
+// matches can be counted. Code that a secret was taken out of counts, as it does for
+// the scanner and before anybody knows of the secret, and gets none.
+func (s *semgrep) identify() {
+	results := s.rep.Results
+	holdsSecret := s.secrets.Firm().In
+	slices.SortStableFunc(s.matches, func(a, b semgrepMatch) int {
+		x, y := &results[a.result], &results[b.result]
+		return cmp.Or(
+			strings.Compare(x.Path, y.Path),
+			cmp.Compare(x.Location.Line, y.Location.Line), cmp.Compare(x.Location.Column, y.Location.Column),
+			cmp.Compare(x.Location.EndLine, y.Location.EndLine), cmp.Compare(x.Location.EndColumn, y.Location.EndColumn),
+		)
+	})
+	type key struct{ rule, path, text string }
+	matches := map[key]int{}
+	for i := range s.matches {
+		m := &s.matches[i]
+		res, same := &results[m.result], key{m.rule, m.path, m.formula}
+		m.group = Made(res.MatchBasedID)
+		if !m.known {
+			continue
+		}
+		id := MatchBasedID(m.rule, m.path, m.formula, matches[same])
+		matches[same]++
+		m.group = cmp.Or(m.group, Made(id))
+		if res.CodeHash == "" || m.wider && holdsSecret(m.formula) {
+			continue
+		}
+		if res.MatchBasedID == "" {
+			res.MatchBasedID, s.secrets.Computed[id] = id, true
+		}
+		if Made(id) == Made(res.MatchBasedID) { // or it was another text of the rule
+			res.PatternHash = PatternHash(m.formula)
+		}
+		if m.wider {
+			s.secrets.Wider[PatternHash(m.formula)] = m.formula
+		}
+	}
+	alike := map[key][]int{}
+	groups := map[key]int{} // matches of a formula group, whatever their code
+	for i := range s.matches {
+		m := &s.matches[i]
+		same := key{m.rule, m.path, m.context}
+		alike[same] = append(alike[same], i)
+		groups[key{m.rule, m.path, m.group}]++
+	}
+	for same, list := range alike {
+		group := key{same.rule, same.path, s.matches[list[0]].group}
+		for n, ordinal := range s.ordinals(list, groups[group] == len(list)) {
+			res := &results[s.matches[list[n]].result]
+			if res.CodeHash == "" {
+				continue
+			}
+			res.SyntacticID, res.CodeNumber = SyntacticID(same.rule, same.path, same.text,
+				ordinal), min(ordinal, maxCodeNumber)+1
+			s.secrets.Computed[res.SyntacticID] = true
+		}
+	}
+	s.matches = nil
+}
+
+// ordinals numbers matches of equal code. One that a nosemgrep comment mutes is
+// mostly missing in a report, though the scanner counted it: the numbers in
+// the match_based_ids tell, where all are made of the same and nothing else is;
+// where other code is, they count that too.
+func (s *semgrep) ordinals(list []int, alone bool) []int {
+	counted, told := make([]int, len(list)), make([]int, len(list))
+	for n := range list {
+		counted[n] = n
+	}
+	id := func(n int) string { return s.rep.Results[s.matches[list[n]].result].MatchBasedID }
+	for n := range list {
+		number, err := strconv.Atoi(strings.TrimPrefix(id(n), Made(id(n))+"_"))
+		if err != nil || !alone || number < n || Made(id(n)) != Made(id(0)) {
+			return counted
+		}
+		told[n] = number
+	}
+	return told
+}
+
+// Made is a match_based_id without its number.
+func Made(id string) string {
+	of, _, _ := strings.Cut(id, "_")
+	return of
+}

@@ -1,0 +1,175 @@
+package semgrep
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// RequiresLogin stands for fingerprints and code where nobody was logged in.
+const RequiresLogin = "requires login"
+
+// semgrepResult is one of results.
+type semgrepResult struct {
+	CheckID read.Text     `json:"check_id"`
+	Path    read.Text     `json:"path"`
+	Start   secrets.Place `json:"start"`
+	End     secrets.Place `json:"end"`
+	Extra   *semgrepExtra `json:"extra"`
+
+	context string // of its lines, once it is known
+	looked  bool   // its lines are from the checkout
+}
+
+type semgrepExtra struct {
+	Message     read.Text       `json:"message"`
+	Severity    read.Text       `json:"severity"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Metavars    json.RawMessage `json:"metavars"`
+	Fingerprint read.Text       `json:"fingerprint"`
+	Lines       read.Text       `json:"lines"`
+	Ignored     read.Boolean    `json:"is_ignored"`
+	SCA         *semgrepSCA     `json:"sca_info"`
+	Validation  read.Text       `json:"validation_state"`
+	Historical  *struct {
+		Commit read.Text `json:"git_commit"`
+	} `json:"historical_info"`
+	Trace  *semgrepTrace   `json:"dataflow_trace"`
+	Engine json.RawMessage `json:"engine_kind"`
+}
+
+func (s *semgrep) result(item string) error {
+	var m semgrepResult
+	misfit, err := s.Decode(item, &m)
+	if err != nil {
+		return err
+	}
+	s.Take(item, &m, misfit)
+	return nil
+}
+
+// Take makes a result of one that was read, or refuses it.
+func (s *semgrep) Take(item string, m *semgrepResult, misfit string) {
+	if m.CheckID.Name() == "" || m.Extra == nil {
+		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
+		return
+	}
+	if res := s.resultOf(item, m); res != nil {
+		s.In.Build(format.ResultSize)
+		s.rep.Results = append(s.rep.Results, *res)
+		s.matched(m, res)
+	}
+}
+
+// resultOf makes a result of what a report and an upload of semgrep say alike,
+// or refuses it and returns nil.
+func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
+	path, err := s.checkout.Path(string(m.Path))
+	if err != nil {
+		s.refuse(item, "%v", err)
+		return nil
+	}
+	rule := s.Rule(m)
+	res := model.Result{
+		Item: item, Rule: rule.Rule, Path: path,
+		Location: model.Location{
+			Line: int(m.Start.Line), Column: int(m.Start.Col), EndLine: int(m.End.Line), EndColumn: int(m.End.Col),
+		},
+		Message:      m.Extra.Message.Block(),
+		MatchBasedID: UnlessGated(m.Extra.Fingerprint).Name(),
+		Severity:     rule.Severity, Confidence: rule.Confidence,
+		Muted: bool(m.Extra.Ignored), Binds: metavariable.Match(m.Extra.Metavars),
+	}
+	if p := s.look(path, rule, m); p != nil {
+		res.Code, res.CodeHash = p.code, p.hash
+	} else if lines := string(UnlessGated(m.Extra.Lines)); lines != "" {
+		res.Code = read.MultiLine(lines, read.MaxBlock)
+		m.context = SyntacticContext(lines)
+		res.CodeHash = format.CodeHash(m.context)
+	}
+	switch rule.IssueType {
+	case model.SCA:
+		res.Dependency = s.dependency(m, rule, path)
+	case model.Secrets:
+		s.secret(m, rule, &res)
+	default:
+		res.DataFlow = m.Extra.Trace.steps(&s.checkout)
+	}
+	res.Blocking = !res.Muted && rule.blocks(m, res.Dependency)
+	return &res
+}
+
+// metavariable is the name of one that a match binds; those of a regular expression's groups,
+// as $1, tell nothing of the code around.
+var metavariable = regexp.MustCompile(`"\$(?:\.\.\.)?[A-Z_][A-Z_0-9]*"\s*:`)
+
+// UnlessGated returns the text, or none where semgrep wrote that it requires a login.
+func UnlessGated(t read.Text) read.Text {
+	if t == RequiresLogin {
+		return ""
+	}
+	return t
+}
+
+// secret turns a result into one that holds no secret: of what the code and
+// the metavariables hold, only a keyed hash stays.
+func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result) {
+	match := &model.SecretMatch{Validation: model.NoValidator}
+	if v, ok := model.ParseValidationState(strings.ToLower(string(m.Extra.Validation))); ok {
+		match.Validation = v
+	}
+	if m.Extra.Historical != nil {
+		match.Commit = m.Extra.Historical.Commit.Name()
+	}
+	if lines := string(UnlessGated(m.Extra.Lines)); lines != "" {
+		s.secrets.TakeOf(s.rep.Tool, match, secrets.Region(lines, m.Start, m.End), model.CodeDigest(res.CodeHash))
+	}
+	var metavars map[string]struct {
+		Content read.Text `json:"abstract_content"`
+	}
+	read.Loosely(m.Extra.Metavars, &metavars)
+	for _, v := range metavars {
+		s.secrets.Suspect(string(v.Content))
+	}
+	res.Message = rule.Name
+	secrets.Hide(res, match)
+}
+
+// dedent takes the indentation off that all lines but blank ones share.
+func dedent(s string) string {
+	lines := strings.Split(s, "\n")
+	indent, known := "", false
+	for i, line := range lines {
+		body := strings.TrimLeft(line, " \t")
+		if body == "" {
+			lines[i] = ""
+			continue
+		}
+		own := line[:len(line)-len(body)]
+		if !known {
+			indent, known = own, true
+		}
+		indent = commonPrefix(indent, own)
+	}
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func commonPrefix(a, b string) string {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return a[:i]
+		}
+	}
+	return a[:n]
+}

@@ -1,0 +1,167 @@
+package tools
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// native is a report in a tool's own JSON as it is read: what those formats
+// share. Their results are streamed, and each becomes a finding or a refusal
+// of its own.
+type native struct {
+	*format.Walker
+	rep      *model.Report
+	secrets  *secrets.Redactor
+	checkout format.Checkout
+	file     string // the report itself, for packages that tell no lockfile
+	image    string // container image that the paths are in, as the report names it
+	rules    map[nativeRule]*model.Rule
+}
+
+type nativeRule struct {
+	name      string
+	issueType model.IssueType
+}
+
+func newNative(in *format.Input, o format.Options, tool string) *native {
+	n := &native{
+		Walker: in.Walker(), secrets: o.Secrets, file: format.FileInRepository(o), rules: map[nativeRule]*model.Rule{},
+		rep: &model.Report{Tool: tool, Category: read.Text(o.Category).Name()},
+	}
+	n.checkout.AddRoot(o.Root)
+	return n
+}
+
+// finish ends a document: nothing follows it, and without any result the
+// report is about the products that the tool has.
+func (n *native) finish(otherwise model.IssueType) ([]*model.Report, error) {
+	if err := n.End(); err != nil {
+		return nil, err
+	}
+	return n.reports(otherwise), nil
+}
+
+func (n *native) reports(otherwise model.IssueType) []*model.Report {
+	for i := range n.rep.Results {
+		n.rep.Products = n.rep.Products.With(n.rep.Results[i].Rule.IssueType)
+	}
+	if n.rep.Products == 0 {
+		n.rep.Products = n.rep.Products.With(otherwise)
+	}
+	return []*model.Report{n.rep}
+}
+
+func (n *native) refuse(item, format string, args ...any) {
+	n.rep.Refuse(model.Refusal{
+		Item:   read.OneLine(item, read.MaxName),
+		Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName),
+	})
+}
+
+// items returns an element function that decodes and passes on, or refuses.
+func items[T any](n *native, take func(item string, v *T)) func(item string) error {
+	return func(item string) error {
+		var v T
+		misfit, err := n.Decode(item, &v)
+		if err != nil {
+			return err
+		}
+		if misfit != "" {
+			n.refuse(item, "%s", misfit)
+			return nil
+		}
+		take(item, &v)
+		return nil
+	}
+}
+
+// Rule is the report's rule of that name; the first description counts.
+func (n *native) Rule(r model.Rule) *model.Rule {
+	key := nativeRule{r.Name, r.IssueType}
+	if known := n.rules[key]; known != nil {
+		return known
+	}
+	r.Severity = cmp.Or(r.Severity, model.SeverityMedium)
+	r.Confidence = cmp.Or(r.Confidence, model.ConfidenceMedium)
+	r.Category = cmp.Or(r.Category, "security")
+	n.In.Build(format.RuleSize)
+	n.rules[key] = &r
+	n.rep.Rules = append(n.rep.Rules, &r)
+	return &r
+}
+
+// Take adds a result, or refuses it where its rule or its path makes no sense.
+// Severity and confidence that are not told are the rule's.
+func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Result {
+	if rule.Name == "" {
+		n.refuse(res.Item, "it names no rule")
+		return nil
+	}
+	if n.image != "" {
+		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // its configuration
+			path = n.file
+		}
+	}
+	var err error
+	if res.Path, err = n.checkout.Path(path); err != nil {
+		n.refuse(res.Item, "%v", err)
+		return nil
+	}
+	res.Rule = n.Rule(rule)
+	res.Severity = cmp.Or(res.Severity, res.Rule.Severity)
+	res.Confidence = cmp.Or(res.Confidence, res.Rule.Confidence)
+	res.Message = cmp.Or(res.Message, res.Rule.Message, res.Rule.Name)
+	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
+	n.In.Build(format.WeightOfResult(&res))
+	if n.In.Budget.Err != nil { // which ends the reading with the next token
+		return nil
+	}
+	n.rep.Results = append(n.rep.Results, res)
+	return &n.rep.Results[len(n.rep.Results)-1]
+}
+
+// leak is a secret as a native report tells it.
+type leak struct {
+	item     string
+	rule     model.Rule
+	path     string
+	location model.Location
+	raw      string   // the secret itself, which identifies the finding
+	others   []string // other spellings and surroundings that hold it
+	commit   read.Text
+	state    model.ValidationState
+	severity model.Severity
+}
+
+// leaked takes a secret, of which only a keyed hash stays (semantics §16). The
+// secret is remembered even where the finding is refused.
+func (n *native) leaked(l leak) {
+	match := &model.SecretMatch{
+		Hash: n.secrets.Take(l.raw), Validation: cmp.Or(l.state, model.NoValidator), Commit: historical(l.commit),
+	}
+	for _, other := range l.others {
+		n.secrets.Remember(strings.TrimSpace(other))
+	}
+	l.rule.IssueType = model.Secrets
+	l.rule.SecretType = secrets.SecretTypeOf(l.rule.Name)
+	l.rule.Severity = cmp.Or(l.rule.Severity, model.SeverityHigh)
+	res := n.Take(model.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
+	if res != nil {
+		secrets.Hide(res, match)
+	}
+}
+
+// historical is a commit, unless it is the zeros that stand for none.
+func historical(commit read.Text) string {
+	if strings.Trim(string(commit), "0") == "" {
+		return ""
+	}
+	return commit.Name()
+}

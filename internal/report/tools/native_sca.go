@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/bom"
+)
+
+// affected is a vulnerable package as a native report tells it.
+type affected struct {
+	item         string
+	rule         model.Rule // named by the id that the tool shows
+	aliases      read.Texts // other ids of the same vulnerability
+	message      string
+	purl         read.Text // beats what follows, where it can be read
+	kind         read.Text // the tool's own word for the ecosystem or package manager
+	name         read.Text
+	version      read.Text
+	location     string // a file that the tool names
+	declared     bool   // that file declares the package, whatever it is called
+	line         int
+	fixes        read.Texts
+	transitivity model.Transitivity
+	reachability model.Reachability
+	flow         []model.FlowStep
+}
+
+// vulnerable takes a vulnerable package. It lies in the lockfile that the tool
+// names, if it is one, else in the report itself, as of an image.
+func (n *native) vulnerable(a affected) {
+	file := n.lockfile(a.location, a.declared)
+	d := &model.Vulnerable{
+		Package: a.name.Name(), Version: bom.RealVersion(a.version.Name()), Lockfile: file, Line: a.line,
+		Vulnerability: knownAs(a.rule.Name, a.aliases),
+		Transitivity:  cmp.Or(a.transitivity, model.TransitivityUnknown),
+		Reachability:  cmp.Or(a.reachability, model.ReachabilityUnknown),
+		Unrated:       a.rule.Severity == 0,
+	}
+	if ecosystem, name, version, ok := purl.Parse(string(a.purl)); ok {
+		d.Ecosystem, d.Package, d.Version = read.Text(ecosystem).Name(), read.Text(name).Name(), cmp.Or(
+			read.Text(version).Name(), d.Version,
+		)
+	} else {
+		d.Ecosystem = EcosystemOf(a.kind, file)
+		d.Package = spelling(d.Ecosystem, d.Package)
+	}
+	d.Version = lockfile.SpellVersion(d.Ecosystem, d.Version)
+	if d.Package == "" {
+		n.refuse(a.item, "it names no package")
+		return
+	}
+	for _, version := range a.fixes.Names() {
+		d.Fixes = append(d.Fixes, model.Fix{Package: d.Package, Version: lockfile.SpellVersion(d.Ecosystem, version)})
+	}
+	a.rule.IssueType, a.rule.Unrated = model.SCA, d.Unrated
+	location := model.Location{}
+	if file != n.file {
+		location.Line = a.line
+	}
+	n.Take(model.Result{
+		Item: a.item, Message: a.message, Location: location, Severity: a.rule.Severity, Dependency: d, DataFlow: a.flow,
+	}, a.rule, file)
+}
+
+// lockfile is the file that a tool names, if it is a lockfile of the
+// repository, else the report. Tools write paths below the folder that they
+// scanned with a slash in front.
+func (n *native) lockfile(location string, declared bool) string {
+	if !declared && !lockfile.Is(location) {
+		return n.file
+	}
+	for _, spelling := range []string{location, strings.TrimLeft(location, "/")} {
+		if file, err := n.checkout.Path(spelling); err == nil {
+			return file
+		}
+	}
+	return n.file
+}
+
+// spelling is a name as its ecosystem spells it: GitLab has a slash between
+// the two parts of those of Maven.
+func spelling(ecosystem, name string) string {
+	if i := strings.LastIndexByte(name, '/'); i > 0 && purl.Separator(ecosystem) == ":" && !strings.Contains(name, ":") {
+		return name[:i] + ":" + name[i+1:]
+	}
+	return name
+}
+
+// knownAs is the CVE among the ids of a vulnerability, else its own
+// (semantics §14).
+func knownAs(id string, aliases read.Texts) string {
+	ids := append([]string{id}, aliases.Names()...)
+	cves := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return !strings.HasPrefix(s, "CVE-") })
+	if len(cves) == 0 {
+		return id
+	}
+	return slices.Min(cves)
+}
+
+// packageKinds are the words of scanners for package managers and kinds of
+// packages, by ecosystem.
+var packageKinds = map[string][]string{
+	"npm":      {"npm", "yarn", "pnpm", "bun", "node-pkg", "javascript"},
+	"pypi":     {"pypi", "pip", "pipenv", "poetry", "uv", "python", "python-pkg", "setuptools", "pylock"},
+	"gomod":    {"go", "gomod", "gobinary", "go-module", "golang"},
+	"cargo":    {"cargo", "rust-crate", "rustbinary", "crates.io", "rust"},
+	"gem":      {"gem", "bundler", "gemspec", "rubygems"},
+	"composer": {"composer", "packagist", "php-composer", "composer-vendor"},
+	"maven":    {"maven", "pom", "jar", "gradle", "sbt", "java-archive", "jenkins-plugin"},
+	"nuget":    {"nuget", "dotnet", "dotnet-core", "packages-props"},
+	"pub":      {"pub", "dart-pub"},
+	"swiftpm":  {"swift", "swiftpm", "swifturl"},
+	"mix":      {"hex", "mix"},
+}
+
+// EcosystemOf is the ecosystem of a tool's word for it, as "PyPI" or, of a
+// distribution, "Debian:12"; without one that of the lockfile.
+func EcosystemOf(kind read.Text, file string) string {
+	word, _, _ := strings.Cut(strings.ToLower(kind.Name()), ":")
+	for ecosystem, kinds := range packageKinds {
+		if slices.Contains(kinds, word) {
+			return ecosystem
+		}
+	}
+	return cmp.Or(lockfile.Ecosystem(file), strings.Join(strings.Fields(word), "-"), "generic")
+}

@@ -1,0 +1,293 @@
+package vex
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/read"
+
+	"github.com/redoubt/redoubt/internal/report/format"
+)
+
+// openVEX gathers an OpenVEX document, of 0.2.0 or of 0.0.x, where names stand
+// in place of objects.
+type openVEX struct {
+	model.VEXDocument
+	context read.Text
+	limit   int // of what is told
+	told    int // products and subcomponents
+	said    Statements
+	refused model.Refusals
+}
+
+// openVEXStatement is one of statements.
+type openVEXStatement struct {
+	Vulnerability openVEXVulnerability `json:"vulnerability"`
+	Timestamp     read.Text            `json:"timestamp"`
+	LastUpdated   read.Text            `json:"last_updated"`
+	Products      []openVEXProduct     `json:"products"`
+	Subcomponents []openVEXComponent   `json:"subcomponents"` // of 0.0.x: of all products
+	Status        read.Text            `json:"status"`
+	StatusNotes   read.Text            `json:"status_notes"`
+	Justification read.Text            `json:"justification"`
+	ImpactText    read.Text            `json:"impact_statement"`
+	ActionText    read.Text            `json:"action_statement"`
+}
+
+// openVEXVulnerability is an object, or its name.
+type openVEXVulnerability struct {
+	ID      read.Text  `json:"@id"`
+	Name    read.Text  `json:"name"`
+	Aliases read.Texts `json:"aliases"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *openVEXVulnerability) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*v = openVEXVulnerability{Name: read.Text(read.Unquote(b))}
+		return nil
+	}
+	type plain openVEXVulnerability
+	read.Loosely(b, (*plain)(v))
+	return nil
+}
+
+// openVEXComponent is a subcomponent: an object, or its name.
+type openVEXComponent struct {
+	ID          read.Text `json:"@id"`
+	Identifiers struct {
+		PURL read.Text `json:"purl"`
+	} `json:"identifiers"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *openVEXComponent) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*c = openVEXComponent{ID: read.Text(read.Unquote(b))}
+		return nil
+	}
+	type plain openVEXComponent
+	read.Loosely(b, (*plain)(c))
+	return nil
+}
+
+func (c *openVEXComponent) names() []string {
+	return read.Texts{string(c.Identifiers.PURL), string(c.ID)}.Names()
+}
+
+// pkg is the package that a component is.
+func (c *openVEXComponent) pkg() (model.VEXPackage, bool) {
+	for _, name := range c.names() {
+		if pkg, ok := VexPackage(name); ok {
+			return pkg, true
+		}
+	}
+	return model.VEXPackage{}, false
+}
+
+// openVEXProduct is a component with others inside.
+type openVEXProduct struct {
+	component     openVEXComponent
+	subcomponents []openVEXComponent
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *openVEXProduct) UnmarshalJSON(b []byte) error {
+	var inside struct {
+		Subcomponents []openVEXComponent `json:"subcomponents"`
+	}
+	if len(b) > 0 && b[0] == '{' {
+		read.Loosely(b, &inside)
+	}
+	p.subcomponents = inside.Subcomponents
+	return p.component.UnmarshalJSON(b)
+}
+
+// ReadOpenVEX reads an OpenVEX document, statement by statement.
+func ReadOpenVEX(in *format.Input, o format.Options) ([]*model.Report, error) {
+	d := openVEX{VEXDocument: model.VEXDocument{Format: "OpenVEX"}, limit: o.Limits.Items}
+	var timestamp, updated, version read.Text
+	fields := map[string]*read.Text{
+		"@context":     &d.context,
+		"timestamp":    &timestamp,
+		"last_updated": &updated,
+		"version":      &version,
+	}
+	w := in.Walker()
+	err := w.Object("", func(name string) error {
+		var other read.Text
+		switch {
+		case name == "statements":
+			return w.Array(name, d.element(w))
+		case name == "@id" || name == "author":
+			_, err := w.Decode(name, &other)
+			if name == "author" {
+				d.Author = other.Name()
+			} else {
+				d.Name = other.Name()
+			}
+			return err
+		case fields[name] != nil:
+			_, err := w.Decode(name, fields[name])
+			return err
+		}
+		return w.Skip(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.End(); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(string(d.context), "openvex") {
+		return nil, errors.New("it is no OpenVEX document: @context does not name openvex.dev/ns")
+	}
+	d.IssuedAt = VexTime(string(updated), string(timestamp))
+	if n, err := strconv.ParseInt(version.Name(), 10, 64); err == nil && n > 0 {
+		d.Version = min(n, math.MaxInt32)
+	}
+	d.Statements = d.said.List
+	Sole(d.Statements)
+	return []*model.Report{VexReport(o, d.VEXDocument, d.refused)}, nil
+}
+
+// element reads one statement.
+func (d *openVEX) element(w *format.Walker) func(item string) error {
+	return func(item string) error {
+		var s openVEXStatement
+		misfit, err := w.Decode(item, &s)
+		if err != nil {
+			return err
+		}
+		if misfit == "" {
+			misfit, err = d.Take(item, &s)
+		}
+		if misfit != "" {
+			d.refuse(item, misfit)
+		}
+		return w.Fault(item, err)
+	}
+}
+
+func (d *openVEX) refuse(item, reason string) {
+	d.refused.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(reason, read.MaxName)})
+}
+
+// openVEXStatuses are the statuses that OpenVEX has.
+var openVEXStatuses = []model.VEXStatus{
+	model.VEXNotAffected, model.VEXFixed, model.VEXAffected, model.VEXUnderInvestigation,
+}
+
+// Take adds what a statement says of each of its products, or tells why it
+// cannot. The error is for a document that says too much.
+func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err error) {
+	s := model.VEXStatement{Names: VexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
+	if len(s.Names) == 0 { // where only an address names it, the name is at its end
+		s.Names = VexNames(read.Base(v.Vulnerability.ID.Name()))
+	}
+	s.Status, _ = model.ParseVEXStatus(v.Status.Name())
+	s.At = VexTime(string(v.LastUpdated), string(v.Timestamp))
+	switch {
+	case len(s.Names) == 0 || s.Names[0] == ".":
+		return "it names no vulnerability", nil
+	case !slices.Contains(openVEXStatuses, s.Status):
+		return fmt.Sprintf("its status is %q; it must be not_affected, affected, fixed or under_investigation",
+			v.Status.Name()), nil
+	case len(v.Products) == 0:
+		return "it names no product", nil
+	case v.Justification != "":
+		if openVEX, _, ok := model.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
+			return fmt.Sprintf("its justification is %q, which OpenVEX does not have", v.Justification.Name()), nil
+		}
+	case s.Status == model.VEXNotAffected && v.ImpactText.Name() == "":
+		return "it says not_affected without a justification or an impact_statement", nil
+	}
+	if s.Status == model.VEXNotAffected {
+		s.Justification = v.Justification.Name()
+	}
+	d.explain(&s, v)
+	return "", d.products(item, s, v)
+}
+
+// products adds a statement for each product, and one for all that are packages.
+// What is told twice counts once.
+func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatement) error {
+	packages, seen := s, map[string]bool{}
+	for i := range v.Products {
+		p := &v.Products[i].component
+		if d.told += 1 + len(v.Products[i].subcomponents) + len(v.Subcomponents); d.told > d.limit {
+			return format.TooMany("products and subcomponents of statements", d.limit)
+		}
+		place, one := fmt.Sprintf("%s.products[%d]", item, i), s
+		one.Product = p.names()
+		inside := append(slices.Clone(v.Products[i].subcomponents), v.Subcomponents...)
+		pkg, isPackage := p.pkg()
+		switch {
+		case len(one.Product) == 0:
+			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not understood")
+			continue
+		case len(inside) > 0:
+			if one.Packages = d.inside(place, inside); len(one.Packages) == 0 {
+				continue
+			}
+		case isPackage:
+			packages.Packages = append(packages.Packages, pkg)
+			continue
+		}
+		if what := About(&one); !seen[what] {
+			seen[what] = true
+			if err := d.said.Add(one); err != nil {
+				return err
+			}
+		}
+	}
+	if packages.Packages = read.Distinct(packages.Packages); len(packages.Packages) > 0 {
+		return d.said.Add(packages)
+	}
+	return nil
+}
+
+// inside are the packages among subcomponents.
+func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []model.VEXPackage) {
+	for i := range subcomponents {
+		pkg, ok := subcomponents[i].pkg()
+		if !ok {
+			d.refuse(fmt.Sprintf("%s.subcomponents[%d]", place, i), "it has no package URL of a package")
+			continue
+		}
+		list = append(list, pkg)
+	}
+	return read.Distinct(list)
+}
+
+// explain adds the texts of a statement, or the triage that a Redoubt wrote.
+func (d *openVEX) explain(s *model.VEXStatement, v *openVEXStatement) {
+	first := v.ImpactText
+	if s.Status == model.VEXAffected {
+		first = v.ActionText
+	}
+	notes := strings.TrimSpace(v.StatusNotes.Block())
+	s.Detail = read.MultiLine(strings.TrimSpace(strings.TrimSpace(first.Block())+"\n"+notes), read.MaxBlock)
+	if m := ownNote.FindStringSubmatch(notes); m != nil {
+		status := s.Status
+		for _, own := range []model.VEXStatus{status, ownStatuses[status]} {
+			if s.Status = own; own != 0 && s.Own == nil {
+				ownTriage(s, m[1], m[2], m[3])
+			}
+			if s.Own != nil {
+				return
+			}
+		}
+		s.Status = status
+	}
+}
+
+// ownStatuses are those that OpenVEX has no word for, by what stands for them.
+var ownStatuses = map[model.VEXStatus]model.VEXStatus{
+	model.VEXNotAffected: model.VEXFalsePositive, model.VEXAffected: model.VEXUnclaimed,
+}

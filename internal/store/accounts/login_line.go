@@ -1,0 +1,68 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// loginLine is who waits for a token, the oldest first.
+type loginLine struct {
+	waiting  []model.LoginRequest
+	familiar map[string]bool // networks where somebody is signed in; looked up where the line is full
+}
+
+// familiarNetworks are those from which somebody is signed in.
+func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map[string]bool, error) {
+	addresses, err := sqldb.Many(
+		ctx, q, sqldb.Scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now,
+	)
+	networks := make(map[string]bool, len(addresses))
+	for _, address := range addresses {
+		networks[model.Network(address)] = true
+	}
+	return networks, err
+}
+
+// roomFor reports whether a request from an address may wait beside those that do, and
+// the key of the one that it takes the place of, if any.
+func (l loginLine) roomFor(address string) (room bool, gone []byte) {
+	network, ofOne := model.Network(address), 0
+	for _, w := range l.waiting {
+		if model.Network(w.Address) == network {
+			ofOne++
+		}
+	}
+	if ofOne >= maxLoginsOfOne {
+		return false, nil
+	}
+	if len(l.waiting) < maxLogins {
+		return true, nil
+	}
+	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w model.LoginRequest) bool {
+		return l.familiar[model.Network(w.Address)]
+	})
+	switch {
+	case len(candidates) > 0:
+	case l.familiar[network]:
+		candidates = l.waiting
+	default:
+		return false, nil
+	}
+	of, most := map[string]int{}, 0
+	for _, w := range candidates {
+		wide := model.WideNetwork(w.Address)
+		of[wide]++
+		most = max(most, of[wide])
+	}
+	// taking its place would only turn the two around
+	if own := of[model.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] {
+		return false, nil
+	}
+	i := slices.IndexFunc(candidates, func(w model.LoginRequest) bool { return of[model.WideNetwork(w.Address)] == most })
+	return true, candidates[i].KeyHash
+}

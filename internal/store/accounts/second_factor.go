@@ -1,0 +1,287 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// beginHalf keeps that a user has shown what comes first. It stands in no trail:
+// nobody has signed in.
+func (s *DB) beginHalf(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
+	n.UserID, n.ExpiresAt = u.ID, s.Now().Add(model.HalfSessionFor)
+	return q.Write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, `+
+		`$2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
+}
+
+const halfQuery = `SELECT h.user_id, h.method, ` + userColumns +
+	` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
+	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
+
+// HalfSession finds a sign-in that waits for the second factor, by the hash of its
+// secret. One that is over is model.ErrNotFound.
+func (s *DB) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession, u model.User, err error) {
+	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		_, err := sqldb.One(ctx, q, func(r sqldb.Row) (struct{}, error) {
+			return struct{}{}, r.Scan(append([]any{&h.UserID, &h.Method}, userFields(&u)...)...)
+		}, halfQuery, hash, s.Now())
+		return err
+	})
+	return h, u, err
+}
+
+// TryHalfSession counts a try to show the second factor, before it is looked at:
+// those that come at once count as those one by one. After model.MaxHalfTries of
+// them the sign-in is over, which is model.ErrNotFound.
+func (s *DB) TryHalfSession(ctx context.Context, hash []byte) error {
+	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 `+
+			`AND tries < $3`, hash, s.Now(), model.MaxHalfTries)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
+		}
+		return err
+	})
+}
+
+// FinishSignIn makes a session of a sign-in that waited for the second factor. The
+// proof is used up with it: one that was used before is model.ErrConflict. A
+// sign-in that is over, or whose user is disabled by then, is model.ErrNotFound.
+func (s *DB) FinishSignIn(
+	ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte,
+) (model.Session, error) {
+	err := s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		id, err := sqldb.One(ctx, q, sqldb.Scalar[int64],
+			`SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.Now())
+		if err != nil {
+			return err
+		}
+		u, err := lockUser(ctx, q, id)
+		if err == nil && !u.Enabled() {
+			err = model.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		gone, err := q.Exec(ctx, `DELETE FROM user_half_session WHERE hash = $1`, half)
+		if err == nil && gone == 0 {
+			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
+		}
+		if err == nil {
+			err = s.takeProof(ctx, q, u, p)
+		}
+		if err != nil {
+			return err
+		}
+		return s.beginSession(ctx, q, u, &n, hash)
+	})
+	return n, err
+}
+
+// takeProof uses up what a second factor was shown by. What was used before is
+// model.ErrConflict. The user is locked.
+func (s *DB) takeProof(ctx context.Context, q *sqldb.Session, u model.User, p model.FactorProof) error {
+	if p.Passkey != nil {
+		return takePasskey(ctx, q, u, *p.Passkey, s.Now())
+	}
+	query, arg := `UPDATE user_totp SET used_step = $2 WHERE user_id = $1 AND used_step < $2`, any(p.Step)
+	if p.Recovery != nil {
+		query, arg = `DELETE FROM user_recovery_code WHERE user_id = $1 AND hash = $2`, p.Recovery
+	}
+	n, err := q.Exec(ctx, query, u.ID, arg)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("the code was used before: %w", model.ErrConflict)
+	}
+	if err != nil || p.Recovery == nil {
+		return err
+	}
+	left, err := sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, u.ID)
+	if err != nil {
+		return err
+	}
+	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.recovery_code_used", userSubject(u), recoveryImage{left})
+}
+
+// factorImage and recoveryImage are what the trail tells: never a secret or code.
+type (
+	factorImage struct {
+		SecondFactor string `json:"second_factor"`
+	}
+	recoveryImage struct {
+		RecoveryCodes int `json:"recovery_codes"`
+	}
+)
+
+// TOTP finds the authenticator app of a user. None is model.ErrNotFound.
+func (s *DB) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error) {
+	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		t, err = sqldb.One(ctx, q, func(r sqldb.Row) (t model.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
+			`SELECT secret, used_step FROM user_totp WHERE user_id = $1`, userID)
+		return err
+	})
+	return t, err
+}
+
+// RecoveryCodes counts the codes of a user that were not used.
+func (s *DB) RecoveryCodes(ctx context.Context, userID int64) (n int, err error) {
+	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
+		n, err = sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, userID)
+		return err
+	})
+	return n, err
+}
+
+// SetUpTOTP gives a user an authenticator app and the hashes of recovery codes, which
+// replace those that are there. All sessions end, which were begun without it, but
+// for the new one. Who has an app already is model.ErrConflict.
+func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n model.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+		_, err := q.Exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`,
+			u.ID, t.Secret, t.Step)
+		if errors.Is(err, model.ErrConflict) {
+			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", model.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		for _, tx := range txs {
+			tx.Audit("user.second_factor", userSubject(u), nil, factorImage{"authenticator app"})
+		}
+		return s.firstFactor(ctx, q, u, recovery, txs[0].Now(), &n, hash)
+	})
+}
+
+// firstFactor has sign-ins of a user ask for a second factor from now on.
+func (s *DB) firstFactor(
+	ctx context.Context, q *sqldb.Session, u model.User, recovery [][]byte, now time.Time, n *model.Session, hash []byte,
+) error {
+	if err := q.Write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`,
+		u.ID, now); err != nil {
+		return err
+	}
+	if err := putRecoveryCodes(ctx, q, u.ID, recovery); err != nil {
+		return err
+	}
+	return s.onlySession(ctx, q, u, n, hash)
+}
+
+// RemoveSecondFactor takes the second factor of a user away, who has just shown it.
+// All sessions end but for the new one. A proof that was used before is
+// model.ErrConflict.
+func (s *DB) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n model.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+		if err := s.takeProof(ctx, q, u, p); err != nil {
+			return err
+		}
+		if err := dropFactors(ctx, q, u, txs); err != nil {
+			return err
+		}
+		return s.onlySession(ctx, q, u, &n, hash)
+	})
+}
+
+// ResetSecondFactor takes the second factor of somebody else away, and ends their
+// sessions. For a user with a role beyond the deployments of within it is
+// model.ErrConflict, as it is for one who has none; a within of nil is whoever
+// runs the server.
+func (s *DB) ResetSecondFactor(ctx context.Context, userID int64, within []int64, by model.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+		if err := withinReach(u, within, txs, "reset-2fa"); err != nil {
+			return err
+		}
+		if !u.HasSecondFactor() {
+			return fmt.Errorf("%s has no second factor: %w", u.Name, model.ErrConflict)
+		}
+		if err := dropFactors(ctx, q, u, txs); err != nil {
+			return err
+		}
+		return endSessions(ctx, q, u.ID)
+	})
+}
+
+// PutRecoveryCodes replaces the recovery codes of the user of the session that asks:
+// their hashes are kept. That session goes on under another secret; all others end.
+func (s *DB) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error {
+	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+		if !u.HasSecondFactor() {
+			return fmt.Errorf("there is no second factor that they could stand for: %w", model.ErrConflict)
+		}
+		for _, tx := range txs {
+			tx.Audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
+		}
+		if err := putRecoveryCodes(ctx, q, u.ID, hashes); err != nil {
+			return err
+		}
+		return renewSession(ctx, q, u, asking.ID, hash)
+	})
+}
+
+// updateSelf is updateUser by the user themself.
+func (s *DB) updateSelf(
+	ctx context.Context, userID int64, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error,
+) error {
+	return s.updateUser(ctx, userID, model.Actor{}, func(
+		ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx,
+	) error {
+		for _, tx := range txs {
+			tx.SetActor(u.Actor())
+		}
+		return fn(ctx, q, u, txs)
+	})
+}
+
+// onlySession ends all sessions of a user but for one that begins.
+func (s *DB) onlySession(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
+	if err := endSessions(ctx, q, u.ID); err != nil {
+		return err
+	}
+	return s.beginSession(ctx, q, u, n, hash)
+}
+
+func putRecoveryCodes(ctx context.Context, q *sqldb.Session, userID int64, hashes [][]byte) error {
+	if err := q.Write(ctx, `DELETE FROM user_recovery_code WHERE user_id = $1`, userID); err != nil {
+		return err
+	}
+	for _, h := range hashes {
+		if err := q.Write(ctx, `INSERT INTO user_recovery_code (user_id, hash) VALUES ($1, $2)`, userID, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropFactors takes all second factors of a user away.
+func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
+	for _, query := range []string{
+		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`,
+		`DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
+	} {
+		if err := q.Write(ctx, query, u.ID); err != nil {
+			return err
+		}
+	}
+	for _, tx := range txs {
+		tx.Audit("user.second_factor_removed", userSubject(u), factorImage{
+			"set up " + u.SecondFactorAt.Format(time.DateOnly),
+		}, nil)
+	}
+	return nil
+}
+
+// withinReach refuses what an admin may not do to an account, since the user has a
+// role in a deployment that is not theirs, and names the command that may.
+func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
+	for _, tx := range txs {
+		if within != nil && !slices.Contains(within, tx.Deployment().ID) {
+			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: "+
+				"redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
+		}
+	}
+	return nil
+}

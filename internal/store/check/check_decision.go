@@ -1,0 +1,78 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// checkDecisions holds that what decisions hang on is there: the identities by which
+// findings are known again, the trail of what was decided, what scans and VEX
+// documents say.
+func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
+	checks := []struct {
+		fault, query string
+		args         []any
+	}{
+		{
+			"finding %d is live, and no lineage has its identity",
+			`SELECT f.id FROM finding f LEFT JOIN lineage_identity i ON i.deployment_id = f.deployment_id
+			AND i.project_id = f.project_id AND i.kind = f.identity_kind AND i.hash = f.identity_hash
+			WHERE f.deployment_id = $1 AND f.state IN ($2, $3) AND i.lineage_id IS NULL ORDER BY f.id`,
+			[]any{int64(model.Unresolved), int64(model.Muted)},
+		},
+		{
+			"lineage %d was decided on, and triage_event has nothing of it",
+			`SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND l.triage_state <> $2 AND NOT EXISTS (
+			SELECT 1 FROM triage_event e WHERE e.deployment_id = l.deployment_id AND e.lineage_id = l.id) ORDER BY l.id`,
+			[]any{int64(model.TriageUntriaged)},
+		},
+		{
+			"VEX document %d has not as many statements as it says",
+			`SELECT d.id FROM exception d WHERE d.deployment_id = $1 AND d.state <= 2 AND d.statements <> (
+			SELECT COUNT(*) FROM exception_statement s WHERE s.deployment_id = d.deployment_id AND s.exception_id = d.id)
+			ORDER BY d.id`,
+			nil,
+		},
+		{
+			"deployment %d has not as many open requests for exceptions as it says",
+			`SELECT d.id FROM deployment d WHERE d.id = $1 AND d.open_requests <> (
+			SELECT COUNT(*) FROM exception r WHERE r.deployment_id = d.id AND r.state = $2)`,
+			[]any{int64(model.ExceptionRequested)},
+		},
+	}
+	accounts, err := tx.hasAllAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if accounts {
+		checks = append(checks, checks[0])
+		checks[len(checks)-1].fault = "scan %d was applied, and scan_account has nothing of it"
+		checks[len(checks)-
+			1].query = `SELECT s.id FROM scan s LEFT JOIN scan_account a ON a.deployment_id = s.deployment_id
+				AND a.scan_id = s.id
+			WHERE s.deployment_id = $1 AND s.outcome = $2 AND a.scan_id IS NULL ORDER BY s.id`
+		checks[len(checks)-1].args = []any{int64(model.ScanApplied)}
+	}
+	for _, c := range checks {
+		ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], c.query, c.args...)
+		if err != nil {
+			return faults, err
+		}
+		for _, id := range ids {
+			faults = append(faults, fmt.Sprintf(c.fault, id))
+		}
+	}
+	return faults, nil
+}
+
+// hasAllAccounts reports whether each scan that is applied has an account: not in a database
+// that a version from before the baseline made, whose first scans may have none.
+func (tx *Tx) hasAllAccounts(ctx context.Context) (bool, error) {
+	older, err := sqldb.One(ctx, tx.Session, sqldb.Scalar[int64],
+		`SELECT COUNT(*) FROM goose_db_version WHERE version_id > 0 AND version_id < $1`, int64(sqldb.Baseline))
+	return older == 0, err
+}

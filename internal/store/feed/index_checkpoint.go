@@ -1,0 +1,54 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// maxCheckpoints is how many checkpoints are remembered of a deployment: each server
+// has one, and one that it replaces.
+const maxCheckpoints = 64
+
+// KeepCheckpoint remembers that a file holds the deployment as it was at a version,
+// in a transaction that sees that version: whoever finds the id in a database knows
+// that its history has come by there, also in one that was restored from a backup.
+// Those named are forgotten, and the oldest where there are too many. A version that
+// the deployment never came to is model.ErrConflict.
+func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
+	by := model.Actor{Kind: "system", Name: "index"}
+	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		if version > tx.Version() {
+			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w",
+				tx.Version(), version, model.ErrConflict)
+		}
+		in, list := tx.In("id", 2, forget)
+		if err := tx.Write(ctx, `DELETE FROM index_checkpoint WHERE deployment_id = $1 AND `+in, list); err != nil {
+			return err
+		}
+		err := tx.Write(ctx, `INSERT INTO index_checkpoint (deployment_id, id, version, created_at) VALUES ($1, $2, $3, $4)`,
+			id, version, tx.Now())
+		if err != nil {
+			return err
+		}
+		return tx.Write(ctx, `DELETE FROM index_checkpoint WHERE deployment_id = $1 AND id IN (
+			SELECT id FROM index_checkpoint WHERE deployment_id = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)`,
+			maxCheckpoints)
+	})
+}
+
+// HasCheckpoint reports whether the deployment's history has come by the checkpoint
+// of an id.
+func (s *DB) HasCheckpoint(ctx context.Context, deploymentID int64, id string) (known bool, err error) {
+	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+		found, err := sqldb.Many(
+			ctx, tx, sqldb.Scalar[string], `SELECT id FROM index_checkpoint WHERE deployment_id = $1 AND id = $2`, id,
+		)
+		known = len(found) > 0
+		return err
+	})
+	return known, err
+}

@@ -1,0 +1,65 @@
+// Package findings stores findings per ref, their lineages with triage, comments, snippets and tickets.
+// It stores decisions; packages ingest and triage make them.
+package findings
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store/advisories"
+	"github.com/redoubt/redoubt/internal/store/notifications"
+	"github.com/redoubt/redoubt/internal/store/projects"
+	"github.com/redoubt/redoubt/internal/store/scans"
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+type Tx struct {
+	*sqldb.Tx
+	advisoriesTx
+	notificationsTx
+	projectsTx
+	scansTx
+}
+
+type (
+	advisoriesTx    = advisories.Tx
+	notificationsTx = notifications.Tx
+	projectsTx      = projects.Tx
+	scansTx         = scans.Tx
+)
+
+// From returns the statements of this package in a transaction.
+func From(tx *sqldb.Tx) Tx {
+	return Tx{
+		Tx:              tx,
+		advisoriesTx:    advisories.From(tx),
+		notificationsTx: notifications.From(tx),
+		projectsTx:      projects.From(tx),
+		scansTx:         scans.From(tx),
+	}
+}
+
+// DB is the database. It runs the statements of this package that open their own transaction.
+type DB struct {
+	*sqldb.DB
+}
+
+// On returns the statements of this package on a database.
+func On(db *sqldb.DB) DB {
+	return DB{DB: db}
+}
+
+func (s *DB) update(ctx context.Context, id int64, by model.Actor, fn func(context.Context, *Tx) error) error {
+	return s.Update(ctx, id, by, func(ctx context.Context, base *sqldb.Tx) error {
+		tx := From(base)
+		return fn(ctx, &tx)
+	})
+}
+
+func (s *DB) view(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
+	return s.View(ctx, deploymentID, func(ctx context.Context, base *sqldb.Tx) error {
+		tx := From(base)
+		return fn(ctx, &tx)
+	})
+}

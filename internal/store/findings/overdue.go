@@ -1,0 +1,57 @@
+package findings
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// UntoldOverdue are those of the lineages of which it was not told that they are overdue
+// since that day. Those that are gone are left out.
+func (tx *Tx) UntoldOverdue(
+	ctx context.Context, list []model.OverdueLineage,
+) (untold []model.OverdueLineage, err error) {
+	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
+	for i, l := range list {
+		days[l.ID], ids[i] = l.Day, l.ID
+	}
+	in, arg := tx.In("id", 2, ids)
+	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var id int64
+		var told int
+		err := r.Scan(&id, &told)
+		if day := days[id]; day != told {
+			untold = append(untold, model.OverdueLineage{ID: id, Day: day})
+		}
+		return err
+	}, `SELECT id, COALESCE(overdue_told, -1) FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return untold, err
+}
+
+// TellOverdue has those told who asked for it that lineages are overdue, but for those of
+// which somebody told meanwhile, and notes that they were.
+func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) error {
+	list, err := tx.UntoldOverdue(ctx, list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	h := model.Happening{Event: model.EventOverdue}
+	byDay := map[int][]int64{}
+	for _, l := range list {
+		h.Lineages.Add(l.ID)
+		byDay[l.Day] = append(byDay[l.Day], l.ID)
+	}
+	for day, ids := range byDay {
+		slices.Sort(ids)
+		in, arg := tx.In("id", 3, ids)
+		if err := tx.Write(ctx, `UPDATE lineage SET overdue_told = $2 WHERE deployment_id = $1 AND `+in,
+			day, arg); err != nil {
+			return err
+		}
+	}
+	tx.Tell(h)
+	return nil
+}

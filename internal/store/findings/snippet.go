@@ -1,0 +1,220 @@
+package findings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// SnippetPlace is where a finding is, with what its rule's kind is judged by.
+type SnippetPlace struct {
+	model.SnippetPlace
+	RuleID  int64
+	Message string // of the finding; empty where the rule's says it all
+}
+
+// SnippetPlaces lists where the findings are that are there according to a scan,
+// or those of them with the given ids where there are some, the worst first,
+// limit at most, and whether there are more: those of its source and, in
+// lockfiles that it stated, the advisories'. A scan that a newer one of its
+// stream followed knows of none. Secrets of the history are left out, and of a
+// change what full scans saw: the checkout does not have them there, or the scan
+// does not say that it does.
+func (tx *Tx) SnippetPlaces(
+	ctx context.Context, s model.Scan, ids []int64, limit int,
+) (list []SnippetPlace, more bool, err error) {
+	stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
+	if err != nil || stream.LastScanID != s.ID {
+		return nil, false, err
+	}
+	where := fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, FlagHistorical) +
+		` AND f.line > 0 AND (f.source = $6 OR f.source = $7 AND EXISTS (
+		SELECT 1 FROM inventory i WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3 AND i.lockfile = f.path
+		AND i.scan_id = $8))`
+	if !s.Full {
+		where += fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, FlagSeenByFull)
+	}
+	args := []any{s.Source, model.SourceAdvisories, s.ID, limit + 1}
+	if len(ids) > 0 {
+		in, arg := tx.In("f.id", 10, ids)
+		where, args = where+` AND `+in, append(args, arg)
+	}
+	list, err = tx.snippetPlaces(ctx, s.ProjectID, s.Ref, where+` ORDER BY f.severity DESC, f.id DESC LIMIT $9`, args...)
+	list, more = sqldb.Page(list, limit)
+	return list, more, err
+}
+
+// SecretPlaces lists where secrets are on a project's ref, whatever scan says so.
+func (tx *Tx) SecretPlaces(ctx context.Context, projectID int64, ref string) ([]SnippetPlace, error) {
+	return tx.snippetPlaces(ctx, projectID, ref, ` AND f.line > 0 AND f.issue_type = 3 ORDER BY f.path, f.line, f.id`)
+}
+
+// snippetPlaces lists findings that are there; conditions count from $6.
+func (tx *Tx) snippetPlaces(
+	ctx context.Context, projectID int64, ref, where string, args ...any,
+) ([]SnippetPlace, error) {
+	return sqldb.Many(ctx, tx, scanSnippetPlace,
+		`SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
+		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.state IN ($4, $5)`+where,
+		append([]any{projectID, ref, int64(model.Unresolved), int64(model.Muted)}, args...)...)
+}
+
+func scanSnippetPlace(r sqldb.Row) (p SnippetPlace, err error) {
+	var body []byte
+	var product model.IssueType
+	if err := r.Scan(&p.FindingID, &product, &p.RuleID, &p.Path, &p.Line, &body); err != nil {
+		return p, err
+	}
+	var said struct {
+		Location model.WireLocation `json:"location"`
+		Message  *string            `json:"rule_message"`
+	}
+	if err := sqldb.DecodeStored(append(append([]byte("{"), body...), '}'), &said); err != nil {
+		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
+	}
+	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == model.Secrets
+	if said.Message != nil {
+		p.Message = *said.Message
+	}
+	return p, nil
+}
+
+const snippetColumns = `finding_id, scan_id, commit_hash, path, line, end_line, first_line, code`
+
+func scanSnippet(r sqldb.Row) (s model.Snippet, err error) {
+	var code string
+	err = r.Scan(&s.FindingID, &s.ScanID, &s.Commit, &s.Path, &s.Line, &s.EndLine, &s.First, &code)
+	s.Lines = strings.Split(code, "\n")
+	return s, err
+}
+
+// Snippet reads the code around a finding. None is model.ErrNotFound.
+func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, error) {
+	s, err := sqldb.One(ctx, tx, scanSnippet,
+		`SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
+	if err != nil {
+		return s, fmt.Errorf("code of finding %d: %w", findingID, err)
+	}
+	return s, nil
+}
+
+// PutSnippets keeps code around findings of one scan in the place of what was
+// kept of them. Each is named once.
+func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
+	if !tx.Deployment().KeepsCode {
+		return errors.New("store code: the deployment keeps none")
+	}
+	rows := make([][]any, len(list))
+	for i, s := range list {
+		rows[i] = []any{s.FindingID, s.ScanID, s.Commit, s.Path, s.Line, s.EndLine, s.First, strings.Join(s.Lines, "\n")}
+	}
+	if len(list) > 0 {
+		tx.Audit("scan.code", sqldb.Subject("scan", list[0].ScanID), nil, map[string]int{"findings": len(list)})
+	}
+	return tx.Insert(ctx, `finding_snippet (deployment_id, `+snippetColumns+`)`, rows,
+		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+sqldb.Excluded(snippetColumns, "finding_id"))
+}
+
+// KeepCode says whether a tenant keeps code around its findings. Where it is
+// not to, all there is goes at once; the number of findings that lost theirs is
+// returned.
+func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error) {
+	if err := tx.Write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
+		return 0, err
+	}
+	if !keep {
+		if err := tx.Shred(ctx); err != nil {
+			return 0, err
+		}
+		if dropped, err = tx.Exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1`); err != nil {
+			return 0, err
+		}
+	}
+	type image struct {
+		KeepsCode bool   `json:"keeps_code"`
+		Dropped   *int64 `json:"snippets_dropped,omitempty"`
+	}
+	after := image{KeepsCode: keep}
+	if !keep {
+		after.Dropped = &dropped
+	}
+	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{
+		KeepsCode: tx.Deployment().KeepsCode,
+	}, after)
+	return dropped, nil
+}
+
+// outdateSnippets drops the code of findings that are no longer there and, with
+// every secret that comes to a place, the code of its file: nobody knew then
+// what to take out of it.
+func (tx *Tx) outdateSnippets(
+	ctx context.Context, findings []model.FindingWrite, stored map[int64]model.Finding,
+) error {
+	var gone []int64
+	secrets := map[int64][]string{} // paths by project
+	for i := range findings {
+		f := &findings[i].Finding
+		before := stored[f.ID]
+		switch known := before.IssueType == model.Secrets && isPresent(before.State) && before.Path == f.Path &&
+			before.Line == f.Line; {
+		case !isPresent(f.State):
+			gone = append(gone, f.ID)
+		case f.IssueType == model.Secrets && !known:
+			secrets[f.ProjectID] = append(secrets[f.ProjectID], f.Path)
+		}
+	}
+	if err := tx.DropSnippets(ctx, gone); err != nil {
+		return err
+	}
+	for project, paths := range secrets {
+		if err := tx.Shred(ctx); err != nil {
+			return err
+		}
+		in, arg := tx.In("path", 3, paths)
+		err := tx.Write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in+` AND EXISTS (
+			SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.project_id = $2)`, project, arg)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isPresent(s model.State) bool { return s == model.Unresolved || s == model.Muted }
+
+// DropSnippets deletes the code around findings.
+func (tx *Tx) DropSnippets(ctx context.Context, findings []int64) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	in, arg := tx.In("finding_id", 2, findings)
+	return tx.Write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
+}
+
+// staleSnippets are those whose finding is not there.
+const staleSnippets = ` FROM finding_snippet WHERE deployment_id = $1 AND NOT EXISTS (
+	SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.state IN ($2, $3))`
+
+// DropStaleSnippets drops the code of findings that went with their ref or
+// otherwise without a scan. It holds the deployment only where there is some.
+func (s *DB) DropStaleSnippets(ctx context.Context, deploymentID int64, by model.Actor) (dropped int64, err error) {
+	live := []any{int64(model.Unresolved), int64(model.Muted)}
+	some := false
+	err = s.view(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
+		some, err = sqldb.One(ctx, tx, sqldb.Scalar[bool], `SELECT EXISTS (SELECT 1`+staleSnippets+`)`, live...)
+		return err
+	})
+	if err != nil || !some {
+		return 0, err
+	}
+	return dropped, s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		dropped, err = tx.Exec(ctx, `DELETE`+staleSnippets, live...)
+		return err
+	})
+}

@@ -1,0 +1,192 @@
+package findings
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// dropDoubleTickets leaves each lineage that stays one ticket at most: its own, or that of
+// the first which goes to it; one that is in its tracker before one that is not. Pairs are
+// of what goes and what stays. It returns the tickets whose findings change.
+func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets []int64, err error) {
+	var all []int64
+	for _, p := range pairs {
+		all = append(all, p[0], p[1])
+	}
+	had, err := tx.TicketsOfLineages(ctx, all)
+	if err != nil || len(had) == 0 {
+		return nil, err
+	}
+	for _, t := range had {
+		tickets = append(tickets, t.ID)
+	}
+	best := map[int64]int64{} // of a lineage that stays: the one whose ticket it has
+	var double []int64
+	for _, p := range pairs {
+		goes, stays := p[0], p[1]
+		if _, known := best[stays]; !known && had[stays].ID != 0 {
+			best[stays] = stays
+		}
+		if had[goes].ID == 0 {
+			continue
+		}
+		holder, known := best[stays]
+		switch {
+		case !known:
+			best[stays] = goes
+		case had[goes].Created() && !had[holder].Created():
+			best[stays], double = goes, append(double, holder)
+		default:
+			double = append(double, goes)
+		}
+	}
+	in, arg := tx.In("lineage_id", 2, double)
+	slices.Sort(tickets)
+	return slices.Compact(tickets), tx.Write(ctx, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
+}
+
+// MaxBareTickets is how many tickets that we made, and that are about nothing any more, a
+// deployment keeps.
+const MaxBareTickets = 1000
+
+// ShowTickets has the lineages that tickets are about show them in their annotations, once
+// they are created, and returns those that showed none or another, by ticket. A finding
+// names those of its own project beside it: who sees that one need not see others.
+//
+// A ticket that is about nothing is nothing any more and is deleted, unless it is in a
+// tracker because we made it: of these the newest stay.
+func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	tickets, err := tx.ticketsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	about, err := tx.FindingsOfTickets(ctx, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	type beside struct{ ticket, project int64 }
+	findings, of := map[beside][]int64{}, map[int64]model.TicketFinding{}
+	for _, f := range about {
+		of[f.LineageID] = f
+		at := beside{f.TicketID, f.ProjectID}
+		findings[at] = append(findings[at], f.FindingID)
+	}
+	fresh = map[int64][]int64{}
+	err = tx.AnnotateAll(ctx, slices.Sorted(maps.Keys(of)), func(lineage int64, a *model.Annotations) {
+		f, was := of[lineage], a.ExternalTicket
+		t := tickets[f.TicketID]
+		if !t.Created() {
+			a.ExternalTicket = nil
+			return
+		}
+		if was == nil || was.ID != t.ID {
+			fresh[t.ID] = append(fresh[t.ID], lineage)
+		}
+		a.ExternalTicket = &model.ExternalTicket{
+			ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: slices.Compact(findings[beside{t.ID, f.ProjectID}]), URL: t.URL,
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range about {
+		delete(tickets, f.TicketID)
+	}
+	return fresh, tx.dropBare(ctx, slices.Collect(maps.Values(tickets)))
+}
+
+// dropBare deletes tickets that are about nothing, but for those that we made and that are
+// in their trackers, of which the newest stay.
+func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
+	if len(bare) == 0 {
+		return nil
+	}
+	made := func(t model.Ticket) bool { return t.Created() && t.Marker != "" }
+	var old []model.Ticket
+	if slices.ContainsFunc(bare, made) {
+		var err error
+		old, err = sqldb.Many(ctx, tx, scanTicket,
+			`SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url <> '' AND marker <> ''
+			AND NOT EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id
+			AND f.ticket_id = ticket.id)
+			ORDER BY id DESC LIMIT $3 OFFSET $2`, MaxBareTickets, int64(sqldb.MaxArgs))
+		if err != nil {
+			return err
+		}
+	}
+	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
+}
+
+// PartTickets has tickets that were linked to findings which left their lineage name ones
+// that stayed, and what is linked show that. The ticket stays with the lineage.
+func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	var tickets, lineages []int64
+	in, arg := tx.In("finding_id", 2, findings)
+	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var ticket, lineage int64
+		err := r.Scan(&ticket, &lineage)
+		tickets, lineages = append(tickets, ticket), append(lineages, lineage)
+		return err
+	}, `SELECT ticket_id, lineage_id FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return err
+	}
+	for _, lineage := range lineages {
+		err := tx.Write(ctx,
+			`UPDATE ticket_finding SET finding_id = COALESCE((SELECT MIN(f.id) FROM finding f WHERE f.deployment_id = $1
+				AND f.lineage_id = $2), finding_id)
+			WHERE deployment_id = $1 AND lineage_id = $2`, lineage)
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(tickets)
+	_, err = tx.ShowTickets(ctx, slices.Compact(tickets))
+	return err
+}
+
+// CheckTickets holds that findings show the tickets that they are linked to, and no others.
+func (tx *Tx) CheckTickets(ctx context.Context) (faults []string, err error) {
+	linked := map[int64]int64{}
+	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var lineage, ticket int64
+		err := r.Scan(&lineage, &ticket)
+		linked[lineage] = ticket
+		return err
+	}, `SELECT f.lineage_id, t.id FROM ticket_finding f JOIN ticket t ON t.deployment_id = f.deployment_id AND t.id = `+
+		`f.ticket_id WHERE f.deployment_id = $1 AND t.url <> ''`)
+	if err != nil {
+		return nil, err
+	}
+	fault := func(lineage, shows, has int64) {
+		if shows != has {
+			faults = append(faults, fmt.Sprintf("lineage %d shows ticket %d, and is linked to %d", lineage, shows, has))
+		}
+	}
+	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var lineage int64
+		var a model.Annotations
+		err := r.Scan(&lineage, sqldb.Decoded(&a))
+		if err == nil && a.ExternalTicket != nil {
+			fault(lineage, a.ExternalTicket.ID, linked[lineage])
+			delete(linked, lineage)
+		}
+		return err
+	}, `SELECT id, annotations_json FROM lineage WHERE deployment_id = $1 AND annotations_json LIKE '%"external_ticket"%'`)
+	for _, lineage := range slices.Sorted(maps.Keys(linked)) {
+		fault(lineage, 0, linked[lineage])
+	}
+	return faults, err
+}

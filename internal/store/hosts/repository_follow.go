@@ -1,0 +1,110 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// TakeRepositories makes projects of the repositories whose full names are wanted, and
+// that can be scanned. One whose project is another repository is left out.
+func (tx *Tx) TakeRepositories(
+	ctx context.Context, list []model.Repository, wanted func(name string) bool,
+) (taken []model.Project, err error) {
+	for _, r := range list {
+		if r.ProjectID != 0 || !r.Scannable() || !wanted(r.FullName) {
+			continue
+		}
+		p, err := tx.TakeRepository(ctx, r.ID)
+		if errors.Is(err, model.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return taken, err
+		}
+		taken = append(taken, p)
+	}
+	return taken, nil
+}
+
+// FollowRepositories makes projects of repositories that a connection sees, by globs of their names,
+// though it was told once to leave them out. None that fits is model.ErrNotFound.
+func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs []string) ([]model.Project, error) {
+	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
+	if err != nil {
+		return nil, err
+	}
+	var back []string
+	for _, r := range fitting {
+		if slices.Contains(c.Follow, "!"+r.FullName) {
+			back = append(back, "!"+r.FullName)
+		}
+	}
+	if len(back) > 0 {
+		c.Follow = slices.DeleteFunc(slices.Clone(c.Follow), func(glob string) bool { return slices.Contains(back, glob) })
+		if _, err := tx.UpdateConnection(ctx, c, Sealed{}); err != nil {
+			return nil, err
+		}
+	}
+	return tx.TakeRepositories(ctx, fitting, func(string) bool { return true })
+}
+
+// LeaveRepositories parts repositories from their projects, by globs of their names, and returns them;
+// what the connection follows it follows but for these from then on. The projects stay.
+// None that fits is model.ErrNotFound, more than a connection can leave out
+// model.ErrConflict.
+func (tx *Tx) LeaveRepositories(
+	ctx context.Context, connectionID int64, globs []string,
+) (left []model.Repository, err error) {
+	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
+	if err != nil {
+		return nil, err
+	}
+	before := len(c.Follow)
+	for _, r := range fitting {
+		if c.Follows(r.FullName) {
+			c.Follow = append(slices.Clone(c.Follow), "!"+r.FullName)
+		}
+		if r.ProjectID != 0 {
+			left = append(left, r)
+			err = tx.DropRepository(ctx, r.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Follow) == before {
+		return left, nil
+	}
+	if model.CheckConnection(c) != nil {
+		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w",
+			model.ErrConflict)
+	}
+	_, err = tx.UpdateConnection(ctx, c, Sealed{})
+	return left, err
+}
+
+// repositoriesCalled are the repositories of a connection that globs fit; none is model.ErrNotFound.
+func (tx *Tx) repositoriesCalled(
+	ctx context.Context, connectionID int64, globs []string,
+) (c model.Connection, fitting []model.Repository, err error) {
+	if c, err = tx.Connection(ctx, connectionID); err != nil {
+		return c, nil, err
+	}
+	list, err := tx.Repositories(ctx, connectionID)
+	if err != nil {
+		return c, nil, err
+	}
+	for _, r := range list {
+		if len(globs) > 0 && model.ProjectGlobs(globs).Allows(r.FullName) {
+			fitting = append(fitting, r)
+		}
+	}
+	if len(fitting) == 0 {
+		err = fmt.Errorf("the connection sees no repository %q: %w", globs, model.ErrNotFound)
+	}
+	return c, fitting, err
+}

@@ -1,0 +1,149 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// Dependencies lists what is in force on the primary branches, by id, after the
+// one with the given id, limit at most, and tells whether there are more
+// (semantics §8). Ids only grow, so a boundary between pages repeats and loses
+// no row that stays. Version bounds that are none are a model.InvalidError.
+func (tx *Tx) Dependencies(
+	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
+) ([]model.Dependency, bool, error) {
+	q, err := tx.newDependencyQuery(ctx, f)
+	if err != nil || q.nothing {
+		return []model.Dependency{}, false, err
+	}
+	ids, err := q.find(ctx, afterID, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	ids, more := sqldb.Page(ids, limit)
+	rows, err := tx.dependencyRowsOf(ctx, ids)
+	if err != nil {
+		return nil, false, err
+	}
+	inventories := model.Map(rows, func(r DependencyRow) int64 { return r.Inventory })
+	slices.Sort(inventories)
+	in, arg := tx.In("i.id", 2, slices.Compact(inventories))
+	places, err := tx.places(ctx, "AND "+in, arg)
+	if err != nil {
+		return nil, false, err
+	}
+	list, err := tx.dependencies(ctx, rows, places)
+	return list, more, err
+}
+
+// dependencyRowsOf reads rows by their ids, which are in order.
+func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]DependencyRow, error) {
+	in, arg := tx.In("id", 2, ids)
+	return sqldb.Many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+}
+
+// AllDependencies lists what is in force on one ref of a project, or on its
+// primary branch when ref is empty, by id. An unknown project is
+// model.ErrNotFound.
+func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]model.Dependency, error) {
+	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
+	if err != nil {
+		return nil, err
+	}
+	return tx.dependencies(ctx, rows, places)
+}
+
+// dependenciesOn reads the rows in force on a ref, by id, with their places.
+func (tx *Tx) dependenciesOn(
+	ctx context.Context, projectID int64, ref string,
+) ([]DependencyRow, map[int64]place, error) {
+	p, err := tx.Project(ctx, projectID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref == "" {
+		ref = p.Primary()
+	}
+	places, err := tx.places(ctx, `AND i.project_id = $2 AND i.ref = $3`, projectID, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, arg := tx.In("inventory_id", 2, slices.Sorted(maps.Keys(places)))
+	rows, err := sqldb.Many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	return rows, places, err
+}
+
+// dependencies fills rows with the names that the dictionary has.
+func (tx *Tx) dependencies(
+	ctx context.Context, rows []DependencyRow, places map[int64]place,
+) ([]model.Dependency, error) {
+	ids := model.Map(rows, func(r DependencyRow) int64 { return r.Version })
+	slices.Sort(ids)
+	names, err := tx.PackageVersions(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	lists := map[string][]string{"[]": {}}
+	list := make([]model.Dependency, len(rows))
+	for i, r := range rows {
+		at, name := places[r.Inventory], names[r.Version]
+		list[i] = model.Dependency{
+			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
+			Ecosystem: name.Ecosystem, Name: name.Name, Version: name.Version,
+			Transitivity: r.Transitivity, Line: r.Line, PURL: r.purl, Supplier: r.supplier,
+			RepositoryURL: at.project.URL, Ref: at.ref, Commit: at.commit,
+		}
+		if err := r.decodeLists(&list[i], lists); err != nil {
+			return nil, fmt.Errorf("dependency %d: %w", r.id, err)
+		}
+	}
+	return list, nil
+}
+
+// decodeLists reads the lists of a row. Few licences make up most rows, so
+// those met before are kept.
+func (r DependencyRow) decodeLists(d *model.Dependency, licenses map[string][]string) error {
+	met, known := licenses[r.licenses]
+	if !known {
+		if err := sqldb.DecodeStored([]byte(r.licenses), &met); err != nil {
+			return err
+		}
+		licenses[r.licenses] = met
+	}
+	d.Licenses = slices.Clip(met) // shared: whoever appends gets a copy
+	if r.hashes == "[]" {
+		return nil
+	}
+	return sqldb.DecodeStored([]byte(r.hashes), &d.Hashes)
+}
+
+// place is where a dependency stands: a lockfile on a ref of a project.
+type place struct {
+	project  model.Project // its id, name, address and branches
+	ref      string
+	commit   string
+	lockfile string
+}
+
+// places reads the inventories that meet a condition, by id.
+func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[int64]place, error) {
+	found := map[int64]place{}
+	return found, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var id int64
+		var p place
+		err := r.Scan(&id, &p.ref, &p.commit, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.URL,
+			&p.project.DefaultBranch, &p.project.PrimaryBranch)
+		found[id] = p
+		return err
+	}, `SELECT i.id, i.ref, i.commit_hash, i.lockfile, p.id, p.name, p.url, p.default_branch, p.primary_branch
+		FROM inventory i JOIN project p ON p.deployment_id = i.deployment_id AND p.id = i.project_id
+		WHERE i.deployment_id = $1 `+condition, args...)
+}

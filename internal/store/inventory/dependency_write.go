@@ -1,0 +1,258 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// DependencyRow is a row of table dependency, comparable.
+type DependencyRow struct {
+	id           int64
+	Inventory    int64
+	Version      int64 // package_version.id
+	Transitivity model.Transitivity
+	Line         int
+	purl         string
+	licenses     string // JSON
+	hashes       string // JSON
+	via          int64  // package_version.id; 0 for none
+	requirers    int
+	supplier     string
+}
+
+const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, ` +
+	`hashes_json, via_version_id, requirers, supplier`
+
+func scanDependencyRow(r sqldb.Row) (d DependencyRow, err error) {
+	return d, r.Scan(&d.id, &d.Inventory, &d.Version, &d.Transitivity, &d.Line, &d.purl, &d.licenses, &d.hashes, &d.via,
+		&d.requirers, &d.supplier)
+}
+
+func (r DependencyRow) values() []any {
+	return []any{
+		r.id, r.Inventory, r.Version, int64(r.Transitivity), r.Line,
+		r.purl, r.licenses, r.hashes, r.via, r.requirers, r.supplier,
+	}
+}
+
+// putDependencies makes the rows of an inventory hold what it says. Rows are
+// known by package and version: one that stays keeps its id. Those of packages
+// that it does not tell of stay.
+func (tx *Tx) putDependencies(
+	ctx context.Context, inventoryID int64, said model.Inventory,
+) (added, removed int, err error) {
+	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := tx.putInventoryGraph(ctx, inventoryID, said.Edges, versions); err != nil {
+		return 0, 0, err
+	}
+	untold, err := tx.unknownPackageRows(ctx, inventoryID, said)
+	if err != nil {
+		return 0, 0, err
+	}
+	stored, err := sqldb.Many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
+	if err != nil {
+		return 0, 0, err
+	}
+	var gone []int64
+	var changed, fresh []DependencyRow
+	for _, before := range stored {
+		now, stays := wanted[before.Version]
+		delete(wanted, before.Version)
+		now.id = before.id
+		switch {
+		case !stays && slices.Contains(untold, before.id):
+		case !stays:
+			gone = append(gone, before.id)
+		case now != before:
+			changed = append(changed, now)
+		}
+	}
+	for _, d := range wanted {
+		fresh = append(fresh, d)
+	}
+	slices.SortFunc(fresh, func(a, b DependencyRow) int { return cmp.Compare(a.Version, b.Version) })
+	if len(gone)+len(changed)+len(fresh) == 0 {
+		return 0, 0, nil
+	}
+	if err := tx.writeDependencies(ctx, gone, changed, fresh); err != nil {
+		return 0, 0, err
+	}
+	return len(fresh), len(gone), tx.putContent(ctx, inventoryID, contentAfter(stored, gone, changed, fresh))
+}
+
+// contentAfter is what a lockfile holds once some rows of it are gone, some changed and
+// some are fresh.
+func contentAfter(stored []DependencyRow, gone []int64, changed, fresh []DependencyRow) []ContentRow {
+	left := make(map[int64]bool, len(gone)+len(changed))
+	for _, id := range gone {
+		left[id] = true
+	}
+	for _, d := range changed {
+		left[d.id] = true
+	}
+	content := make([]ContentRow, 0, len(stored)+len(fresh))
+	for _, list := range [][]DependencyRow{changed, fresh} {
+		for _, d := range list {
+			content = append(content, ContentRow{d.id, d.Version, d.Transitivity, d.licenses})
+		}
+	}
+	for _, d := range stored {
+		if !left[d.id] {
+			content = append(content, ContentRow{d.id, d.Version, d.Transitivity, d.licenses})
+		}
+	}
+	return content
+}
+
+// unknownPackageRows finds the rows of an inventory that a statement says nothing of: they
+// are of packages that it cannot tell of, and it does not.
+func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said model.Inventory) ([]int64, error) {
+	names := make([]string, 0, len(said.UnknownPackages))
+	for _, name := range said.UnknownPackages {
+		if !slices.ContainsFunc(said.Dependencies, func(d model.Dependency) bool { return d.Name == name }) {
+			names = append(names, sqldb.CleanText(name))
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	in, arg := tx.In("p.name", 3, names)
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (id int64, err error) { return id, r.Scan(&id) }, `
+		SELECT d.id FROM dependency d
+		JOIN package_version v ON v.deployment_id = d.deployment_id AND v.id = d.package_version_id
+		JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
+		WHERE d.deployment_id = $1 AND d.inventory_id = $2 AND `+in, inventoryID, arg)
+}
+
+// updateDependency turns an insert of known ids into an update.
+var updateDependency = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + sqldb.Excluded(dependencyColumns, "id")
+
+func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fresh []DependencyRow) error {
+	if len(gone) > 0 {
+		in, arg := tx.In("id", 2, gone)
+		if err := tx.Write(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
+			return err
+		}
+	}
+	ids, err := tx.NewIDs(ctx, seqDependency, len(fresh))
+	if err != nil {
+		return err
+	}
+	for i := range ids {
+		fresh[i].id = ids[i]
+	}
+	if err := tx.insertDependencies(ctx, fresh, ""); err != nil {
+		return err
+	}
+	return tx.insertDependencies(ctx, changed, updateDependency)
+}
+
+// dependenciesAtOnce is how many rows are turned into values of a statement at once:
+// these take more memory than the rows.
+const dependenciesAtOnce = 10_000
+
+func (tx *Tx) insertDependencies(ctx context.Context, rows []DependencyRow, conflict string) error {
+	for part := range slices.Chunk(rows, dependenciesAtOnce) {
+		if err := tx.Insert(ctx, `dependency (deployment_id, `+dependencyColumns+`)`, rowValues(part), conflict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rowValues(list []DependencyRow) [][]any {
+	return model.Map(list, func(d DependencyRow) []any { return d.values() })
+}
+
+// dependencyRows turns what a lockfile says into rows by package version,
+// without ids. A package version that it holds several times is one row: the
+// first, with what only others tell. versions has the package version of each
+// that it says.
+func (tx *Tx) dependencyRows(
+	ctx context.Context, inventoryID int64, said []model.Dependency,
+) (rows map[int64]DependencyRow, versions []int64, err error) {
+	names := make([]PackageVersion, len(said))
+	for i, d := range said {
+		names[i] = PackageVersion{sqldb.CleanText(d.Ecosystem), sqldb.CleanText(d.Name), sqldb.CleanText(d.Version)}
+	}
+	ids, err := tx.putPackageVersions(ctx, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := make(map[int64]int, len(said))
+	merged := map[int64]model.Dependency{} // of the few that are stated several times
+	versions = make([]int64, len(said))
+	for i, d := range said {
+		version := ids[names[i]]
+		versions[i] = version
+		if at, again := first[version]; !again {
+			first[version] = i
+		} else if before, several := merged[version]; several {
+			merged[version] = mergeDependencies(before, d)
+		} else {
+			merged[version] = mergeDependencies(said[at], d)
+		}
+	}
+	rows = make(map[int64]DependencyRow, len(first))
+	for version, at := range first {
+		d, several := merged[version]
+		if !several {
+			d = said[at]
+		}
+		rows[version] = DependencyRow{
+			Inventory: inventoryID, Version: version, Transitivity: d.Transitivity, Line: d.Line, purl: sqldb.CleanText(d.PURL),
+			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes),
+			requirers: d.Requirers, supplier: sqldb.CleanText(d.Supplier),
+			via: ids[PackageVersion{
+				sqldb.CleanText(d.Via.Ecosystem), sqldb.CleanText(d.Via.Name), sqldb.CleanText(d.Via.Version),
+			}],
+		}
+	}
+	return rows, versions, nil
+}
+
+// mergeDependencies fills into a what only b tells; direct beats transitive.
+func mergeDependencies(a, b model.Dependency) model.Dependency {
+	if b.Transitivity != 0 && (a.Transitivity == 0 || b.Transitivity < a.Transitivity) {
+		a.Transitivity = b.Transitivity
+	}
+	if a.Line == 0 {
+		a.Line = b.Line
+	}
+	if a.PURL == "" {
+		a.PURL = b.PURL
+	}
+	if len(a.Licenses) == 0 {
+		a.Licenses = b.Licenses
+	}
+	if len(a.Hashes) == 0 {
+		a.Hashes = b.Hashes
+	}
+	a.Supplier = cmp.Or(a.Supplier, b.Supplier)
+	if a.Requirers = max(a.Requirers, b.Requirers); a.Via.Name == "" {
+		a.Via = b.Via
+	}
+	if a.Transitivity == model.Direct {
+		a.Via = model.LockedPackage{}
+	}
+	return a
+}
+
+// encodedList writes a list as JSON, none as [].
+func encodedList[T any](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	return sqldb.Encoded(list)
+}
+
+const seqDependency sqldb.Sequence = "dependency"

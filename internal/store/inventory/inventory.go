@@ -1,0 +1,159 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// inventory is the statement in force about one lockfile of one ref.
+type inventory struct {
+	id       int64
+	source   string
+	scanID   int64
+	commit   string
+	digest   model.Digest
+	statedAt time.Time
+}
+
+func scanInventory(r sqldb.Row) (i inventory, err error) {
+	return i, r.Scan(&i.id, &i.source, &i.scanID, &i.commit, sqldb.Digest(&i.digest), sqldb.Instant(&i.statedAt))
+}
+
+// PutInventory makes the statement the one in force about its lockfile, keeping
+// the ids of rows that stay, and returns how many rows came and went
+// (semantics §15). A statement older than the one in force changes nothing. One
+// that says the same, as its digest tells, takes over as source and changes no
+// row.
+func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
+	stored, err := sqldb.Many(ctx, tx, scanInventory, `
+		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND lockfile = $4`, s.ProjectID, s.Ref,
+		s.Inventory.Lockfile)
+	if err != nil {
+		return 0, 0, err
+	}
+	said := inventory{0, s.Source, s.ScanID, s.Commit, s.Digest, s.At}
+	same := false
+	if len(stored) > 0 {
+		before := stored[0]
+		if s.At.Before(before.statedAt) {
+			return 0, 0, nil
+		}
+		said.id = before.id
+		same = s.Digest == before.digest && s.Digest != model.Digest{}
+		err = tx.updateStatement(ctx, before, said)
+	} else {
+		said.id, err = tx.addInventory(ctx, s)
+	}
+	if err != nil || same {
+		return 0, 0, err
+	}
+	added, removed, err = tx.putDependencies(ctx, said.id, s.Inventory)
+	if err != nil {
+		return 0, 0, fmt.Errorf("store the dependencies of %.200q: %w", s.Inventory.Lockfile, err)
+	}
+	return added, removed, nil
+}
+
+func (tx *Tx) addInventory(ctx context.Context, s model.InventoryStatement) (int64, error) {
+	id, err := tx.NewID(ctx, seqInventory)
+	if err != nil {
+		return 0, err
+	}
+	return id, tx.Insert(ctx,
+		`inventory (deployment_id, id, project_id, ref, lockfile, source, scan_id, commit_hash, digest, stated_at)`,
+		[][]any{{id, s.ProjectID, s.Ref, s.Inventory.Lockfile, s.Source, s.ScanID, s.Commit, s.Digest, s.At}}, "")
+}
+
+// updateStatement notes who says so now.
+func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error {
+	if before == now {
+		return nil
+	}
+	return tx.Write(ctx, `
+		UPDATE inventory SET source = $3, scan_id = $4, commit_hash = $5, digest = $6, stated_at = $7
+		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
+}
+
+// DropInventories removes what the source stated of the ref until a time, or
+// with no source what any did of the checkout, but for the lockfiles to keep. It returns the paths
+// dropped, sorted by their bytes, and how many dependencies went with them
+// (semantics §15).
+func (tx *Tx) DropInventories(
+	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
+) (dropped []string, dependencies int, err error) {
+	kept := make(map[string]bool, len(keep))
+	for _, path := range keep {
+		kept[sqldb.CleanText(path)] = true
+	}
+	var ids []int64
+	dropped = []string{}
+	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var id int64
+		var path, by string
+		err := r.Scan(&id, &path, &by)
+		if !kept[path] && (source != "" || !inImage(by, path)) {
+			ids, dropped = append(ids, id), append(dropped, path)
+		}
+		return err
+	}, `SELECT id, lockfile, source FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND `+
+		`(source = $4 OR $4 = '') AND stated_at <= $5`,
+		projectID, ref, source, until)
+	if err != nil || len(ids) == 0 {
+		return dropped, 0, err
+	}
+	slices.Sort(dropped)
+	dependencies, err = tx.DeleteInventories(ctx, ids)
+	return dropped, dependencies, err
+}
+
+// inImage reports whether a lockfile lies in a container image: its path begins with the
+// name of the image, with which its source ends.
+func inImage(source, lockfile string) bool {
+	image, _, _ := strings.Cut(lockfile, ":/")
+	return strings.HasSuffix(source, ":"+image)
+}
+
+// UnstatedLockfiles lists the lockfiles that a source stated of a ref in other scans than the
+// given one, sorted by their bytes.
+func (tx *Tx) UnstatedLockfiles(
+	ctx context.Context, projectID int64, ref, source string, scanID int64,
+) (paths []string, err error) {
+	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var path string
+		err := r.Scan(&path)
+		paths = append(paths, path)
+		return err
+	}, `SELECT lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND `+
+		`scan_id <> $5`,
+		projectID, ref, source, scanID)
+	slices.Sort(paths)
+	return paths, err
+}
+
+// DeleteInventories removes statements with their dependencies, and returns how
+// many of those there were.
+func (tx *Tx) DeleteInventories(ctx context.Context, ids []int64) (dependencies int, err error) {
+	in, arg := tx.In("inventory_id", 2, ids)
+	n, err := tx.Exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return 0, err
+	}
+	for _, table := range []string{"inventory_graph", "inventory_content"} {
+		if err := tx.Write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
+			return 0, err
+		}
+	}
+	in, arg = tx.In("id", 2, ids)
+	err = tx.Write(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
+	return int(n), err
+}
+
+const seqInventory sqldb.Sequence = "inventory"

@@ -1,0 +1,150 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// errDamagedContent is a content that no encodeContent wrote.
+var errDamagedContent = sqldb.Undecoded(errors.New("the content of a lockfile"))
+
+// ContentRow is what the content of a lockfile tells of one of its dependencies.
+type ContentRow struct {
+	ID           int64
+	Version      int64 // package_version.id
+	Transitivity model.Transitivity
+	Licenses     string // JSON
+}
+
+// putContent makes the content of a lockfile that of its rows.
+func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentRow) error {
+	if len(rows) == 0 {
+		return tx.Write(ctx, `DELETE FROM inventory_content WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
+	}
+	content, err := EncodeContent(rows)
+	if err != nil {
+		return err
+	}
+	const columns = `inventory_id, first_id, last_id, content`
+	return tx.Insert(ctx, `inventory_content (deployment_id, `+columns+`)`,
+		[][]any{{inventoryID, rows[0].ID, rows[len(rows)-1].ID, content}},
+		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET `+sqldb.Excluded(columns, "inventory_id"))
+}
+
+// EncodeContent writes rows, which it puts in the order of their ids, as
+// variable-length numbers: how many lists of licences there are, and of each how many
+// terms it has and these, eight bytes each; then of each row how much more its id is than
+// that of the one before, the same of its version, its transitivity, and which of
+// the lists it has.
+func EncodeContent(rows []ContentRow) ([]byte, error) {
+	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.ID, b.ID) })
+	places := map[string]uint64{}
+	var lists []byte
+	for _, r := range rows {
+		if _, met := places[r.Licenses]; met {
+			continue
+		}
+		var expressions []string
+		if err := sqldb.DecodeStored([]byte(r.Licenses), &expressions); err != nil {
+			return nil, fmt.Errorf("the licences of dependency %d: %w", r.ID, err)
+		}
+		terms := licenceTerms(expressions)
+		places[r.Licenses] = uint64(len(places))
+		lists = binary.AppendUvarint(lists, uint64(len(terms)))
+		for _, term := range terms {
+			lists = binary.LittleEndian.AppendUint64(lists, term)
+		}
+	}
+	out := append(binary.AppendUvarint(make([]byte, 0, len(lists)+6*len(rows)+4), uint64(len(places))), lists...)
+	var before ContentRow
+	for _, r := range rows {
+		out = binary.AppendUvarint(out, uint64(r.ID-before.ID))
+		out = binary.AppendVarint(out, r.Version-before.Version)
+		out = binary.AppendUvarint(out, uint64(r.Transitivity))
+		out = binary.AppendUvarint(out, places[r.Licenses])
+		before = r
+	}
+	return out, nil
+}
+
+// contentReader reads what encodeContent wrote.
+type contentReader struct {
+	rest    []byte
+	damaged bool
+}
+
+func (c *contentReader) number() uint64 {
+	n, size := binary.Uvarint(c.rest)
+	if size <= 0 {
+		c.rest, c.damaged = nil, true
+		return 0
+	}
+	c.rest = c.rest[size:]
+	return n
+}
+
+func (c *contentReader) distance() int64 {
+	n, size := binary.Varint(c.rest)
+	if size <= 0 {
+		c.rest, c.damaged = nil, true
+		return 0
+	}
+	c.rest = c.rest[size:]
+	return n
+}
+
+// lists tells which of the lists of licences pass, and whether any does.
+func (c *contentReader) lists(passes func(terms []byte) bool) (passing []bool, some bool) {
+	n := c.number()
+	if n > uint64(len(c.rest)) {
+		c.damaged = true
+		return nil, false
+	}
+	passing = make([]bool, n)
+	for i := range passing {
+		terms := c.number()
+		if terms > uint64(len(c.rest))/licenceTermSize {
+			c.damaged = true
+			return nil, false
+		}
+		size := terms * licenceTermSize
+		passing[i] = passes(c.rest[:size])
+		some = some || passing[i]
+		c.rest = c.rest[size:]
+	}
+	return passing, some
+}
+
+// EachContent hands over the dependencies in a content whose licences pass, by id, until
+// take wants no more. The terms of a list are what licenceTerms made of it.
+func EachContent(
+	content []byte, passes func(terms []byte) bool, take func(id, version int64, t model.Transitivity) (more bool),
+) error {
+	c := contentReader{rest: content}
+	passing, some := c.lists(passes)
+	var id, version int64
+	for some && len(c.rest) > 0 {
+		id += int64(c.number())
+		version += c.distance()
+		t := c.number()
+		list := c.number()
+		if c.damaged || list >= uint64(len(passing)) {
+			return errDamagedContent
+		}
+		if passing[list] && !take(id, version, model.Transitivity(t)) {
+			return nil
+		}
+	}
+	if c.damaged {
+		return errDamagedContent
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// LockfileStep is how many lockfiles are counted at once.
+const LockfileStep = 100
+
+// Lockfiles lists the lockfiles of a project's primary branch that hold
+// dependencies which the filter keeps, with their count, by id, after the one
+// with the given id, limit at most, and tells whether there are more
+// (semantics §8). An unknown project has none.
+func (tx *Tx) Lockfiles(
+	ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int,
+) ([]model.LockfileSummary, bool, error) {
+	list := []model.LockfileSummary{}
+	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, projectID) {
+		return list, false, nil
+	}
+	f.ProjectIDs = []int64{projectID}
+	q, err := tx.newDependencyQuery(ctx, f)
+	if err != nil || q.nothing {
+		return list, false, err
+	}
+	lockfiles, err := q.lockfiles(ctx, `i.project_id = ? AND i.id > ?`, projectID, afterID)
+	if err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.inventory, b.inventory) })
+	for part := range slices.Chunk(lockfiles, LockfileStep) {
+		counted, err := q.summaries(ctx, part)
+		if err != nil {
+			return nil, false, err
+		}
+		if list = append(list, counted...); len(list) > limit {
+			break
+		}
+	}
+	list, more := sqldb.Page(list, limit)
+	return list, more, nil
+}
+
+// summaries counts what passes of some lockfiles; those of which nothing does are left out.
+func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]model.LockfileSummary, error) {
+	counts, err := q.count(ctx, lockfiles)
+	if err != nil {
+		return nil, err
+	}
+	in, arg := q.tx.In("id", 2, slices.Sorted(maps.Keys(counts)))
+	return sqldb.Many(ctx, q.tx, func(r sqldb.Row) (l model.LockfileSummary, err error) {
+		err = r.Scan(&l.ID, &l.Path)
+		l.Dependencies = counts[l.ID]
+		return l, err
+	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+}

@@ -1,0 +1,214 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/projects"
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// MergeProjects makes one project of two that are the same repository: all of
+// from goes over to into, under whose id and name it is from now on; from's
+// names keep answering (semantics §7). Where both have it, into's counts: the
+// occurrence of a finding, its decision, the members of the project. Of two
+// statements about one lockfile the newer counts.
+func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Project, error) {
+	if from == into {
+		return model.Project{}, model.Invalid("into", "a project cannot be merged into itself")
+	}
+	source, err := tx.Project(ctx, from)
+	if err != nil {
+		return source, err
+	}
+	target, err := tx.Project(ctx, into)
+	if err != nil {
+		return target, err
+	}
+	m := &projectMerge{Tx: tx, from: source, into: target, stays: map[int64]int64{}}
+	for _, step := range []func(context.Context, int64, int64) error{
+		m.mergeFindings, tx.mergeInventories, tx.mergeScans, tx.MergeVEX, tx.MergeRuns, tx.mergeNames, tx.MergeRepository,
+	} {
+		if err := step(ctx, from, into); err != nil {
+			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
+		}
+	}
+	tx.Change(sqldb.ChangeProject, into) // its exceptions cover what came over
+	tx.Audit("project.merge", sqldb.Subject("project", from), projects.AuditedProject(source),
+		map[string]any{"merged_into": sqldb.Subject("project", into)})
+	if err := tx.dropProject(ctx, from); err != nil {
+		return target, err
+	}
+	merged := target
+	merged.URL = cmp.Or(target.URL, source.URL)
+	merged.RepoID = cmp.Or(target.RepoID, source.RepoID)
+	merged.BoundRepoID = cmp.Or(target.BoundRepoID, source.BoundRepoID)
+	merged.DefaultBranch = cmp.Or(target.DefaultBranch, source.DefaultBranch)
+	merged.Visibility = cmp.Or(target.Visibility, source.Visibility)
+	if len(merged.Tags) == 0 {
+		merged.Tags = source.Tags
+	}
+	if _, err = tx.SaveProject(ctx, nil, target, merged); err != nil {
+		return target, err
+	}
+	return tx.Project(ctx, into)
+}
+
+// projectMerge is the merge of the findings of two projects.
+type projectMerge struct {
+	*Tx
+	from, into model.Project
+	stays      map[int64]int64 // findings that both have: that of into, by that of from, which goes
+}
+
+func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) error {
+	if err := m.mergeIdentities(ctx, from, into); err != nil {
+		return err
+	}
+	if err := m.mergeOccurrences(ctx, from, into); err != nil {
+		return err
+	}
+	return m.mergeTickets(ctx)
+}
+
+// mergeOccurrences brings the findings over, but for those that the other
+// project has on the same ref from the same source.
+func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) error {
+	err := sqldb.Each(ctx, m.Tx, func(r sqldb.Row) error {
+		var goes, other int64
+		err := r.Scan(&goes, &other)
+		m.stays[goes] = other
+		return err
+	}, `
+		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref
+		AND t.source = f.source
+			AND t.identity_kind = f.identity_kind AND t.identity_hash = f.identity_hash
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
+	if err != nil {
+		return err
+	}
+	if err := m.mergeAccounts(ctx, from, m.stays); err != nil {
+		return err
+	}
+	if err := m.mergeHistories(ctx); err != nil {
+		return err
+	}
+	double := slices.Sorted(maps.Keys(m.stays))
+	for table, column := range map[string]string{
+		"finding_event":   "finding_id",
+		"finding_body":    "finding_id",
+		"finding_subject": "finding_id",
+		"finding_snippet": "finding_id",
+		"finding":         "id",
+	} {
+		in, list := m.In(column, 2, double)
+		if err := m.Write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
+			return err
+		}
+	}
+	ids, err := sqldb.Many(
+		ctx, m.Tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from,
+	)
+	if err != nil {
+		return err
+	}
+	m.Change(sqldb.ChangeFinding, ids...)
+	m.ChangeDeleted(sqldb.ChangeFinding, double...)
+	return m.Write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`,
+		from, into, m.NextVersion())
+}
+
+// mergeAccounts has the scans of a project say that they reported the findings that
+// stay, where theirs go, and that builds failed on those.
+func (tx *Tx) mergeAccounts(ctx context.Context, from int64, stays map[int64]int64) error {
+	if len(stays) == 0 {
+		return nil
+	}
+	accounts, err := tx.PackedAccounts(ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		err := tx.RewriteAccount(ctx, a, func(id int64) int64 { return cmp.Or(stays[id], id) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeInventories brings the lockfiles over; the newer statement counts.
+func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
+	older, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `
+		SELECT CASE WHEN f.stated_at > t.stated_at THEN t.id ELSE f.id END FROM inventory f
+		JOIN inventory t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.lockfile = f.lockfile
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.DeleteInventories(ctx, older); err != nil {
+		return err
+	}
+	return tx.Reassign(ctx, "inventory", from, into)
+}
+
+// mergeScans brings the scans over, and the time of the latest. What either project is sent
+// next counts, though it came before: it closes what only the other one had.
+func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
+	if err := tx.Reassign(ctx, "scan", from, into); err != nil {
+		return err
+	}
+	if err := tx.InvalidateUploads(ctx, into); err != nil {
+		return err
+	}
+	return tx.Write(ctx, `
+		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1
+		AND id IN ($2, $3))
+		WHERE deployment_id = $1 AND id = $3`, from, into)
+}
+
+// mergeNames lets the names of one project answer for the other.
+func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
+	if err := tx.Reassign(ctx, "project_alias", from, into); err != nil {
+		return err
+	}
+	return tx.Write(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
+		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
+}
+
+// mergeTickets has tickets name the findings that stay, and the findings of the project
+// show the tickets that they have.
+func (m *projectMerge) mergeTickets(ctx context.Context) error {
+	var tickets []int64
+	moved := map[int64]int64{} // the finding that stays, by lineage
+	err := sqldb.Each(ctx, m.Tx, func(r sqldb.Row) error {
+		var ticket, finding, lineage int64
+		err := r.Scan(&ticket, &finding, &lineage)
+		tickets = append(tickets, ticket)
+		if stays, goes := m.stays[finding]; goes {
+			moved[lineage] = stays
+		}
+		return err
+	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id FROM ticket_finding t
+		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+		WHERE t.deployment_id = $1 AND l.project_id = $2`, m.into.ID)
+	if err != nil {
+		return err
+	}
+	for lineage, stays := range moved {
+		err := m.Write(
+			ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays,
+		)
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(tickets)
+	_, err = m.ShowTickets(ctx, slices.Compact(tickets))
+	return err
+}

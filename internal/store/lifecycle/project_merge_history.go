@@ -1,0 +1,111 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// mergeHistories gives what happened to the findings that go to the histories of those
+// that stay, which tell whose they took in: the scans that are told of are the other
+// project's from now on, and their pages count it. Why one of them was out of scope once
+// says nothing about the one that stays. What names one that goes names the other from now on.
+func (m *projectMerge) mergeHistories(ctx context.Context) error {
+	detail, err := json.Marshal(model.MergedFinding{Project: m.from.Name})
+	if err != nil {
+		return err
+	}
+	double := slices.Sorted(maps.Keys(m.stays))
+	events := make([]model.FindingEvent, len(double))
+	for i, goes := range double {
+		events[i] = model.FindingEvent{FindingID: m.stays[goes], Kind: model.EventMerged, Detail: string(detail)}
+	}
+	err = sqldb.InBatches(double, func(part []int64) error {
+		pairs := model.Map(part, func(goes int64) [2]int64 { return [2]int64{goes, m.stays[goes]} })
+		with, args := sqldb.PairTable("merged(goes, stays)", pairs)
+		removed := fmt.Sprintf("$%d", len(args)+2)
+		return m.Write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged
+			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+
+			removed, append(args, string(model.EventRemoved))...)
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.renameInHistories(ctx); err != nil {
+		return err
+	}
+	return m.AddEvents(ctx, events)
+}
+
+// naming is a line of a history that names another finding.
+type naming struct {
+	id     int64
+	kind   model.FindingEventKind
+	detail string
+}
+
+// renameInHistories has the histories that name a finding that goes name the one that
+// has its place. Findings are named within their project alone.
+func (m *projectMerge) renameInHistories(ctx context.Context) error {
+	if len(m.stays) == 0 {
+		return nil
+	}
+	list, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (n naming, err error) {
+		return n, r.Scan(&n.id, &n.kind, &n.detail)
+	}, `
+		SELECT e.id, e.kind, e.detail_json FROM finding_event e JOIN finding f ON f.deployment_id = e.deployment_id
+		AND f.id = e.finding_id
+		WHERE e.deployment_id = $1 AND f.project_id IN ($2, $3) AND (e.kind IN ($4, $5, $6) OR e.kind = $7
+		AND e.detail_json LIKE '%"merged_into"%')`,
+		m.from.ID, m.into.ID, string(model.EventPrecedent), string(model.EventCopied), string(model.EventMerged),
+		string(model.EventRemoved))
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		detail, changed, err := m.renamed(n)
+		if err == nil && changed {
+			err = m.Write(ctx, `UPDATE finding_event SET detail_json = $3 WHERE deployment_id = $1 AND id = $2`, n.id, detail)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d: %w", n.id, err)
+		}
+	}
+	return nil
+}
+
+// renamed is what a line of a history says once the findings that go are others.
+func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error) {
+	var said map[string]any
+	d := json.NewDecoder(strings.NewReader(n.detail))
+	d.UseNumber()
+	if err := d.Decode(&said); err != nil {
+		return n.detail, false, err
+	}
+	for _, name := range []string{"finding_id", "merged_into"} {
+		number, is := said[name].(json.Number)
+		if !is {
+			continue
+		}
+		id, err := number.Int64()
+		if err != nil {
+			return n.detail, false, err
+		}
+		if now := cmp.Or(m.stays[id], id); now != id {
+			said[name], changed = now, true
+			if reason, is := said["reason"].(string); is && name == "merged_into" { // the first that it names
+				said["reason"] = strings.Replace(reason, fmt.Sprintf("#%d", id), fmt.Sprintf("#%d", now), 1)
+			}
+		}
+	}
+	text, err := json.Marshal(said)
+	return string(text), changed, err
+}

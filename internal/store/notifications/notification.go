@@ -1,0 +1,245 @@
+package notifications
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+const notificationColumns = `id, rule_id, receiver_json, event_key, message_json, state, created_at, due_at, ended_at,
+	attempts, status, answer, problem`
+
+func scanNotification(r sqldb.Row) (n model.Notification, err error) {
+	return n, r.Scan(&n.ID, &n.RuleID, sqldb.Decoded(&n.Receiver), &n.Key, sqldb.Decoded(&n.Message), &n.State,
+		sqldb.Instant(&n.CreatedAt), sqldb.Instant(&n.DueAt),
+		sqldb.Instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
+}
+
+// MaxNotificationsWaiting is how many messages wait for one receiver at most: a digest of
+// four mails, or what a receiver that is down missed.
+const MaxNotificationsWaiting = 2000
+
+// tooManyWait is why one more does not wait.
+const tooManyWait = "2,000 messages waited for the receiver already."
+
+// AddNotifications queues messages with the job that delivers them. One that a receiver
+// was told of for the rule already is left out. Where MaxNotificationsWaiting wait, those
+// that are new fail: the oldest stay, as how often they failed says when the receiver is
+// asked again.
+func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids, err := tx.NewIDs(ctx, sqldb.SeqConnection, len(list))
+	if err != nil {
+		return err
+	}
+	receivers := model.Map(list, func(n model.Notification) model.NotificationReceiver { return n.Receiver })
+	waiting, err := tx.notificationsWaiting(ctx, receivers...)
+	if err != nil {
+		return err
+	}
+	rows := make([][]any, len(list))
+	due := map[model.NotificationReceiver]time.Time{} // of the first that waits
+	for i, n := range list {
+		state, ended, problem := model.NotificationFailed, tx.Now(), tooManyWait
+		if waiting[n.Receiver] < MaxNotificationsWaiting {
+			waiting[n.Receiver]++
+			state, ended, problem = model.NotificationQueued, time.Time{}, ""
+			if at, is := due[n.Receiver]; !is || n.DueAt.Before(at) {
+				due[n.Receiver] = n.DueAt
+			}
+		}
+		rows[i] = []any{
+			ids[i], n.RuleID, sqldb.Encoded(n.Receiver), n.Key,
+			sqldb.Encoded(n.Message), state, tx.Now(), n.DueAt, ended, 0, 0, "", problem,
+		}
+	}
+	err = sqldb.InBatches(rows, func(part [][]any) error {
+		return tx.Insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, part,
+			`ON CONFLICT (deployment_id, event_key, rule_id, receiver_json) DO NOTHING`)
+	})
+	for to, at := range due {
+		if !at.After(tx.Now()) {
+			due[to] = time.Time{}
+		}
+	}
+	if err == nil {
+		err = tx.QueueDeliveries(ctx, due)
+	}
+	return err
+}
+
+// notificationsWaiting counts what waits for receivers: by the index, and so no more of one
+// than MaxNotificationsWaiting.
+func (tx *Tx) notificationsWaiting(
+	ctx context.Context, to ...model.NotificationReceiver,
+) (map[model.NotificationReceiver]int, error) {
+	texts := make([]string, len(to))
+	for i := range to {
+		texts[i] = sqldb.Encoded(to[i])
+	}
+	out := map[model.NotificationReceiver]int{}
+	in, arg := tx.In("receiver_json", 3, texts)
+	return out, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
+		var to model.NotificationReceiver
+		var n int
+		err := r.Scan(sqldb.Decoded(&to), &n)
+		out[to] = n
+		return err
+	}, `SELECT receiver_json, COUNT(*) FROM notification WHERE deployment_id = $1 AND state = $2 AND `+in+
+		` GROUP BY receiver_json`, model.NotificationQueued, arg)
+}
+
+// Delivered is what came of an attempt to tell a receiver.
+type Delivered struct {
+	State   model.NotificationState // queued is to be tried again
+	Status  int
+	Answer  string
+	Problem string
+	Retry   time.Duration // after which it is tried again
+}
+
+// EndNotifications keeps what came of an attempt, in which all of them were told at once.
+// What ended meanwhile, as its rule was paused, stays as it is.
+func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d Delivered) error {
+	ids := model.Map(list, func(n model.Notification) int64 { return n.ID })
+	var ended time.Time
+	if d.State != model.NotificationQueued {
+		ended = tx.Now()
+	}
+	in, arg := tx.In("id", 9, ids)
+	return tx.Write(ctx,
+		`UPDATE notification SET state = $2, status = $3, answer = $4, problem = $5, due_at = $6, ended_at = $7,
+		attempts = attempts + 1 WHERE deployment_id = $1 AND state = $8 AND `+in,
+		d.State, d.Status, d.Answer, d.Problem, tx.Now().Add(d.Retry), ended, model.NotificationQueued, arg)
+}
+
+// AddEndedNotification keeps a message that was sent already.
+func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (model.Notification, error) {
+	id, err := tx.NewID(ctx, sqldb.SeqConnection)
+	if err != nil {
+		return n, err
+	}
+	n.ID, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts = id, tx.Now(), tx.Now(), tx.Now(), 1
+	err = tx.Insert(ctx, `notification (deployment_id, `+notificationColumns+`)`, [][]any{{
+		n.ID, n.RuleID, sqldb.Encoded(n.Receiver), n.Key, sqldb.Encoded(n.Message),
+		n.State, n.CreatedAt, n.DueAt, n.EndedAt, n.Attempts, n.Status, n.Answer, n.Problem,
+	}}, "")
+	return n, err
+}
+
+// AddNotificationTests keeps what came of a test of a rule, with who asked for it. A rule
+// that was removed meanwhile is model.ErrNotFound.
+func (tx *Tx) AddNotificationTests(
+	ctx context.Context, ruleID int64, list []model.Notification,
+) ([]model.Notification, error) {
+	if _, err := tx.NotificationRule(ctx, ruleID); err != nil {
+		return nil, err
+	}
+	out := make([]model.Notification, len(list))
+	delivered := 0
+	for i, n := range list {
+		var err error
+		if out[i], err = tx.AddEndedNotification(ctx, n); err != nil {
+			return nil, err
+		}
+		if n.State == model.NotificationDelivered {
+			delivered++
+		}
+	}
+	tx.Audit("notification.test", sqldb.Subject("notification_rule", ruleID), nil, struct {
+		Sent      int `json:"sent"`
+		Delivered int `json:"delivered"`
+	}{len(list), delivered})
+	return out, nil
+}
+
+// ResendNotification queues a message of a rule once more, under the id that it had. One
+// that waits already, that the rule tells nobody any more, or whose receiver has
+// MaxNotificationsWaiting before it, is model.ErrConflict.
+func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
+	n, err := tx.Notification(ctx, ruleID, id)
+	if err != nil {
+		return n, err
+	}
+	if n.State == model.NotificationQueued {
+		return n, fmt.Errorf("notification %d waits to be sent already: %w", id, model.ErrConflict)
+	}
+	rule, err := tx.NotificationRule(ctx, ruleID)
+	if err != nil {
+		return n, err
+	}
+	if why := rule.Unwanted(n.Receiver); why != "" {
+		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, why, model.ErrConflict)
+	}
+	switch waiting, err := tx.notificationsWaiting(ctx, n.Receiver); {
+	case err != nil:
+		return n, err
+	case waiting[n.Receiver] >= MaxNotificationsWaiting:
+		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, model.ErrConflict)
+	}
+	err = tx.Write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = `+
+		`NULL WHERE deployment_id = $1 AND id = $2`,
+		id, int64(model.NotificationQueued), tx.Now())
+	if err != nil {
+		return n, err
+	}
+	tx.Audit("notification.resend", sqldb.Subject("notification_rule", ruleID), nil, struct {
+		Notification int64 `json:"notification"`
+	}{id})
+	if err := tx.QueueDelivery(ctx, n.Receiver, time.Time{}); err != nil {
+		return n, err
+	}
+	return tx.Notification(ctx, ruleID, id)
+}
+
+// Notification finds a message of a rule; an unknown one is model.ErrNotFound.
+func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
+	n, err := sqldb.One(ctx, tx, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND id = $3`, ruleID, id)
+	if err != nil {
+		return n, fmt.Errorf("notification %d: %w", id, err)
+	}
+	return n, nil
+}
+
+// NotificationQuery is which messages of a rule are listed.
+type NotificationQuery struct {
+	RuleID int64
+	Before int64 // only those with lower ids; 0 for all
+	Limit  int
+}
+
+// Notifications lists the newest of a rule, newest first, and says whether there are older ones.
+func (tx *Tx) Notifications(
+	ctx context.Context, q NotificationQuery,
+) (list []model.Notification, more bool, err error) {
+	w := &sqldb.Where{Tx: tx.Tx}
+	w.And(`rule_id = ?`, q.RuleID)
+	if q.Before != 0 {
+		w.And(`id < ?`, q.Before)
+	}
+	w.And(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit+1)
+	all := func(model.Notification) bool { return true }
+	return sqldb.UpTo(ctx, tx, q.Limit, all, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.Text.String(), w.Args...)
+}
+
+// LastNotifications finds the newest message of each of some rules, by the rule. One that
+// has told nothing is left out.
+func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]model.Notification, error) {
+	in, arg := tx.In("rule_id", 2, ruleIDs)
+	list, err := sqldb.Many(ctx, tx, scanNotification,
+		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND id IN
+		(SELECT MAX(id) FROM notification WHERE deployment_id = $1 AND `+in+` GROUP BY rule_id)`, arg)
+	out := make(map[int64]model.Notification, len(list))
+	for _, n := range list {
+		out[n.RuleID] = n
+	}
+	return out, err
+}

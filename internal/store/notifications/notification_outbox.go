@@ -1,0 +1,219 @@
+package notifications
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// NotifyJob is the kind of job that finds out whom to tell of what a transaction did.
+const NotifyJob = "notify"
+
+// Notifying is the input of a NotifyJob: what a transaction did that some rule asks for.
+type Notifying struct {
+	Happened []model.Happening `json:"happened"`
+}
+
+// Tell has those told who want to know of something that this transaction does: the job
+// that finds them commits with it. Where no rule asks for the event, and nobody gets mail
+// of their own, it does nothing.
+func (tx *Tx) Tell(h model.Happening) {
+	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
+		told := sqldb.Local[happenings](tx.Tx)
+		told.list = append(told.list, h)
+	}
+}
+
+// happening is the one of an event that gathers findings over the whole transaction.
+func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
+	told := sqldb.Local[happenings](tx.Tx)
+	i := slices.IndexFunc(told.list, func(h model.Happening) bool { return h.Event == e })
+	if i < 0 {
+		i, told.list = len(told.list), append(told.list, model.Happening{Event: e})
+	}
+	return &told.list[i]
+}
+
+// TellAdded tells of findings that are new on their refs. No scan brought those that news
+// of the advisories made of the inventory.
+func (tx *Tx) TellAdded(findings []model.FindingWrite) {
+	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
+		if !tx.Notified().Has(e) {
+			continue
+		}
+		for i := range findings {
+			f := &findings[i]
+			if f.State != model.Unresolved || e == model.EventAdvisory && !f.Unscanned {
+				continue
+			}
+			h := tx.happening(e)
+			h.Findings.Add(f.ID)
+			if !f.Unscanned {
+				h.ScanID = f.FirstScanID
+			}
+		}
+	}
+}
+
+// TellReturned tells of a finding that was fixed and is there again, as of a new one.
+func (tx *Tx) TellReturned(before, after model.Finding) {
+	if before.State == model.Fixed && after.State == model.Unresolved && tx.Notified().Has(model.EventNewFinding) {
+		h := tx.happening(model.EventNewFinding)
+		h.Findings.Add(after.ID)
+		h.Lineages.Add(after.LineageID)
+	}
+}
+
+// TellLineages says which of the new findings no other ref has.
+func (tx *Tx) TellLineages(lineages []model.Lineage) {
+	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
+		if !tx.Notified().Has(e) {
+			continue
+		}
+		for i := range lineages {
+			tx.happening(e).Lineages.Add(lineages[i].ID)
+		}
+	}
+}
+
+// TellAssigned tells who got findings from somebody else.
+func (tx *Tx) TellAssigned(events []model.TriageEvent) {
+	if !tx.Notified().Has(model.EventAssigned) {
+		return
+	}
+	to := map[string]*model.IDRuns{}
+	var names []string
+	for _, e := range events {
+		name := e.After.Assignee
+		if name == "" || name == e.Before.Assignee || tx.Actor().Kind == "user" && tx.Actor().ID == name {
+			continue
+		}
+		if to[name] == nil {
+			to[name], names = &model.IDRuns{}, append(names, name)
+		}
+		to[name].Add(e.LineageID)
+	}
+	for _, name := range names {
+		tx.Tell(model.Happening{Event: model.EventAssigned, Lineages: *to[name], Assignee: name})
+	}
+}
+
+// NotifyOfException notifies of an exception that was asked for, or of the decision about it. The
+// asker gets mail of a decision that another person, or time, made.
+func (tx *Tx) NotifyOfException(
+	ctx context.Context, e model.NotificationEvent, r model.Exception, reason string,
+) error {
+	if !tx.Notified().Has(e) && (r.CreatorID == 0 || e != model.EventExceptionDecided) {
+		return nil
+	}
+	h := model.Happening{Event: e, ProjectID: r.ProjectID, RequestID: r.ID, RequestState: r.State, Reason: reason}
+	for _, id := range r.Lineages {
+		h.Lineages.Add(id)
+	}
+	if r.CreatorID != 0 {
+		m, err := tx.MemberByID(ctx, r.CreatorID)
+		if err != nil && !errors.Is(err, model.ErrNotFound) { // who left is still who asked
+			return err
+		}
+		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
+		if own := tx.Actor().Kind == "user" && tx.Actor().ID == m.Name; e == model.EventExceptionDecided &&
+			!own && m.MailTo() != "" {
+			h.Persons = []int64{r.CreatorID}
+		}
+	}
+	if !tx.Notified().Has(e) && len(h.Persons) == 0 {
+		return nil
+	}
+	p, err := tx.Project(ctx, r.ProjectID)
+	h.Project, h.Tags = p.Name, p.Tags
+	tx.Tell(h)
+	return err
+}
+
+// TellComment tells of a comment on a finding. Whom it mentions gets mail, but for who wrote
+// it.
+func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
+	h := model.Happening{Event: model.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
+	h.Lineages.Add(c.LineageID)
+	if len(c.Mentions) == 0 && !tx.Notified().Has(h.Event) {
+		return nil
+	}
+	if c.AuthorID != 0 {
+		author, err := tx.MemberByID(ctx, c.AuthorID)
+		if err != nil && !errors.Is(err, model.ErrNotFound) {
+			return err
+		}
+		h.Author = cmp.Or(author.Name, h.Author)
+	}
+	for _, mentioned := range c.Mentions {
+		if mentioned.UserID != c.AuthorID {
+			h.Persons = append(h.Persons, mentioned.UserID)
+		}
+	}
+	tx.Tell(h)
+	return nil
+}
+
+// TellBlocked tells that a scan failed its build.
+func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
+	if gate == nil {
+		return
+	}
+	h := model.Happening{Event: model.EventBuildBlocked, ScanID: scanID, Reason: gate.Reason}
+	for _, b := range gate.Blocking {
+		if b.FindingID > 0 {
+			h.Findings.Add(b.FindingID)
+		}
+	}
+	tx.Tell(h)
+}
+
+// TellFailed tells of a scan that ended with an error.
+func (tx *Tx) TellFailed(s model.Scan) {
+	if s.Status == model.ScanError {
+		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
+	}
+}
+
+// TellRunFailed tells of a managed run that failed, unless a scan of it that ended with an
+// error told so: one that was completed told nothing. Nobody is told of what somebody
+// stopped, or a newer one made needless.
+func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
+	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
+		return nil
+	}
+	told, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
+		`project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
+		r.ProjectID, model.ScanError, r.ScanID, r.ID)
+	if err == nil && told == 0 {
+		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
+	}
+	return err
+}
+
+// happenings are the events of a transaction until it ends.
+type happenings struct{ list []model.Happening }
+
+// QueueHappened adds the job that finds the recipients of what happened in the transaction. It is a
+// hook of the transaction.
+func (tx *Tx) QueueHappened(ctx context.Context) error {
+	// lineages alone are of findings that nobody is told of
+	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
+		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
+	})
+	if len(told) == 0 {
+		return nil
+	}
+	input, err := json.Marshal(Notifying{told})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Enqueue(ctx, model.Job{Kind: NotifyJob, Input: input})
+	return err
+}

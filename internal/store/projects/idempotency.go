@@ -1,0 +1,70 @@
+package projects
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+const (
+	// maxAnswers bounds the bytes of the kept answers of one deployment, but for
+	// the oldest of them, which may reach beyond.
+	maxAnswers = 64 << 20
+	// answerRow is what a row takes beside its answer, more or less: it bounds
+	// how many small ones there are.
+	answerRow = 256
+)
+
+// KeptAnswer finds the answer to a write by its key. One that has had its time
+// is model.ErrNotFound, gone or not.
+func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
+	a, err := sqldb.One(ctx, tx, scanKeptAnswer,
+		`SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
+	if err == nil && !a.At.After(tx.Now().Add(-model.AnswerKept)) {
+		a, err = model.KeptAnswer{}, model.ErrNotFound
+	}
+	if err != nil {
+		return a, fmt.Errorf("answer of %.80q: %w", key, err)
+	}
+	return a, nil
+}
+
+func scanKeptAnswer(r sqldb.Row) (a model.KeptAnswer, err error) {
+	return a, r.Scan(&a.Key, &a.Request, &a.Answer, sqldb.Instant(&a.At))
+}
+
+// KeepAnswer keeps the answer to a write, in the transaction that does the
+// work: both are there or neither. A key whose time is over is used anew.
+func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
+	last, err := sqldb.One(
+		ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`,
+	)
+	if err != nil {
+		return err
+	}
+	ends := last + answerRow + int64(len(a.Answer))
+	if err := tx.Write(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`,
+		ends-maxAnswers); err != nil {
+		return err
+	}
+	return tx.Insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{
+		{a.Key, a.Request, a.Answer, tx.Now(), ends},
+	},
+		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = `+
+			`excluded.at, ends = excluded.ends`)
+}
+
+// DropKeptAnswers drops the answers of a deployment that have had their time, and
+// returns how many there were.
+func (s *DB) DropKeptAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
+	by := model.Actor{Kind: "system", Name: "prune"}
+	err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		gone, err = tx.Exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerKept))
+		return err
+	})
+	return gone, err
+}

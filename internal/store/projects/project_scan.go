@@ -1,0 +1,179 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// ProjectForScan finds the project that a scan is of: by its host's id, then by
+// name, then by old name; unknown, it makes one (semantics §7). One that is
+// known stays as it is: whether the scan counts is not decided yet.
+//
+// The globs bound the token that hands the scan in. A project that they leave
+// out is as if there were none, and a name that they leave out is
+// model.ErrNotFound (semantics §12).
+func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
+	known, err := tx.FindProjectForScan(ctx, globs, scan)
+	if !errors.Is(err, model.ErrNotFound) || !globs.Allows(scan.Name) {
+		return known, err
+	}
+	if claim := globs.Claim(scan.RepoID); claim != "" {
+		scan.RepoID, scan.BoundRepoID = "", claim
+	}
+	return tx.addProject(ctx, globs, scan)
+}
+
+// FindProjectForScan is ProjectForScan that makes none: one that is not known is
+// model.ErrNotFound.
+func (tx *Tx) FindProjectForScan(
+	ctx context.Context, globs model.ProjectGlobs, scan model.Project,
+) (model.Project, error) {
+	if err := model.CheckProjectName(scan.Name); err != nil {
+		return model.Project{}, model.Invalid("project", "%v", err)
+	}
+	if !globs.Allows(scan.Name) {
+		return model.Project{}, model.ErrNotFound
+	}
+	if scan.RepoID != "" {
+		p, err := tx.projectOfRepo(ctx, globs, scan.RepoID)
+		if !errors.Is(err, model.ErrNotFound) {
+			return p, err
+		}
+	}
+	p, err := tx.ProjectByName(ctx, scan.Name)
+	if err != nil {
+		return p, err
+	}
+	// An old name is no match for a repository that is known to be another: had
+	// it this id, it had been found by it.
+	another := p.Name != scan.Name && p.RepoID != "" && scan.RepoID != ""
+	if claim := globs.Claim(scan.RepoID); claim != "" && p.Name != scan.Name {
+		another = another || globs.Claims(p.BoundRepoID)
+	}
+	if another || !globs.Allows(p.Name) {
+		return model.Project{}, model.ErrNotFound
+	}
+	return p, nil
+}
+
+// projectOfRepo finds a project by its host's id, or by what tokens of the same
+// globs said of it. What the globs leave out is not there.
+func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoID string) (model.Project, error) {
+	for _, by := range []struct{ column, id string }{{"repo_id", repoID}, {"bound_repo_id", globs.Claim(repoID)}} {
+		if by.id == "" {
+			continue
+		}
+		list, err := tx.ProjectsWhere(ctx, `AND `+by.column+` = $2 ORDER BY id`, by.id)
+		if err != nil {
+			return model.Project{}, err
+		}
+		for _, p := range list {
+			if globs.Allows(p.Name) { // a claimed one may have been renamed since
+				return p, nil
+			}
+		}
+	}
+	return model.Project{}, model.ErrNotFound
+}
+
+// UpdateProjectByScan takes over what a scan that counts tells of its project.
+// Known by its host's id under another name, the project is renamed, unless
+// another one has that name (semantics §7). A URL, an id or tags that the scan
+// brings replace what is stored; what it does not tell stays. The address that a
+// connection tells wins over the URL: scanners lose its port.
+//
+// The globs bound the token that handed the scan in: it renames only from and
+// to names that they allow, its id is a claim (see model.Project.BoundRepoID),
+// and a project that was renamed out of them stays as it is.
+func (tx *Tx) UpdateProjectByScan(
+	ctx context.Context, globs model.ProjectGlobs, projectID int64, scan model.Project,
+) (model.Project, error) {
+	known, err := tx.Project(ctx, projectID)
+	if err != nil || !globs.Allows(known.Name) {
+		return known, err
+	}
+	after, claim := known, globs.Claim(scan.RepoID)
+	byID := scan.RepoID != "" && scan.RepoID == known.RepoID || claim != "" && claim == known.BoundRepoID
+	switch {
+	case byID && globs.Allows(scan.Name):
+		if after.Name, err = tx.freeName(ctx, known, scan.Name); err != nil {
+			return known, err
+		}
+	case claim != "" && scan.RepoID != known.RepoID:
+		after.BoundRepoID = claim
+	case claim == "" && scan.RepoID != "":
+		after.RepoID = scan.RepoID
+	}
+	if scan.URL != "" {
+		if after.URL, err = tx.addressOf(ctx, known, scan.URL); err != nil {
+			return known, err
+		}
+	}
+	if len(scan.Tags) > 0 {
+		after.Tags = scan.Tags
+	}
+	return tx.SaveProject(ctx, globs, known, after)
+}
+
+// addressOf returns the URL that a project has from now on: where it is a repository, the
+// one that its host tells of; else the one that a scan told.
+func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
+	known, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT web_url FROM repository
+		WHERE deployment_id = $1 AND project_id = $2 AND web_url <> '' LIMIT 1`, p.ID)
+	switch {
+	case err != nil:
+		return p.URL, err
+	case len(known) > 0:
+		return known[0], nil
+	}
+	return scanned, nil
+}
+
+// freeName returns the name that a project has from now on: the new one where it
+// is free and a project can have it. Where two repositories swap names, the second scan
+// frees it.
+func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (string, error) {
+	possible := model.CheckNewProjectName(name) == nil
+	if name == p.Name || !possible {
+		return p.Name, nil
+	}
+	switch _, err := tx.ProjectWhere(ctx, `AND name = $2`, name); {
+	case errors.Is(err, model.ErrNotFound):
+		return name, nil
+	case err != nil:
+		return "", err
+	}
+	return p.Name, nil
+}
+
+// ScanApplied notes on the project that a scan was applied. The first branch
+// fully scanned becomes the default branch (semantics §7). The time of the
+// latest scan is told by the scan itself: it is neither a change of the index
+// nor an audit event.
+func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {
+	tx.MarkWritten()
+	branch, err := sqldb.One(ctx, tx, sqldb.Scalar[string], `
+		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
+		WHERE deployment_id = $1 AND id = $2 RETURNING default_branch`, projectID, at)
+	if err != nil {
+		return fmt.Errorf("project %d: %w", projectID, err)
+	}
+	if !full || !strings.HasPrefix(ref, "refs/heads/") || branch != "" {
+		return nil
+	}
+	before, err := tx.Project(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	after := before
+	after.DefaultBranch = ref
+	_, err = tx.SaveProject(ctx, nil, before, after)
+	return err
+}

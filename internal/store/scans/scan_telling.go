@@ -1,0 +1,70 @@
+package scans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/store/queue"
+	"github.com/redoubt/redoubt/internal/store/sqldb"
+)
+
+// TellJob is the kind of job that tells a code host what became of a commit.
+const TellJob = "tell"
+
+// Telling is what such a job is about: a commit, of which the host is told what all runs
+// and scans came to.
+type Telling struct {
+	ProjectID int64  `json:"project"`
+	Commit    string `json:"commit"`
+}
+
+// QueueTelling has a code host told about a commit, where the project is a repository of
+// one that takes statuses.
+func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+		return err
+	}
+	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT c.base_url FROM repository r
+		JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(model.HostGit))
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	input, err := json.Marshal(Telling{ProjectID: projectID, Commit: commit})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Enqueue(ctx, model.Job{
+		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: queue.HostKey(list[0]), Input: input,
+	})
+	return err
+}
+
+// queueTellingOf is QueueTelling of the commit of a scan.
+func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
+	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+		return err
+	}
+	scan, err := tx.Scan(ctx, scanID)
+	if errors.Is(err, model.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.QueueTelling(ctx, scan.ProjectID, scan.Commit)
+}
+
+// hostHears reports whether a code host of the deployment takes statuses.
+func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
+	some, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
+		`SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
+	return len(some) > 0, err
+}

@@ -1,0 +1,51 @@
+package sqldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// jobChannel is the PostgreSQL notification channel for new jobs.
+const jobChannel = "redoubt_job"
+
+// listenAgain is the delay before a broken listener connection is reopened.
+const listenAgain = 10 * time.Second
+
+// Listen calls the function of OnQueued when another process commits a job without delay, until
+// the context ends. It uses one connection. On SQLite it returns at once; behind a pooler in
+// transaction mode it receives nothing. Queues poll in these cases.
+func (s *DB) Listen(ctx context.Context) {
+	if s.engine.listen == nil || s.engine.queued == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		_ = s.engine.listen(ctx, s.engine.queued) // the queue polls meanwhile
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenAgain):
+		}
+	}
+}
+
+// postgresListen calls heard once after LISTEN, for earlier notifications, and for each
+// notification until the connection breaks or the context ends.
+func postgresListen(config *pgx.ConnConfig) func(context.Context, func()) error {
+	return func(ctx context.Context, heard func()) error {
+		conn, err := pgx.ConnectConfig(ctx, config.Copy())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // a broken connection has nothing to close
+		if _, err := conn.Exec(ctx, "LISTEN "+jobChannel); err != nil {
+			return err
+		}
+		for {
+			heard()
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// Baseline is the version of the schema that a database is made with; migrations after it
+// change it. Databases of earlier versions, which no release made, are refused.
+const Baseline = 82
+
+// Migrations are numbered and never edited once released. A file is for both
+// engines unless its name says which: .sqlite.sql or .postgres.sql.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the schema up to date, one process at a time.
+func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
+	provider, err := e.migrator()
+	if err != nil {
+		return err
+	}
+	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
+	if err == nil || e.classify(err) == nil {
+		if newer := e.refuseNewer(ctx, provider); newer != nil {
+			return newer
+		}
+	}
+	if err != nil {
+		return cmp.Or(refuseOlder(ctx, provider), err)
+	}
+	if len(applied) > 0 && applied[0].Source.Version == Baseline {
+		log.InfoContext(ctx, "made the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
+		return nil
+	}
+	for _, m := range applied {
+		log.InfoContext(
+			ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)),
+		)
+	}
+	return nil
+}
+
+// migrator is what knows the engine's migrations.
+func (e *engine) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := e.foreignMigrations(files)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(e.dialect, e.write, files,
+		goose.WithExcludeNames(foreign), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
+}
+
+// refuseNewer fails where the schema was made by a later version of the program,
+// which may keep things that this one neither reads nor writes.
+func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) error {
+	stored, known, err := provider.GetVersions(ctx)
+	e.schema = known
+	if err == nil && stored > known {
+		return &NewerSchemaError{Stored: stored, Known: known}
+	}
+	return Misread(err)
+}
+
+// NewerSchemaError says that a later version of Redoubt has migrated the
+// database. Nothing was read of it or written to it.
+type NewerSchemaError struct {
+	Stored int64 // version of the database's schema
+	Known  int64 // newest that this program knows
+}
+
+// Unwrap tells clients of a server that ran already to try again: they come to one of
+// the newer version.
+func (e *NewerSchemaError) Unwrap() error { return model.ErrReplaced }
+
+// Error names both versions, and the two ways on.
+func (e *NewerSchemaError) Error() string {
+	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and "+
+		"would damage what it does not know. "+
+		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored,
+		e.Known)
+}
+
+// refuseOlder returns an OlderSchemaError if the schema is older than the baseline. The baseline
+// creates tables, so on such a database it failed at the first table and was rolled back.
+func refuseOlder(ctx context.Context, provider *goose.Provider) error {
+	stored, _, err := provider.GetVersions(ctx)
+	if err == nil && stored > 0 && stored < Baseline {
+		return &OlderSchemaError{Stored: stored}
+	}
+	return nil
+}
+
+// OlderSchemaError means that a development version older than the baseline created the
+// database. Nothing was changed in it.
+type OlderSchemaError struct {
+	Stored int64 // version of the database's schema
+}
+
+// Error names what made the database, what is not transferred, and the two ways on.
+func (e *OlderSchemaError) Error() string {
+	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 "+
+		"made; this one reads schema %d and later. "+
+		"Nothing of it is transferred: no findings, decisions, policies, users or tokens. "+
+		"Start with an empty database and import the reports again, or build commit 381e0d74 and start it once, which "+
+		"brings the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
+}
+
+// foreignMigrations lists the files that are for the other engine.
+func (e *engine) foreignMigrations(files fs.FS) ([]string, error) {
+	names, err := fs.Glob(files, "*.*.sql")
+	var foreign []string
+	for _, name := range names {
+		if !strings.HasSuffix(name, "."+e.name+".sql") {
+			foreign = append(foreign, name)
+		}
+	}
+	return foreign, err
+}

@@ -1,0 +1,44 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Parts are what tests reach of an open database beside its methods.
+type Parts struct {
+	Read, Write *sql.DB
+	Waiting     func() int          // writers of this process that wait for their turn
+	Replace     func(write *sql.DB) // puts another pool in place of Write
+}
+
+// PartsForTests returns the parts of a database. Only tests use it.
+func (s *DB) PartsForTests() Parts {
+	return Parts{
+		Read: s.engine.read, Write: s.engine.write, Waiting: s.engine.turns.waiting,
+		Replace: func(write *sql.DB) { s.engine.write = write },
+	}
+}
+
+func (t *turns) waiting() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines {
+		n += len(l.short) + len(l.long)
+	}
+	return n
+}
+
+// CreateBaselineForTests creates a database of the baseline, without the migrations after it.
+func CreateBaselineForTests(ctx context.Context, c Config) error {
+	e, err := openEngine(ctx, c)
+	if err != nil {
+		return err
+	}
+	provider, err := e.migrator()
+	if err == nil {
+		_, err = provider.UpTo(ctx, Baseline)
+	}
+	return errors.Join(err, e.close())
+}

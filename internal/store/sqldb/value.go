@@ -1,0 +1,170 @@
+package sqldb
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// Bind turns the house's values into the database's: times are microseconds
+// since 1970 in UTC and NULL when zero, truth is 1 or 0, digests are bytes.
+//
+// What comes from outside may hold what a PostgreSQL text cannot: a zero byte,
+// or bytes that are not UTF-8. Both become U+FFFD on both engines, so no
+// hostile string fails an upload or is found on one engine only.
+func Bind(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			out[i] = CleanText(v)
+		case time.Time:
+			if !v.IsZero() {
+				out[i] = v.UnixMicro()
+			}
+		case bool:
+			out[i] = 0
+			if v {
+				out[i] = 1
+			}
+		case model.Digest:
+			out[i] = v[:]
+		case NextID:
+			out[i] = v
+		default:
+			out[i] = plain(arg)
+		}
+	}
+	return out
+}
+
+// plain strips an enumeration to its number and a named string to its text,
+// since drivers would ask its String method for another word.
+func plain(arg any) any {
+	switch v := reflect.ValueOf(arg); v.Kind() {
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return int64(v.Uint())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return v.Int()
+	case reflect.String:
+		return CleanText(v.String())
+	}
+	return arg
+}
+
+// CleanText removes what PostgreSQL cannot store in text: invalid UTF-8 and NUL.
+func CleanText(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// CleanList does to a list what bind does to its values.
+func CleanList(values any) any {
+	switch list := values.(type) {
+	case []string:
+		out := make([]string, len(list))
+		for i, s := range list {
+			out[i] = CleanText(s)
+		}
+		return out
+	case []model.Digest:
+		out := make([][]byte, len(list))
+		for i := range list {
+			out[i] = list[i][:]
+		}
+		return out
+	}
+	return values
+}
+
+// Scanner reads one column its own way.
+type Scanner func(src any) error
+
+// Scan implements sql.Scanner.
+func (s Scanner) Scan(src any) error { return s(src) }
+
+// Instant reads a time; NULL is the zero time.
+func Instant(t *time.Time) Scanner {
+	return func(src any) error {
+		switch v := src.(type) {
+		case nil:
+			*t = time.Time{}
+		case int64:
+			*t = time.UnixMicro(v).UTC()
+		default:
+			return fmt.Errorf("a time is kept as %T", src)
+		}
+		return nil
+	}
+}
+
+// Digest reads a digest.
+func Digest(d *model.Digest) Scanner {
+	return func(src any) error {
+		b, ok := src.([]byte)
+		if !ok || len(b) != len(d) {
+			return fmt.Errorf("a digest is kept as %T of %d bytes", src, len(b))
+		}
+		copy(d[:], b)
+		return nil
+	}
+}
+
+// Decoded reads JSON into v.
+func Decoded(v any) Scanner {
+	return func(src any) error {
+		switch text := src.(type) {
+		case string:
+			return json.Unmarshal([]byte(text), v)
+		case []byte:
+			return json.Unmarshal(text, v)
+		}
+		return fmt.Errorf("JSON is kept as %T", src)
+	}
+}
+
+// DecodedIfAny reads JSON into v, and leaves v as it is where none is kept.
+func DecodedIfAny(v any) Scanner {
+	return func(src any) error {
+		if src == "" {
+			return nil
+		}
+		return Decoded(v)(src)
+	}
+}
+
+// Encoded writes v as JSON. Only a value that no JSON can hold fails, which is
+// a bug and not a bad input: it is named instead of stored.
+func Encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("store: encode %T: %v", v, err))
+	}
+	return string(text)
+}
+
+// NoNil returns an empty slice in place of nil, which would be NULL.
+func NoNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// OrEmpty makes a list that JSON shows as [] instead of null.
+func OrEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
