@@ -85,7 +85,8 @@ func (p *Page) WriteTyped(w io.Writer) (int64, error) {
 
 // affected returns the rows that show what changed besides findings.
 func (s *state) affected(p *partition, c *model.ChangeSet) *roaring.Bitmap {
-	if c.Policies || c.PolicyRules && p.issueType == model.SAST { // both are named by findings of code, and policies give all findings due dates
+	// Both are named by findings of code, and policies give all findings due dates
+	if c.Policies || c.PolicyRules && p.issueType == model.SAST {
 		return p.listed
 	}
 	rows := roaring.New()

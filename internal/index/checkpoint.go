@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -21,26 +20,12 @@ import (
 // not read all findings of a large deployment first. They hold no more than the
 // store does, and may be removed at any time.
 type Checkpoints struct {
-	Dir      string   // made where there is none; empty keeps no files
-	Registry Registry // of the same store as the source
-	Least    int      // findings: a deployment with fewer is read from the store as fast
-}
-
-// Registry remembers, in the store itself, which checkpoints tell of its history: a
-// version number alone does not, once an older backup was restored and has come to
-// the same number by another way.
-type Registry interface {
-	// KeepCheckpoint remembers one in a transaction that sees its version, and forgets
-	// others. A deployment that never came to that version is model.ErrConflict.
-	KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error
-	// HasCheckpoint reports whether one is remembered.
-	HasCheckpoint(ctx context.Context, deploymentID int64, id string) (bool, error)
+	Dir      string              // made where there is none; empty keeps no files
+	Registry checkpoint.Registry // of the same store as the source
+	Least    int                 // findings: a deployment with fewer is read from the store as fast
 }
 
 const (
-	checkpointSuffix = ".checkpoint"
-	partSuffix       = ".part"
-
 	// A checkpoint is written when something changed and the last one is so old, and a
 	// hundred times as old as it took to write.
 	checkpointEvery = 5 * time.Minute
@@ -85,14 +70,11 @@ func (c *saved) lost() { c.set(0, "") }
 func (c *saved) due(version int64, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
+	return version > 0 && version != c.version &&
+		(c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
 }
 
-func (x *Index) checkpointFile(deployment int64) string { return x.checkpoints.file(deployment) }
-
-func (c *Checkpoints) file(deployment int64) string {
-	return filepath.Join(c.Dir, strconv.FormatInt(deployment, 10)+checkpointSuffix)
-}
+func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Dir) }
 
 // restore puts the state of a checkpoint in place of none, and reports whether it
 // did. One whose content is doubtful is removed, not one that could not be looked at.
@@ -101,7 +83,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false
 	}
-	began, name := d.x.clock(), d.x.checkpointFile(d.id)
+	began, name := d.x.clock(), d.x.checkpoints.folder().File(d.id)
 	s, h, err := d.readCheckpoint(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -110,46 +92,48 @@ func (d *deployment) restore(ctx context.Context) bool {
 	case errors.Is(err, model.ErrUnavailable): // of the store, which the index is not built from either then
 		return false
 	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
-		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew", "deployment_id", d.id, "cause", err)
+		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew",
+			"deployment_id", d.id, "cause", err)
 		return false
 	case err != nil:
 		d.distrust(err)
 		return false
 	}
 	d.swap(s)
-	d.saved.set(h.version, h.id)
+	d.saved.set(h.Version, h.ID)
 	d.saved.begun(began)
-	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.findings, "version", h.version, "took", d.x.clock().Sub(began))
+	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.Findings, "version", h.Version,
+		"took", d.x.clock().Sub(began))
 	return true
 }
 
 // distrust says why a checkpoint is not used, and removes it.
 func (d *deployment) distrust(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
-	_ = os.Remove(d.x.checkpointFile(d.id)) // one that stays is looked at again, and not used again
+	_ = d.x.checkpoints.folder().Remove(d.id) // one that stays is looked at again, and not used again
 	d.saved.lost()
 }
 
 // errNotAsked says that the store did not tell whether it knows a checkpoint.
 var errNotAsked = errors.New("the database was not asked")
 
-func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *heading, error) {
-	f, size, err := openRegular(name)
+func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *checkpoint.Heading, error) {
+	f, size, err := checkpoint.OpenRegular(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	r, err := openSections(f, size)
+	r, err := checkpoint.Open(f, size)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.deployment != d.id {
-		return nil, nil, fmt.Errorf("it is of deployment %d", r.deployment)
+	if r.Deployment != d.id {
+		return nil, nil, fmt.Errorf("it is of deployment %d", r.Deployment)
 	}
-	if r.layout != layoutSum() {
+	if r.Layout != layoutSum() {
 		return nil, nil, errLayout
 	}
-	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.id)
+	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.ID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
@@ -157,7 +141,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 		return nil, nil, errors.New("the database does not know it: another one may have been restored")
 	}
 	s, err := readState(r, &d.x.bodies, d.x.clock)
-	return s, &r.heading, err
+	return s, &r.Heading, err
 }
 
 // Save writes the checkpoints of all deployments that changed since their last one,
@@ -198,9 +182,11 @@ func (d *deployment) save(ctx context.Context) {
 		d.removeFile()
 	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the server stops, and a stop saves once more
 	case err != nil:
-		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer", "deployment_id", d.id, "cause", err)
+		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer",
+			"deployment_id", d.id, "cause", err)
 	case n != nil:
-		d.x.log.Info("checkpoint of the index written", "deployment_id", d.id, "findings", n.findings, "version", n.version, "took", took)
+		d.x.log.Info("checkpoint of the index written", "deployment_id", d.id, "findings", n.findings,
+			"version", n.version, "took", took)
 	}
 }
 
@@ -217,25 +203,23 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	defer d.thaw(n)
-	if err := os.MkdirAll(d.x.checkpoints.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(d.x.checkpoints.Dir, strconv.FormatInt(d.id, 10)+".*"+partSuffix) // its owner's alone
+	dir := d.x.checkpoints.folder()
+	f, err := dir.Create(d.id)
 	if err != nil {
 		return nil, err
 	}
 	id := rand.Text()
-	err = writeSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
+	err = checkpoint.WriteSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
 	if err == nil {
 		err = d.x.checkpoints.Registry.KeepCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), d.x.checkpointFile(d.id))
+		err = dir.Publish(f, d.id)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	syncFolder(d.x.checkpoints.Dir)
+	dir.Sync()
 	d.saved.set(n.version, id)
 	return n, nil
 }
@@ -284,24 +268,57 @@ func (d *deployment) thaw(n *snapshot) {
 	}
 }
 
-// writeSynced fills a file and has it on disk before it returns.
-func writeSynced(f *os.File, fill func(*bufio.Writer) error) error {
-	w := bufio.NewWriterSize(f, 1<<20)
-	err := fill(w)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+const clearEvery = 5 * time.Minute
+
+// Remove removes the files of a deployment that was deleted.
+func (c Checkpoints) Remove(deployment int64) error {
+	return c.folder().RemoveAll(deployment)
 }
 
-// syncFolder has a name that was given be on disk. Where that cannot be, the old
-// file may come back after a loss of power, which the store knows too.
-func syncFolder(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
+// clearCheckpoints removes files that were left by writers that died, and those of
+// deployments that are gone.
+func (x *Index) clearCheckpoints(ctx context.Context) {
+	ids := x.checkpoints.folder().Clear(x.clock())
+	if len(ids) == 0 {
+		return
+	}
+	there, err := x.src.Versions(ctx, ids)
+	if err != nil {
+		return // another time
+	}
+	for _, id := range ids {
+		if _, ok := there[id]; !ok {
+			_ = x.checkpoints.folder().Remove(id) // another time
+		}
+	}
+}
+
+// forget takes a deployment out of memory that is gone, and removes its file.
+func (x *Index) forget(ctx context.Context, d *deployment) {
+	d.leave(ctx)
+	d.saved.writing.Lock()
+	defer d.saved.writing.Unlock()
+	d.removeFile()
+}
+
+// leave takes a deployment out of memory that is gone.
+func (d *deployment) leave(ctx context.Context) {
+	if d.retire(ctx) {
+		d.x.log.Info("index of a deleted deployment taken out of memory", "deployment_id", d.id)
+	}
+}
+
+// removeFile removes the file of a deployment that is gone. Whoever calls it is the
+// one that writes it.
+func (d *deployment) removeFile() {
+	d.saved.lost()
+	d.x.mu.Lock()
+	delete(d.x.saved, d.id)
+	d.x.mu.Unlock()
+	if d.x.checkpoints.Dir == "" {
+		return
+	}
+	if err := d.x.checkpoints.folder().Remove(d.id); err != nil {
+		d.x.log.Warn("the checkpoint of a deleted deployment was not removed", "deployment_id", d.id, "cause", err)
 	}
 }

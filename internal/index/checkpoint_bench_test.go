@@ -53,7 +53,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			})
 			b.Run("bytes", func(b *testing.B) {
 				for b.Loop() {
-					f, err := os.Open(x.checkpointFile(tenant))
+					f, err := os.Open(x.checkpoints.folder().File(tenant))
 					if err != nil {
 						b.Fatal(err)
 					}

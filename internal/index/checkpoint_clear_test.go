@@ -160,8 +160,8 @@ func TestPartsOfDeadWriters(t *testing.T) {
 	}
 	now := time.Now()
 	x := New(c.world, Options{Clock: func() time.Time { return now }, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
-	for age, stays := range map[time.Duration]bool{0: true, leftFor / 2: true, 2 * leftFor: false} {
-		name := filepath.Join(c.dir, "7.1"+partSuffix)
+	for age, stays := range map[time.Duration]bool{0: true, time.Hour / 2: true, 2 * time.Hour: false} {
+		name := filepath.Join(c.dir, "7.1.part")
 		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, now, now.Add(-age))); err != nil {
 			t.Fatal(err)
 		}

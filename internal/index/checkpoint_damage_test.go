@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -19,17 +20,17 @@ func FuzzCheckpoint(f *testing.F) {
 	c := newCheckpointed(f)
 	c.save()
 	whole := c.bytes()
-	r, err := openSections(bytes.NewReader(whole), int64(len(whole)))
+	r, err := checkpoint.Open(bytes.NewReader(whole), int64(len(whole)))
 	if err != nil {
 		f.Fatal(err)
 	}
-	for i := range r.sections {
+	for i := range r.Sections {
 		f.Add(i, 0, []byte{255})
 		f.Add(i, 9, []byte{0, 0, 0, 1, 0, 0, 0, 2})
 	}
 	f.Fuzz(func(t *testing.T, section, offset int, patch []byte) {
-		target := r.sections[max(section, -section-1)%len(r.sections)].name
-		b := rewrite(t, r, func(*heading) {}, func(name string, b []byte) []byte {
+		target := r.Sections[max(section, -section-1)%len(r.Sections)].Name
+		b := rewrite(t, r, func(*checkpoint.Heading) {}, func(name string, b []byte) []byte {
 			if name == target && len(b) > 0 {
 				copy(b[max(offset, -offset-1)%len(b):], patch)
 			}
@@ -131,7 +132,7 @@ type meddling struct {
 }
 
 func (m *meddling) Write(b []byte) (int, error) {
-	if m.meddle != nil && len(b) == len(raw(make([]row, frozenChunk))) {
+	if m.meddle != nil && len(b) == len(checkpoint.Raw(make([]row, frozenChunk))) {
 		m.meddle()
 		m.meddle = nil
 	}
@@ -185,15 +186,15 @@ func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
 	if err := n.write(t.Context(), &out, "id", new(sync.RWMutex)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openSections(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	r, err := checkpoint.Open(bytes.NewReader(out.Bytes()), int64(out.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.New()
 	fmt.Fprint(sum, rowsOf(s))
-	for _, section := range r.sections {
-		if !strings.HasPrefix(section.name, "rows/") { // whose gaps between members are nobody's
-			fmt.Fprintln(sum, section.name, section.sum)
+	for _, section := range r.Sections {
+		if !strings.HasPrefix(section.Name, "rows/") { // whose gaps between members are nobody's
+			fmt.Fprintln(sum, section.Name, section.Sum)
 		}
 	}
 	if got := fmt.Sprintf("format %d: %s", checkpointFormat, hex.EncodeToString(sum.Sum(nil))); got != checkpointSum {

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -19,23 +21,23 @@ var errLayout = errors.New("another version of Redoubt wrote it")
 
 // readState reads the state that a checkpoint holds. It believes nothing: what does
 // not fit together is an error, and no state.
-func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, error) {
-	if r.layout != layoutSum() {
+func readState(r *checkpoint.Reader, b *budget, clock func() time.Time) (*state, error) {
+	if r.Layout != layoutSum() {
 		return nil, errLayout
 	}
 	s := newState(b, clock)
-	s.version = r.version
+	s.version = r.Version
 	var steps parallel
 	for _, list := range s.wordLists() {
 		steps.do(func() error { return readWords(r, "words/"+list.name, list.words) })
 	}
 	for _, list := range s.lexicons() {
-		steps.do(func() error { return readLexicon(r, "words/"+list.name, list.of) })
+		steps.do(func() error { return readWords(r, "words/"+list.name, list.of) })
 	}
 	steps.do(func() error { return s.readLineages(r) })
 	for i, p := range s.parts {
 		steps.do(func() (err error) {
-			p.rows, err = readRaw[row](r, "rows/"+strconv.Itoa(i))
+			p.rows, err = checkpoint.ReadRaw[row](r, "rows/"+strconv.Itoa(i))
 			return err
 		})
 		steps.do(func() error { return p.readBitmaps(r, i) })
@@ -43,8 +45,8 @@ func readState(r *sectionReader, b *budget, clock func() time.Time) (*state, err
 	if err := steps.wait(); err != nil {
 		return nil, err
 	}
-	if !s.says.fit() {
-		return nil, fmt.Errorf("its messages: %w", errPacked)
+	if !s.says.Fit() {
+		return nil, fmt.Errorf("its messages: %w", checkpoint.ErrPacked)
 	}
 	if err := s.readSmall(r); err != nil {
 		return nil, err
@@ -82,17 +84,17 @@ func (p *parallel) wait() error {
 }
 
 // readSmall reads what is of the size of dictionaries, which the words are read before.
-func (s *state) readSmall(r *sectionReader) error {
-	untils, err := readRaw[int64](r, "untils")
+func (s *state) readSmall(r *checkpoint.Reader) error {
+	untils, err := checkpoint.ReadRaw[int64](r, "untils")
 	if err != nil {
 		return err
 	}
 	for i, at := range untils {
 		if at == 0 || s.untils.number(at) != uint32(i+1) {
-			return errPacked
+			return checkpoint.ErrPacked
 		}
 	}
-	text, err := r.read("policies")
+	text, err := r.Section("policies")
 	if err != nil {
 		return err
 	}
@@ -122,50 +124,52 @@ func (s *state) readSmall(r *sectionReader) error {
 	for n, e := range s.projects.entries {
 		if e != nil {
 			e.scoped.ID = s.projects.ids[n]
-			e.primaryRef = s.refs.number(e.primary)
+			e.primaryRef = s.refs.Number(e.primary)
 		}
 	}
 	s.gatherAudiences()
 	return nil
 }
 
-func (s *state) readPolicyRules(r *sectionReader) error {
-	b, err := r.read("policy rules")
+func (s *state) readPolicyRules(r *checkpoint.Reader) error {
+	b, err := r.Section("policy rules")
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
-	for range u.count() {
-		name, of := u.text(), map[int64]policyRule{}
-		for range u.count() {
-			id := u.int()
-			of[id] = policyRule{policy: u.int(), mode: model.PolicyMode(u.byte())}
+	u := checkpoint.NewUnpacker(b)
+	for range u.Count() {
+		name, of := u.Text(), map[int64]policyRule{}
+		for range u.Count() {
+			id := u.Int()
+			of[id] = policyRule{policy: u.Int(), mode: model.PolicyMode(u.Byte())}
 			if s.policies[of[id].policy] == nil {
-				u.fail()
+				u.Fail()
 			}
 		}
 		s.policyRules[name] = of
 	}
-	return u.end()
+	return u.End()
 }
 
 // readTable reads a small table, and its entries by number.
-func readTable[T any](r *sectionReader, ids, entries string, t *table[T], unpack func(*unpacker) *T) (err error) {
-	if t.ids, err = readRaw[int64](r, ids); err != nil {
+func readTable[T any](
+	r *checkpoint.Reader, ids, entries string, t *table[T], unpack func(*checkpoint.Unpacker) *T,
+) (err error) {
+	if t.ids, err = checkpoint.ReadRaw[int64](r, ids); err != nil {
 		return err
 	}
-	b, err := r.read(entries)
+	b, err := r.Section(entries)
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
+	u := checkpoint.NewUnpacker(b)
 	t.entries = make([]*T, len(t.ids))
 	for n := range t.entries {
-		if u.bool() {
+		if u.Bool() {
 			t.entries[n] = unpack(u)
 		}
 	}
-	if err := u.end(); err != nil {
+	if err := u.End(); err != nil {
 		return fmt.Errorf("its %s: %w", entries, err)
 	}
 	return t.renumber()
@@ -181,7 +185,7 @@ func (t *table[T]) renumber() error {
 	for n, id := range t.ids {
 		switch {
 		case id == 0 != (t.entries[n] == nil), n == 0 && id != 0:
-			return errPacked
+			return checkpoint.ErrPacked
 		case id != 0:
 			t.numbers[id] = uint32(n)
 		case n > 0:
@@ -189,98 +193,43 @@ func (t *table[T]) renumber() error {
 		}
 	}
 	if len(t.numbers)+len(t.free)+1 != len(t.ids) {
-		return errPacked
+		return checkpoint.ErrPacked
 	}
 	return nil
 }
 
-func unpackProject(u *unpacker) *project {
-	e := &project{name: u.text()}
+func unpackProject(u *checkpoint.Unpacker) *project {
+	e := &project{name: u.Text()}
 	e.folded = strings.ToLower(e.name)
-	e.scoped = model.Project{Name: e.name, Tags: u.texts()}
-	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.texts()
-	e.visibility, e.primary, e.wire = model.Visibility(u.byte()), u.text(), u.bytes()
+	e.scoped = model.Project{Name: e.name, Tags: u.Texts()}
+	e.tags, e.oldNames = lowerCase(e.scoped.Tags), u.Texts()
+	e.visibility, e.primary, e.wire = model.Visibility(u.Byte()), u.Text(), u.Bytes()
 	e.bare = bytes.HasSuffix(e.wire, []byte(noAddress))
 	return e
 }
 
-func unpackRule(u *unpacker) *rule {
+func unpackRule(u *checkpoint.Unpacker) *rule {
 	return &rule{
-		name: u.text(), product: model.IssueType(u.byte()), category: u.texts(), rulesets: u.texts(),
-		wire: u.bytes(), hosted: u.bytes(), template: u.bytes(), open: u.bool(), said: u.text(),
+		name: u.Text(), product: model.IssueType(u.Byte()), category: u.Texts(), rulesets: u.Texts(),
+		wire: u.Bytes(), hosted: u.Bytes(), template: u.Bytes(), open: u.Bool(), said: u.Text(),
 	}
 }
 
 // readWords reads a dictionary that has no word yet.
-func readWords(r *sectionReader, name string, w *interner) error {
-	b, err := r.read(name)
+func readWords(r *checkpoint.Reader, name string, w interface{ Fill([]uint64, []byte) bool }) error {
+	ends, texts, err := r.Texts(name)
 	if err != nil {
 		return err
 	}
-	ends, texts, err := unpackTexts(b)
-	if err != nil || len(ends) == 0 {
-		return wrapped(name, err)
-	}
-	all := unsafe.String(unsafe.SliceData(texts), len(texts))
-	w.numbers, w.texts = make(map[string]uint32, len(ends)), make([]string, 1, len(ends))
-	for n := 1; n < len(ends); n++ {
-		text := all[ends[n-1]:ends[n]]
-		w.numbers[text], w.texts = uint32(n), append(w.texts, text)
-		w.write(text)
-	}
-	if len(w.numbers) != len(ends)-1 {
-		return fmt.Errorf("its %s: %w", name, errPacked)
+	if !w.Fill(ends, texts) {
+		return fmt.Errorf("its %s: %w", name, checkpoint.ErrPacked)
 	}
 	return nil
-}
-
-// readLexicon reads a lexicon that has no text yet.
-func readLexicon(r *sectionReader, name string, l *lexicon) error {
-	b, err := r.read(name)
-	if err != nil {
-		return err
-	}
-	if l.ends, l.bytes, err = unpackTexts(b); err != nil {
-		return wrapped(name, err)
-	}
-	if !l.renumber() {
-		return fmt.Errorf("its %s: %w", name, errPacked)
-	}
-	return nil
-}
-
-func wrapped(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("its %s: %w", name, err)
-}
-
-// unpackTexts reads how long texts are, none of them empty, and returns where each ends,
-// as in a lexicon, and all of them. Where there is none, there are no ends either.
-func unpackTexts(b []byte) (ends []uint64, all []byte, err error) {
-	u := &unpacker{buf: b}
-	n := u.count()
-	if n == 0 {
-		return nil, nil, u.end()
-	}
-	ends = make([]uint64, n+1)
-	for i := range n {
-		size := u.below(len(b) + 1)
-		if size == 0 {
-			u.fail()
-		}
-		ends[i+1] = ends[i] + uint64(size)
-	}
-	if u.err != nil || ends[n] != uint64(len(u.buf)) {
-		return nil, nil, errPacked
-	}
-	return ends, u.buf, nil
 }
 
 // readLineages reads the lineages, of which most are the same.
-func (s *state) readLineages(r *sectionReader) error {
-	ids, err := readRaw[int64](r, "lineage ids")
+func (s *state) readLineages(r *checkpoint.Reader) error {
+	ids, err := checkpoint.ReadRaw[int64](r, "lineage ids")
 	if err != nil {
 		return err
 	}
@@ -294,41 +243,169 @@ func (s *state) readLineages(r *sectionReader) error {
 	if err := t.renumber(); err != nil {
 		return fmt.Errorf("its lineages: %w", err)
 	}
-	b, err := r.read("lineages")
+	b, err := r.Section("lineages")
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
-	for n := u.below(len(ids) + 1); n != 0 && u.err == nil; {
+	u := checkpoint.NewUnpacker(b)
+	for n := u.Below(len(ids) + 1); n != 0 && u.Err() == nil; {
 		if n >= len(ids) || ids[n] == 0 {
-			return fmt.Errorf("its lineages: %w", errPacked)
+			return fmt.Errorf("its lineages: %w", checkpoint.ErrPacked)
 		}
 		t.entries[n] = unpackLineage(u)
-		step := u.below(len(ids))
+		step := u.Below(len(ids))
 		if step == 0 {
 			break
 		}
 		n += step
 	}
-	if err := u.end(); err != nil {
+	if err := u.End(); err != nil {
 		return fmt.Errorf("its lineages: %w", err)
 	}
 	return nil
 }
 
-func unpackLineage(u *unpacker) *lineage {
-	l := &lineage{triage: model.TriageState(u.byte()), reason: model.TriageReason(u.byte()), triagedAt: u.int(), verdict: model.Verdict(u.byte()), band: model.EPSSBand(u.byte())}
-	l.score = uint32(u.below(scoreUnits + 2))
-	l.exploited, l.reach, l.prs = u.bool(), model.Reachability(u.byte()), u.byte()
-	l.tag, l.assignee, l.until, l.stops = u.text(), u.text(), u.int(), model.Stops(u.text())
-	if !u.bool() {
+func unpackLineage(u *checkpoint.Unpacker) *lineage {
+	l := &lineage{
+		triage:    model.TriageState(u.Byte()),
+		reason:    model.TriageReason(u.Byte()),
+		triagedAt: u.Int(),
+		verdict:   model.Verdict(u.Byte()),
+		band:      model.EPSSBand(u.Byte()),
+	}
+	l.score = uint32(u.Below(scoreUnits + 2))
+	l.exploited, l.reach, l.prs = u.Bool(), model.Reachability(u.Byte()), u.Byte()
+	l.tag, l.assignee, l.until, l.stops = u.Text(), u.Text(), u.Int(), model.Stops(u.Text())
+	if !u.Bool() {
 		return l
 	}
-	l.note = &lineageJSON{common: u.bytes()}
+	l.note = &lineageJSON{common: u.Bytes()}
 	l.note.hosted = l.note.common
-	if !u.bool() {
-		l.note.hosted = u.bytes()
+	if !u.Bool() {
+		l.note.hosted = u.Bytes()
 	}
-	l.note.code, l.note.supply = u.bytes(), u.bytes()
+	l.note.code, l.note.supply = u.Bytes(), u.Bytes()
 	return l
+}
+
+// readBitmaps reads the bitmaps of a partition.
+func (p *partition) readBitmaps(r *checkpoint.Reader, part int) error {
+	name := "bitmaps/" + strconv.Itoa(part)
+	b, err := r.Section(name)
+	if err != nil {
+		return err
+	}
+	u := checkpoint.NewUnpacker(b)
+	p.listed = u.Bitmap()
+	if p.listed == nil {
+		u.Fail()
+	}
+	for f := range fields {
+		p.values[f] = make([]*roaring.Bitmap, u.Count())
+		for v := range p.values[f] {
+			p.values[f][v] = u.Bitmap()
+		}
+	}
+	if err := u.End(); err != nil {
+		return fmt.Errorf("its %s: %w", name, err)
+	}
+	return nil
+}
+
+// restore finds again what of a partition is not in a checkpoint, and holds what is
+// against the dictionaries.
+func (p *partition) restore(s *state) error {
+	p.empty = false
+	if err := p.checkBitmaps(s); err != nil {
+		return err
+	}
+	p.where = make(map[uint32]uint32, int(p.listed.GetCardinality()))
+	p.heads = make([]uint32, len(s.lineages.entries))
+	next := uint32(0)
+	for batch := range batches(p.listed) {
+		for _, ordinal := range batch {
+			p.forget(next, ordinal)
+			next = ordinal + 1
+			r := &p.rows[ordinal]
+			if !s.fits(r) || ordinal > 0 && r.before(&p.rows[ordinal-1]) {
+				return checkpoint.ErrPacked
+			}
+			p.where[r.id] = ordinal
+			r.next, p.heads[r.lineage] = p.heads[r.lineage], ordinal+1
+			r.body = bodyRef{}
+		}
+	}
+	p.forget(next, uint32(len(p.rows)))
+	if len(p.where) != int(p.listed.GetCardinality()) {
+		return checkpoint.ErrPacked
+	}
+	p.columns.fill(p.rows)
+	return nil
+}
+
+// forget leaves of dead rows what places them among the others.
+func (p *partition) forget(from, to uint32) {
+	for i := from; i < to; i++ {
+		p.rows[i] = row{relevant: p.rows[i].relevant, id: p.rows[i].id}
+	}
+}
+
+// fits reports whether a row refers to what there is.
+func (s *state) fits(r *row) bool {
+	known := func(n uint32, all int) bool { return int(n) < max(all, 1) }
+	if !known(r.lineage, len(s.lineages.entries)) || !known(r.project, len(s.projects.entries)) ||
+		!known(r.rule, len(s.rules.entries)) || r.lineage == 0 || r.project == 0 || r.rule == 0 {
+		return false
+	}
+	l := s.lineages.entries[r.lineage]
+	if l == nil || s.projects.entries[r.project] == nil || s.rules.entries[r.rule] == nil ||
+		(l.note != nil) != (r.annotated == flagYes) {
+		return false
+	}
+	return known(r.ref, s.refs.Count()) && known(r.pkg, s.packages.Count()) && known(r.secret, s.secrets.Count()) &&
+		known(r.path, s.paths.Count()) && known(r.vuln, s.vulns.Count()) && known(r.says, s.says.Count()) &&
+		known(r.tag, s.tags.Count()) && known(r.assignee, s.assignees.Count()) &&
+		int(r.until) <= len(s.untils.at) && r.began <= lastDay
+}
+
+// checkBitmaps reports bitmaps of what there is not.
+func (p *partition) checkBitmaps(s *state) error {
+	if !p.listed.IsEmpty() && int(p.listed.Maximum()) >= len(p.rows) {
+		return checkpoint.ErrPacked
+	}
+	most := map[field]int{
+		byProject: len(s.projects.entries), byRule: len(s.rules.entries),
+		byRef: s.refs.Count(), byTag: s.tags.Count(), byPackage: s.packages.Count(),
+		bySecretType: s.secrets.Count(), byAssignee: s.assignees.Count(),
+		byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
+	}
+	for f := range fields {
+		limit, many := most[f]
+		if !many {
+			limit = 256
+		}
+		if len(p.values[f]) > max(limit, 1) {
+			return checkpoint.ErrPacked
+		}
+		for v, b := range p.values[f] {
+			if b != nil && (v == 0 || b.AndCardinality(p.listed) != b.GetCardinality()) {
+				return checkpoint.ErrPacked
+			}
+		}
+	}
+	return nil
+}
+
+// fill makes the columns of rows that had none.
+func (c *columns) fill(rows []row) {
+	for f := range columned {
+		for i := range rows {
+			if v := rows[i].column(f); v != 0 {
+				if c[f] == nil {
+					c[f] = make([]uint32, len(rows))
+				}
+				c[f][i] = v
+			}
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -39,7 +40,7 @@ func (c *checkpointed) start() *Index {
 }
 
 func (c *checkpointed) file() string {
-	return filepath.Join(c.dir, fmt.Sprint(tenant, checkpointSuffix))
+	return filepath.Join(c.dir, fmt.Sprint(tenant, ".checkpoint"))
 }
 
 // saved starts an index, asks it, and writes its checkpoint.
@@ -103,7 +104,7 @@ func TestAStartGoesOnFromACheckpoint(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.dir, "*.part")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 }
@@ -143,7 +144,7 @@ func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
 }
 
 func read(b []byte) (*state, error) {
-	r, err := openSections(bytes.NewReader(b), int64(len(b)))
+	r, err := checkpoint.Open(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, err
 	}
@@ -171,12 +172,12 @@ func TestAWriterThatDies(t *testing.T) {
 		c.save()
 		younger := c.bytes()
 		c.put(old)
-		part := filepath.Join(c.dir, "7.1"+partSuffix)
+		part := filepath.Join(c.dir, "7.1.part")
 		if err := os.WriteFile(part, younger, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c.starts(true)
-		later := func() time.Time { return time.Now().Add(2 * leftFor) }
+		later := func() time.Time { return time.Now().Add(2 * time.Hour) }
 		x := New(c.world, Options{Clock: later, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
 		x.clearCheckpoints(t.Context())
 		if _, err := os.Stat(part); !os.IsNotExist(err) {
@@ -192,7 +193,7 @@ func TestAWriterThatDies(t *testing.T) {
 		x := c.start()
 		view(t, x)
 		x.deployments[tenant].save(ctx)
-		if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 || !bytes.Equal(c.bytes(), old) {
+		if left, _ := filepath.Glob(filepath.Join(c.dir, "*.part")); len(left) > 0 || !bytes.Equal(c.bytes(), old) {
 			t.Errorf("left over: %v", left)
 		}
 		c.starts(true)
@@ -233,10 +234,10 @@ func TestWhatACheckpointIsNotReadFor(t *testing.T) {
 			c.pruned = c.version
 		},
 		"it is of another deployment": func(c *checkpointed) {
-			c.put(c.rewritten(func(h *heading) { h.deployment++ }))
+			c.put(c.rewritten(func(h *checkpoint.Heading) { h.Deployment++ }))
 		},
 		"another program wrote it": func(c *checkpointed) {
-			c.put(c.rewritten(func(h *heading) { h.layout[3]++ }))
+			c.put(c.rewritten(func(h *checkpoint.Heading) { h.Layout[3]++ }))
 		},
 		"it is a folder": func(c *checkpointed) {
 			if err := errors.Join(os.Remove(c.file()), os.Mkdir(c.file(), 0o700)); err != nil {
@@ -258,33 +259,33 @@ func TestWhatACheckpointIsNotReadFor(t *testing.T) {
 }
 
 // rewritten is the checkpoint with another directory.
-func (c *checkpointed) rewritten(change func(*heading), sections ...func(name string, b []byte) []byte) []byte {
+func (c *checkpointed) rewritten(change func(*checkpoint.Heading), sections ...func(name string, b []byte) []byte) []byte {
 	c.t.Helper()
 	whole := c.bytes()
-	r, err := openSections(bytes.NewReader(whole), int64(len(whole)))
+	r, err := checkpoint.Open(bytes.NewReader(whole), int64(len(whole)))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return rewrite(c.t, r, change, sections...)
 }
 
-func rewrite(t testing.TB, r *sectionReader, change func(*heading), sections ...func(name string, b []byte) []byte) []byte {
+func rewrite(t testing.TB, r *checkpoint.Reader, change func(*checkpoint.Heading), sections ...func(name string, b []byte) []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := newSectionWriter(&out)
-	for _, s := range r.sections {
-		b, err := r.read(s.name)
+	w := checkpoint.NewWriter(&out)
+	for _, s := range r.Sections {
+		b, err := r.Section(s.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, change := range sections {
-			b = change(s.name, b)
+			b = change(s.Name, b)
 		}
-		w.section(s.name, b)
+		w.Section(s.Name, b)
 	}
-	h := r.heading
+	h := r.Heading
 	change(&h)
-	if err := w.finish(h); err != nil {
+	if err := w.Finish(h); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

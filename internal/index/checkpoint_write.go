@@ -3,14 +3,21 @@ package index
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
+	"github.com/redoubt/redoubt/internal/index/checkpoint"
+	"github.com/redoubt/redoubt/internal/index/lexicon"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -36,7 +43,7 @@ type snapshot struct {
 
 type wordList struct {
 	name  string
-	words *interner
+	words *lexicon.Words
 	texts []string
 }
 
@@ -51,7 +58,7 @@ func (s *state) wordLists() []wordList {
 		{name: "assignees", words: &s.assignees},
 	}
 	for i := range lists {
-		lists[i].texts = lists[i].words.texts
+		lists[i].texts = lists[i].words.List()
 	}
 	return lists
 }
@@ -59,16 +66,17 @@ func (s *state) wordLists() []wordList {
 // lexiconList is a lexicon with what was in it at a moment.
 type lexiconList struct {
 	name string
-	of   *lexicon
-	then lexicon
+	of   *lexicon.Texts
+	then lexicon.Texts
 }
 
 // lexicons names the lexicons of a state, those first whose numbers others hold.
 func (s *state) lexicons() []lexiconList {
+	parts, lists := s.says.Tables()
 	return []lexiconList{
 		{"paths", &s.paths, s.paths},
-		{"parts of messages", &s.says.parts, s.says.parts},
-		{"messages", &s.says.lists, s.says.lists},
+		{"parts of messages", parts, *parts},
+		{"messages", lists, *lists},
 	}
 }
 
@@ -104,46 +112,46 @@ func (t *table[T]) copied() table[T] {
 }
 
 func (s *state) packPolicyRules() []byte {
-	var p packer
-	p.count(len(s.policyRules))
+	var p checkpoint.Packer
+	p.Count(len(s.policyRules))
 	for _, name := range slices.Sorted(maps.Keys(s.policyRules)) {
 		of := s.policyRules[name]
-		p.text(name)
-		p.count(len(of))
+		p.Text(name)
+		p.Count(len(of))
 		for _, id := range slices.Sorted(maps.Keys(of)) {
-			p.int(id)
-			p.int(of[id].policy)
-			p.uint(uint64(of[id].mode))
+			p.Int(id)
+			p.Int(of[id].policy)
+			p.Uint(uint64(of[id].mode))
 		}
 	}
-	return p.buf
+	return p.Packed()
 }
 
 // packBitmaps writes each bitmap in the format that all implementations of Roaring
 // share.
 func (p *partition) packBitmaps() ([]byte, error) {
-	var out packer
+	var out checkpoint.Packer
 	var buf bytes.Buffer
 	add := func(b io.WriterTo) error {
 		buf.Reset()
 		_, err := b.WriteTo(&buf)
-		out.bytes(buf.Bytes())
+		out.Bytes(buf.Bytes())
 		return err
 	}
 	if err := add(p.listed); err != nil {
 		return nil, err
 	}
 	for _, of := range p.values {
-		out.count(len(of))
+		out.Count(len(of))
 		for _, b := range of {
 			if b == nil || b.IsEmpty() {
-				out.bytes(nil)
+				out.Bytes(nil)
 			} else if err := add(b); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return out.buf, nil
+	return out.Packed(), nil
 }
 
 // errSpoiled ends a checkpoint during which nearly all changed.
@@ -151,38 +159,45 @@ var errSpoiled = errors.New("too much changed while it was written")
 
 // write writes a checkpoint. The lock is that of the rows.
 func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *sync.RWMutex) error {
-	w := newSectionWriter(to)
+	w := checkpoint.NewWriter(to)
 	for _, list := range n.words {
-		w.words("words/"+list.name, list.texts)
+		w.Words("words/"+list.name, list.texts)
 	}
 	for _, list := range n.lexicons {
-		w.lexicon("words/"+list.name, &list.then)
+		ends, texts := list.then.Contents()
+		w.Texts("words/"+list.name, ends, texts)
 	}
-	w.section("untils", raw(n.untils))
+	w.Section("untils", checkpoint.Raw(n.untils))
 	policies, err := json.Marshal(n.policies)
 	if err != nil {
 		return err
 	}
-	w.section("policies", policies)
-	w.section("policy rules", n.stances)
-	w.section("project ids", raw(n.projects.ids))
-	w.section("projects", packProjects(n.projects.entries))
-	w.section("rule ids", raw(n.rules.ids))
-	w.section("rules", packRules(n.rules.entries))
-	w.section("lineage ids", raw(n.lineages.ids))
-	w.lineages(n.lineages.entries)
+	w.Section("policies", policies)
+	w.Section("policy rules", n.stances)
+	w.Section("project ids", checkpoint.Raw(n.projects.ids))
+	w.Section("projects", packProjects(n.projects.entries))
+	w.Section("rule ids", checkpoint.Raw(n.rules.ids))
+	w.Section("rules", packRules(n.rules.entries))
+	w.Section("lineage ids", checkpoint.Raw(n.lineages.ids))
+	writeLineages(w, n.lineages.entries)
 	for i, p := range n.partitions {
-		w.section("bitmaps/"+strconv.Itoa(i), n.bitmaps[i])
+		w.Section("bitmaps/"+strconv.Itoa(i), n.bitmaps[i])
 		n.bitmaps[i] = nil
-		w.begin("rows/" + strconv.Itoa(i))
-		if err := w.rows(ctx, p, n.frozen[i], lock); err != nil {
+		w.Begin("rows/" + strconv.Itoa(i))
+		if err := writeRows(ctx, w, p, n.frozen[i], lock); err != nil {
 			return err
 		}
 	}
-	return w.finish(heading{layout: layoutSum(), deployment: n.deployment, version: n.version, id: id, findings: int64(n.findings)})
+	return w.Finish(checkpoint.Heading{
+		Layout:     layoutSum(),
+		Deployment: n.deployment,
+		Version:    n.version,
+		ID:         id,
+		Findings:   int64(n.findings),
+	})
 }
 
-func (w *sectionWriter) rows(ctx context.Context, p *partition, z *frozenRows, lock *sync.RWMutex) error {
+func writeRows(ctx context.Context, w *checkpoint.Writer, p *partition, z *frozenRows, lock *sync.RWMutex) error {
 	buf := make([]row, 0, min(frozenChunk, z.count))
 	for {
 		lock.RLock()
@@ -194,132 +209,179 @@ func (w *sectionWriter) rows(ctx context.Context, p *partition, z *frozenRows, l
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if len(chunk) == 0 || w.err != nil {
-			return w.err
+		if len(chunk) == 0 || w.Err() != nil {
+			return w.Err()
 		}
 		for i := range chunk {
 			chunk[i].next, chunk[i].body = 0, bodyRef{} // found again, and read again
 		}
-		w.write(raw(chunk))
+		w.Append(checkpoint.Raw(chunk))
 	}
 }
 
-// pieceBytes is about how much is gathered before it is written.
-const pieceBytes = 256 << 10
-
-// flush writes what was packed, once it is much or all.
-func (w *sectionWriter) flush(p *packer, least int) {
-	if len(p.buf) > 0 && len(p.buf) >= least {
-		w.write(p.buf)
-		p.buf = p.buf[:0]
-	}
-}
-
-// words writes a dictionary: how long the words are, then all of them.
-func (w *sectionWriter) words(name string, texts []string) {
-	w.begin(name)
-	var p packer
-	p.count(max(len(texts), 1) - 1)
-	for _, s := range texts[min(1, len(texts)):] {
-		p.count(len(s))
-		w.flush(&p, pieceBytes)
-	}
-	for _, s := range texts {
-		p.buf = append(p.buf, s...)
-		w.flush(&p, pieceBytes)
-	}
-	w.flush(&p, 0)
-}
-
-// lexicon writes a dictionary in the same way.
-func (w *sectionWriter) lexicon(name string, l *lexicon) {
-	w.begin(name)
-	var p packer
-	p.count(l.known() - 1)
-	for n := 1; n < len(l.ends); n++ {
-		p.uint(l.ends[n] - l.ends[n-1])
-		w.flush(&p, pieceBytes)
-	}
-	w.flush(&p, 0)
-	w.write(l.bytes)
-}
-
-// lineages writes those that are not as all are at first.
-func (w *sectionWriter) lineages(entries []*lineage) {
-	w.begin("lineages")
-	var p packer
+// writeLineages writes those that are not as all are at first.
+func writeLineages(w *checkpoint.Writer, entries []*lineage) {
+	w.Begin("lineages")
+	var p checkpoint.Packer
 	last := 0
 	for n, l := range entries {
 		if l == nil || l == untriagedLineage {
 			continue
 		}
-		p.count(n - last)
+		p.Count(n - last)
 		last = n
 		l.pack(&p)
-		w.flush(&p, pieceBytes)
+		w.Flush(&p, checkpoint.PieceBytes)
 	}
-	p.count(0) // no other one follows
-	w.flush(&p, 0)
+	p.Count(0) // no other one follows
+	w.Flush(&p, 0)
 }
 
-func (l *lineage) pack(p *packer) {
-	p.uint(uint64(l.triage))
-	p.uint(uint64(l.reason))
-	p.int(l.triagedAt)
-	p.uint(uint64(l.verdict))
-	p.uint(uint64(l.band))
-	p.uint(uint64(l.score))
-	p.bool(l.exploited)
-	p.uint(uint64(l.reach))
-	p.uint(uint64(l.prs))
-	p.text(l.tag)
-	p.text(l.assignee)
-	p.int(l.until)
-	p.text(string(l.stops))
-	p.bool(l.note != nil)
+func (l *lineage) pack(p *checkpoint.Packer) {
+	p.Uint(uint64(l.triage))
+	p.Uint(uint64(l.reason))
+	p.Int(l.triagedAt)
+	p.Uint(uint64(l.verdict))
+	p.Uint(uint64(l.band))
+	p.Uint(uint64(l.score))
+	p.Bool(l.exploited)
+	p.Uint(uint64(l.reach))
+	p.Uint(uint64(l.prs))
+	p.Text(l.tag)
+	p.Text(l.assignee)
+	p.Int(l.until)
+	p.Text(string(l.stops))
+	p.Bool(l.note != nil)
 	if l.note == nil {
 		return
 	}
-	p.bytes(l.note.common)
+	p.Bytes(l.note.common)
 	same := bytes.Equal(l.note.common, l.note.hosted)
-	if p.bool(same); !same {
-		p.bytes(l.note.hosted)
+	if p.Bool(same); !same {
+		p.Bytes(l.note.hosted)
 	}
-	p.bytes(l.note.code)
-	p.bytes(l.note.supply)
+	p.Bytes(l.note.code)
+	p.Bytes(l.note.supply)
 }
 
 func packProjects(entries []*project) []byte {
-	var p packer
+	var p checkpoint.Packer
 	for _, e := range entries {
-		if p.bool(e != nil); e == nil {
+		if p.Bool(e != nil); e == nil {
 			continue
 		}
-		p.text(e.name)
-		p.texts(e.scoped.Tags)
-		p.texts(e.oldNames)
-		p.uint(uint64(e.visibility))
-		p.text(e.primary)
-		p.bytes(e.wire)
+		p.Text(e.name)
+		p.Texts(e.scoped.Tags)
+		p.Texts(e.oldNames)
+		p.Uint(uint64(e.visibility))
+		p.Text(e.primary)
+		p.Bytes(e.wire)
 	}
-	return p.buf
+	return p.Packed()
 }
 
 func packRules(entries []*rule) []byte {
-	var p packer
+	var p checkpoint.Packer
 	for _, e := range entries {
-		if p.bool(e != nil); e == nil {
+		if p.Bool(e != nil); e == nil {
 			continue
 		}
-		p.text(e.name)
-		p.uint(uint64(e.product))
-		p.texts(e.category)
-		p.texts(e.rulesets)
-		p.bytes(e.wire)
-		p.bytes(e.hosted)
-		p.bytes(e.template)
-		p.bool(e.open)
-		p.text(e.said)
+		p.Text(e.name)
+		p.Uint(uint64(e.product))
+		p.Texts(e.category)
+		p.Texts(e.rulesets)
+		p.Bytes(e.wire)
+		p.Bytes(e.hosted)
+		p.Bytes(e.template)
+		p.Bool(e.open)
+		p.Text(e.said)
 	}
-	return p.buf
+	return p.Packed()
+}
+
+// Rows are most of an index. A checkpoint writes them a chunk at a time, each under
+// the lock that readers share, for as long as it takes to copy it; a chunk that is
+// about to change before it was written is copied first. So nothing waits for a
+// disk, and only what changes meanwhile is in memory twice.
+
+const (
+	frozenChunk = 4096 // rows; some half a megabyte
+	maxKept     = 256  // chunks that may wait; more, and the checkpoint is given up
+)
+
+// frozenRows are the rows of a partition as they were when a checkpoint began. What
+// hangs a lineage's rows together may be newer: it is found again from the rest.
+type frozenRows struct {
+	count   int           // rows that there were
+	next    int           // the chunk to write next
+	kept    map[int][]row // by chunk, as they were
+	spoiled bool          // too many changed
+}
+
+// freeze has the rows stay as they are, for take. Whoever calls it has the turn.
+func (p *partition) freeze() *frozenRows {
+	p.frozen = &frozenRows{count: len(p.rows), kept: map[int][]row{}}
+	return p.frozen
+}
+
+// keep must be called before a row changes that readers can see.
+func (p *partition) keep(ordinal uint32) {
+	z := p.frozen
+	if z == nil || z.spoiled || int(ordinal) >= z.count {
+		return
+	}
+	chunk := int(ordinal) / frozenChunk
+	if _, kept := z.kept[chunk]; kept || chunk < z.next {
+		return
+	}
+	if len(z.kept) == maxKept {
+		z.spoiled, z.kept = true, nil
+		return
+	}
+	from, to := z.span(chunk)
+	z.kept[chunk] = slices.Clone(p.rows[from:to])
+}
+
+func (z *frozenRows) span(chunk int) (from, to int) {
+	return chunk * frozenChunk, min((chunk+1)*frozenChunk, z.count)
+}
+
+// take returns the next chunk, in buf if it has to be copied, and nothing behind the
+// last one. Whoever changes rows must be kept out meanwhile.
+func (z *frozenRows) take(p *partition, buf []row) []row {
+	from, to := z.span(z.next)
+	if from >= to || z.spoiled {
+		return nil
+	}
+	chunk, kept := z.kept[z.next]
+	if !kept {
+		chunk = buf[:copy(buf[:cap(buf)], p.rows[from:to])]
+	}
+	delete(z.kept, z.next)
+	z.next++
+	return chunk
+}
+
+// checkpointFormat is the meaning of what is in a checkpoint, as far as its layout
+// does not tell: raise it with whatever changes what an index makes of the same feed.
+const checkpointFormat = 9
+
+// layoutSum is the sum of all that a checkpoint takes for granted: one that another
+// program wrote, or the same one for another processor, has another sum.
+var layoutSum = sync.OnceValue(func() [32]byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "format %d, %v, %d fields, %d numbered, last day %d\n",
+		checkpointFormat, binary.NativeEndian, fields, numbered, lastDay)
+	describe(&b, reflect.TypeFor[row]())
+	return sha256.Sum256([]byte(b.String()))
+})
+
+func describe(b *strings.Builder, t reflect.Type) {
+	fmt.Fprintf(b, "%s of %d bytes\n", t.Name(), t.Size())
+	for f := range t.Fields() {
+		fmt.Fprintf(b, "%s at %d: %s\n", f.Name, f.Offset, f.Type.Kind())
+		if f.Type.Kind() == reflect.Struct {
+			describe(b, f.Type)
+		}
+	}
 }

@@ -39,7 +39,9 @@ func newConditions(p *policy) []*condition {
 			c.clauses = append(c.clauses, clause{byConfidence, from(of.Confidence, model.ConfidenceHigh)})
 		}
 		if of.Reachable {
-			c.clauses = append(c.clauses, clause{byReachability, []uint32{uint32(model.Reachable), uint32(model.AlwaysReachable)}})
+			c.clauses = append(c.clauses, clause{
+				byReachability, []uint32{uint32(model.Reachable), uint32(model.AlwaysReachable)},
+			})
 		}
 		if of.Direct {
 			c.clauses = append(c.clauses, clause{byTransitivity, []uint32{uint32(model.Direct)}})
@@ -73,7 +75,7 @@ func (c *condition) matches(s *state, r *row) bool {
 		}
 	}
 	return r.score >= c.score && (c.of.GraceDays == 0 || r.relevant <= micros(c.since(s.clock()))) &&
-		model.CoversRef(c.of.Branches, s.refs.text(r.ref))
+		model.CoversRef(c.of.Branches, s.refs.Text(r.ref))
 }
 
 // matching returns the rows of any project that match a condition.
@@ -84,7 +86,7 @@ func (s *state) matching(p *partition, c *condition) *roaring.Bitmap {
 	}
 	if len(c.of.Branches) > 0 {
 		var refs []uint32
-		for number, ref := range s.refs.texts {
+		for number, ref := range s.refs.List() {
 			if number > 0 && model.CoversRef(c.of.Branches, ref) {
 				refs = append(refs, uint32(number))
 			}

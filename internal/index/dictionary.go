@@ -8,62 +8,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// interner numbers strings from 1 on. The empty string is 0: none.
-type interner struct {
-	numbers map[string]uint32
-	texts   []string // by number; the first is the empty one
-	member  string   // of a finding that holds a word, when it is written from here
-	wire    []string // by number: that member
-}
-
-// number returns the number of a word, a new one if need be.
-func (w *interner) number(s string) uint32 {
-	if s == "" {
-		return 0
+// memberOf returns a function that writes a word as the member of a finding.
+func memberOf(name string) func(word string) string {
+	return func(word string) string {
+		value, _ := appendJSON(nil, word) // a string always has a JSON form
+		return `"` + name + `":` + string(value) + `,`
 	}
-	n, ok := w.numbers[s]
-	if !ok {
-		if w.numbers == nil {
-			w.numbers, w.texts = map[string]uint32{}, make([]string, 1)
-		}
-		n = uint32(len(w.numbers) + 1)
-		s = strings.Clone(s)
-		w.numbers[s], w.texts = n, append(w.texts, s)
-		w.write(s)
-	}
-	return n
-}
-
-// text returns the word of a number, or nothing.
-func (w *interner) text(n uint32) string {
-	if int(n) < len(w.texts) {
-		return w.texts[n]
-	}
-	return ""
-}
-
-// newWire returns words that are written as that member.
-func newWire(member string) interner {
-	return interner{member: member, wire: []string{`"` + member + `":"",`}}
-}
-
-func (w *interner) write(s string) {
-	if w.member == "" {
-		return
-	}
-	value, _ := appendJSON(nil, s) // a string always has a JSON form
-	w.wire = append(w.wire, `"`+w.member+`":`+string(value)+`,`)
-}
-
-// find returns the numbers of those words that are known.
-func (w *interner) find(all []string) []uint32 {
-	var out []uint32
-	for _, s := range all {
-		if n := w.numbers[s]; n != 0 {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // table numbers entries that have an id, from 1 on. Entries are not changed
@@ -159,7 +109,14 @@ func newRule(r *model.Rule) (*rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == "", said: searchable(r.Message)}
+	out := &rule{
+		name:     r.Name,
+		product:  r.IssueType,
+		category: r.Categories(),
+		rulesets: r.Rulesets,
+		open:     r.Message == "",
+		said:     searchable(r.Message),
+	}
 	if !out.open {
 		if out.template, err = appendJSON(nil, r.Message); err != nil {
 			return nil, err

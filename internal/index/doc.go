@@ -15,7 +15,8 @@
 //	                                 rows, bitmaps, columns, bodies
 //
 // What was built is written to a file now and then, a checkpoint, for the next
-// start to go on from; see Checkpoints.
+// start to go on from; see Checkpoints. Package checkpoint has the form of these
+// files, package lexicon the dictionaries of texts.
 //
 // It holds no SQL and no HTTP; filters exist here and nowhere else.
 package index

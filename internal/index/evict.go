@@ -110,9 +110,9 @@ func (s *state) size() (total int64) {
 		}
 	}
 	for _, list := range s.lexicons() {
-		total += list.of.size()
+		total += list.of.Size()
 	}
-	total += int64(cap(s.says.after)) * 4
+	total += s.says.Extra()
 	total += int64(len(s.lineages.ids)) * lineageBytes
 	for _, l := range s.lineages.entries {
 		if l != nil && l != untriagedLineage {

@@ -54,7 +54,9 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.
 }
 
 // groupOverdue adds to groups how many of them are overdue.
-func (s *state) groupOverdue(p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time) {
+func (s *state) groupOverdue(
+	p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time,
+) {
 	if len(by) == 0 || now.IsZero() {
 		return
 	}
@@ -115,4 +117,40 @@ func worst(a, b Group) int {
 		}
 	}
 	return cmp.Compare(a.Name, b.Name)
+}
+
+// VulnerabilityCount says how much of a vulnerability a filter selects.
+type VulnerabilityCount struct {
+	Findings int // each once, on however many branches
+	Projects int
+}
+
+// Vulnerabilities counts what a filter selects by the name of its vulnerability,
+// in lower case, as its source has it; what names none is not counted.
+func (v *View) Vulnerabilities(f model.FindingFilter) map[string]VulnerabilityCount {
+	out := map[string]VulnerabilityCount{}
+	v.read(f.IssueType, func(s *state, p *partition) {
+		counts := make([]VulnerabilityCount, s.vulns.Count()+1)
+		seen := map[uint64]bool{} // vulnerability and project
+		known := roaring.New()    // lineages
+		for ordinal := range roaring.Values(s.selected(p, &f)) {
+			r := &p.rows[ordinal]
+			if r.vuln == 0 {
+				continue
+			}
+			if known.CheckedAdd(r.lineage) {
+				counts[r.vuln].Findings++
+			}
+			if key := uint64(r.vuln)<<32 | uint64(r.project); !seen[key] {
+				seen[key] = true
+				counts[r.vuln].Projects++
+			}
+		}
+		for n, c := range counts {
+			if c.Findings > 0 {
+				out[s.vulns.Text(uint32(n))] = c
+			}
+		}
+	})
+	return out
 }

@@ -203,7 +203,8 @@ func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 		ok = ok && is
 		return v
 	}
-	column, endColumn, endLine := take(`{"column":`, jsonNumber), take(`,"endColumn":`, jsonNumber), take(`,"endLine":`, jsonNumber)
+	column := take(`{"column":`, jsonNumber)
+	endColumn, endLine := take(`,"endColumn":`, jsonNumber), take(`,"endLine":`, jsonNumber)
 	path, line := take(`,"filePath":`, jsonText), take(`,"line":`, jsonNumber)
 	b = append(b, `,"usage":{`...)
 	if !ok {
@@ -260,7 +261,8 @@ func orEmptyText(text []byte) []byte {
 // hostedNames renames what is spelt otherwise in the hosted dialect. A text
 // cannot hold these: its quotes are escaped.
 var hostedNames = strings.NewReplacer(
-	`"cweNames":`, `"cwe_names":`, `"owaspNames":`, `"owasp_names":`, `"vulnerabilityClasses":`, `"vulnerability_classes":`,
+	`"cweNames":`, `"cwe_names":`, `"owaspNames":`, `"owasp_names":`,
+	`"vulnerabilityClasses":`, `"vulnerability_classes":`,
 	`"externalSlug":`, `"external_slug":`, `"linkedIssueIds":`, `"linked_issue_ids":`,
 	`"externalDiscussionId":`, `"external_discussion_id":`, `"externalNoteId":`, `"external_note_id":`,
 )

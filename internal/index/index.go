@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // Options tune an Index.
@@ -51,7 +53,8 @@ type Index struct {
 // New returns an index of what the source holds. Deployments load on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
-		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
+		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints,
+		memory: o.Memory, clock: o.Clock, log: o.Logger,
 		deployments: map[int64]*deployment{}, saved: map[int64]*saved{},
 		commits: commits{last: map[int64]int64{}, unread: map[int64]bool{}, wake: make(chan struct{}, 1)},
 		grown:   make(chan struct{}, 1),
@@ -154,4 +157,24 @@ func (d *deployment) stats(out *Stats) {
 		out.Findings += len(p.where)
 		out.Bytes += p.size()
 	}
+}
+
+// Source is what the index is built from.
+type Source interface {
+	// Version is that of the deployment's newest commit. It grows, unless commits are
+	// lost; then others have other versions.
+	Version(ctx context.Context, deploymentID int64) (int64, error)
+	// Versions are those of several deployments, without those that there are not.
+	Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error)
+	// Feed hands over everything when since is 0, else what changed after that
+	// version, in batches that are all of one state of the store, and returns
+	// its version. Dictionaries (projects, rules, policies, lineages) come
+	// before the findings that need them. When since is 0, several batches may come
+	// at the same time. A feed pruned past since, or of another history, answers
+	// stale = true and hands over nothing: build anew.
+	Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (
+		version int64, stale bool, err error,
+	)
+	// Bodies reads bodies by finding id, for those that do not fit in memory.
+	Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error)
 }

@@ -19,11 +19,31 @@ var nameable = []struct {
 	names     func(*model.FindingFilter) []string
 	of        func(*project, *rule) []string // of one of the two, in the spelling that names are looked up by
 }{
-	{"project", "projects", true, func(f *model.FindingFilter) []string { return f.Projects }, ofProject(func(p *project) []string { return append(slices.Clone(p.oldNames), p.folded) })},
-	{"project tag", "project tags", true, func(f *model.FindingFilter) []string { return f.ProjectTags }, ofProject(func(p *project) []string { return p.tags })},
-	{"rule", "rules", false, func(f *model.FindingFilter) []string { return f.Rules }, ofRule(func(r *rule) []string { return []string{r.name} })},
-	{"ruleset", "rulesets", false, func(f *model.FindingFilter) []string { return f.Rulesets }, ofRule(func(r *rule) []string { return r.rulesets })},
-	{"category", "categories", false, func(f *model.FindingFilter) []string { return f.Categories }, ofRule(func(r *rule) []string { return r.category })},
+	{
+		"project", "projects", true,
+		func(f *model.FindingFilter) []string { return f.Projects },
+		ofProject(func(p *project) []string { return append(slices.Clone(p.oldNames), p.folded) }),
+	},
+	{
+		"project tag", "project tags", true,
+		func(f *model.FindingFilter) []string { return f.ProjectTags },
+		ofProject(func(p *project) []string { return p.tags }),
+	},
+	{
+		"rule", "rules", false,
+		func(f *model.FindingFilter) []string { return f.Rules },
+		ofRule(func(r *rule) []string { return []string{r.name} }),
+	},
+	{
+		"ruleset", "rulesets", false,
+		func(f *model.FindingFilter) []string { return f.Rulesets },
+		ofRule(func(r *rule) []string { return r.rulesets }),
+	},
+	{
+		"category", "categories", false,
+		func(f *model.FindingFilter) []string { return f.Categories },
+		ofRule(func(r *rule) []string { return r.category }),
+	},
 }
 
 func ofProject(words func(*project) []string) func(*project, *rule) []string {

@@ -93,7 +93,7 @@ func (n *nameSearch) rules() []NameHit {
 
 func (n *nameSearch) packages() []NameHit {
 	best := n.best(NameOfPackage)
-	for number, name := range n.s.packages.texts {
+	for number, name := range n.s.packages.List() {
 		if hit, good := best.wants(name, 0); good && n.seen(byPackage, uint32(number)) {
 			best.put(hit, uint32(number))
 		}
@@ -105,7 +105,7 @@ func (n *nameSearch) packages() []NameHit {
 // name is a hit.
 func (n *nameSearch) vulnerabilities() []NameHit {
 	best := n.best(NameOfVulnerability)
-	texts := n.s.vulns.texts
+	texts := n.s.vulns.List()
 	if !slices.ContainsFunc(texts, func(name string) bool { _, good := best.wants(name, 0); return good }) {
 		return nil
 	}
@@ -198,7 +198,8 @@ func (b *bestNames) put(hit NameHit, values ...uint32) {
 
 // compare is below 0 where a hit comes before another one of its kind.
 func (h NameHit) compare(other NameHit) int {
-	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)), cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))
+	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)),
+		cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))
 }
 
 func (b *bestNames) hits() []NameHit {

@@ -29,7 +29,10 @@ const (
 )
 
 // orderNames are the words of the pages and of the Web API, by order.
-var orderNames = [...]string{"newest", "oldest", "risk", "due", "severity_asc", "due_desc", "epss", "epss_asc", "kev", "reachability", "reachability_asc"}
+var orderNames = [...]string{
+	"newest", "oldest", "risk", "due", "severity_asc", "due_desc",
+	"epss", "epss_asc", "kev", "reachability", "reachability_asc",
+}
 
 // String returns the word for the order.
 func (o Order) String() string { return orderNames[o] }
@@ -59,9 +62,14 @@ func Orders(t model.IssueType) (out []Order) {
 
 // What classes of rows come first: of a field's values, those that are not here come last.
 var (
-	worstFirst       = []uint8{uint8(model.SeverityCritical), uint8(model.SeverityHigh), uint8(model.SeverityMedium), uint8(model.SeverityLow)}
-	mildestFirst     = reversed(worstFirst)
-	mostReachable    = []uint8{uint8(model.AlwaysReachable), uint8(model.Reachable), uint8(model.ConditionallyReachable), uint8(model.ReachabilityUnknown), uint8(model.Unreachable)}
+	worstFirst = []uint8{
+		uint8(model.SeverityCritical), uint8(model.SeverityHigh), uint8(model.SeverityMedium), uint8(model.SeverityLow),
+	}
+	mildestFirst  = reversed(worstFirst)
+	mostReachable = []uint8{
+		uint8(model.AlwaysReachable), uint8(model.Reachable), uint8(model.ConditionallyReachable),
+		uint8(model.ReachabilityUnknown), uint8(model.Unreachable),
+	}
 	leastReachable   = reversed(mostReachable)
 	exploitedAtFirst = []uint8{flagYes, flagNo}
 )

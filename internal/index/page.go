@@ -4,7 +4,11 @@ import (
 	"context"
 	"io"
 	"slices"
+	"sort"
 	"sync"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/redoubt/redoubt/internal/model"
 )
@@ -37,11 +41,12 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 		it := &p.items[i]
 		it.issueType, it.row = from.issueType, from.rows[ordinal]
 		r := &it.row
-		it.ref, it.project, it.rule, it.note = s.refs.wire[r.ref], s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
+		it.ref, it.note = s.refs.Form(r.ref), emptyLineageJSON
+		it.project, it.rule = s.projects.entries[r.project], s.rules.entries[r.rule]
 		if r.annotated == flagYes {
 			it.note = s.lineages.entries[r.lineage].note
 		}
-		it.secret = s.secrets.wire[r.secret]
+		it.secret = s.secrets.Form(r.secret)
 		if it.issueType == model.SAST {
 			it.source = s.stanceOn(it.issueType, r).source
 		}
@@ -147,4 +152,189 @@ func (p *Page) write(w io.Writer, encode func([]byte, *item) []byte) (written in
 	buf = append(buf, ']')
 	n, err := w.Write(buf)
 	return written + int64(n), err
+}
+
+// PageQuery is what the query of a findings page means, for who keeps it.
+type PageQuery struct {
+	Filter model.FindingFilter
+	Order  Order
+	Text   string // the query in the one spelling that the page has for it
+}
+
+// For puts a user's name in place of @me, which nobody is called.
+func (q *PageQuery) For(user string) {
+	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
+		if f == nil || user == "" {
+			continue
+		}
+		f.Assignees = slices.Clone(f.Assignees)
+		for i, name := range f.Assignees {
+			if name == model.AssigneeMe {
+				f.Assignees[i] = user
+			}
+		}
+	}
+}
+
+// AboutMe reports whether a query names @me, so that somebody has to ask.
+func (q *PageQuery) AboutMe() bool {
+	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
+		if f != nil && slices.Contains(f.Assignees, model.AssigneeMe) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sorted selects one page of the filter's list in an order, as Page does of the newest.
+func (v *View) Sorted(ctx context.Context, f model.FindingFilter, o Order, page, size int) (*Page, error) {
+	if o == Newest {
+		return v.Page(ctx, f, page, size)
+	}
+	out := v.newPage()
+	v.read(f.IssueType, func(s *state, p *partition) {
+		if page < 0 || size < 1 || page > len(p.rows)/size {
+			return
+		}
+		out.copy(s, p, s.ordered(p, s.selected(p, &f), o, page*size, size))
+	})
+	return out, out.fetch(ctx, v.d.x.src, v.d.id)
+}
+
+// ListQuery asks for everything that a page of findings shows, of one state.
+type ListQuery struct {
+	Filter model.FindingFilter
+	Order  Order
+	Skip   int
+	Size   int
+	Facets []FacetRequest
+	Values int        // how many values of a facet at most
+	Groups []Grouping // what to group by, each apart
+	Now    time.Time  // from when on FacetEnds and FacetDue count days, and groups what is overdue
+}
+
+// Listing answers a ListQuery: its numbers agree with each other and with Count.
+type Listing struct {
+	Total  int // findings that the filter selects
+	Page   *Page
+	Facets map[Facet]FacetCounts
+	Groups map[Grouping][]Group // as asked
+}
+
+// List answers a query about findings. Errors are those of reading bodies.
+func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
+	out := &Listing{Page: v.newPage(), Facets: map[Facet]FacetCounts{}}
+	v.read(q.Filter.IssueType, func(s *state, p *partition) {
+		a := s.newFacetCounter(p, &q)
+		out.Total = int(a.rows.GetCardinality())
+		out.Page.copy(s, p, s.ordered(p, a.rows, q.Order, max(q.Skip, 0), q.Size))
+		for _, asked := range q.Facets {
+			out.Facets[asked.Facet] = a.facet(asked)
+		}
+		out.Groups = s.groups(p, a.rows, q.Groups, q.Now)
+	})
+	return out, out.Page.fetch(ctx, v.d.x.src, v.d.id)
+}
+
+// selected returns the rows that a filter accepts, to be read only.
+func (s *state) selected(p *partition, f *model.FindingFilter) *roaring.Bitmap {
+	q := s.query(p, f)
+	b := p.matches(q)
+	if q.from > 0 {
+		b = b.Clone()
+		b.RemoveRange(0, uint64(q.from))
+	}
+	return b
+}
+
+// ascending returns members skip to skip+size of a set.
+func ascending(b *roaring.Bitmap, skip, size int) []uint32 {
+	n := min(int(b.GetCardinality())-skip, size)
+	if n <= 0 {
+		return nil
+	}
+	first, err := b.Select(uint32(skip))
+	if err != nil {
+		return nil // skip is below the cardinality, so there is such a member
+	}
+	out := make([]uint32, n)
+	it := b.Iterator()
+	it.AdvanceIfNeeded(first)
+	for i := range out {
+		out[i] = it.Next()
+	}
+	return out
+}
+
+// descending does the same from the end.
+func descending(b *roaring.Bitmap, skip, size int) []uint32 {
+	end := int(b.GetCardinality()) - skip
+	out := ascending(b, max(end-size, 0), min(size, end))
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// MergedPage selects one page of two filters' lists in one order, newest first,
+// as View.Page does of one. They are of different issue types.
+func (v *View) MergedPage(ctx context.Context, one, other model.FindingFilter, page, size int) (*Page, error) {
+	out := &Page{}
+	v.read(one.IssueType, func(s *state, p *partition) {
+		q := s.part(other.IssueType)
+		if q == nil || page < 0 || size < 1 || page > (len(p.rows)+len(q.rows))/size {
+			return
+		}
+		a, b := newMergeable(s, p, &one), newMergeable(s, q, &other)
+		skip := min(page*size, a.count+b.count)
+		fromA := a.before(b, skip)
+		var both [2]Page
+		both[0].copy(s, p, descending(a.rows, fromA, size))
+		both[1].copy(s, q, descending(b.rows, skip-fromA, size))
+		out.items = merge(both[0].items, both[1].items, size)
+	})
+	return out, out.fetch(ctx, v.d.x.src, v.d.id)
+}
+
+// mergeable is a list that is merged with another one.
+type mergeable struct {
+	from  *partition
+	rows  *roaring.Bitmap
+	count int
+}
+
+func newMergeable(s *state, p *partition, f *model.FindingFilter) mergeable {
+	rows := s.selected(p, f)
+	return mergeable{p, rows, int(rows.GetCardinality())}
+}
+
+// at returns the row at a position of the list, newest first.
+func (m mergeable) at(i int) *row {
+	ordinal, err := m.rows.Select(uint32(m.count - 1 - i))
+	if err != nil {
+		return &row{} // i is below the count, so there is such a row
+	}
+	return &m.from.rows[ordinal]
+}
+
+// before returns how many of the first n of both lists together are m's.
+func (m mergeable) before(other mergeable, n int) int {
+	low, high := max(n-other.count, 0), min(n, m.count)
+	return low + sort.Search(high-low, func(i int) bool {
+		mine, theirs := low+i, n-low-i
+		return m.at(mine).before(other.at(theirs - 1))
+	})
+}
+
+// merge makes one list of the first limit of both.
+func merge(a, b []item, limit int) []item {
+	out := make([]item, 0, min(len(a)+len(b), limit))
+	for len(out) < limit && len(a)+len(b) > 0 {
+		if len(b) == 0 || len(a) > 0 && b[0].row.before(&a[0].row) {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return out
 }

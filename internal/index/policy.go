@@ -132,7 +132,8 @@ func (s *state) addModes(p *partition, q *query, modes []model.PolicyMode) {
 		return
 	}
 	rules := s.rulesInModes(modes)
-	if s.conditional(p.issueType) || slices.ContainsFunc(rules, func(of []uint32) bool { return !slices.Equal(of, rules[0]) }) {
+	if s.conditional(p.issueType) ||
+		slices.ContainsFunc(rules, func(of []uint32) bool { return !slices.Equal(of, rules[0]) }) {
 		q.with = append(q.with, s.inModes(p, modes))
 		return
 	}

@@ -108,7 +108,9 @@ func inOrder(rows []row) []row {
 	for i := range rows {
 		places[i] = place{rows[i].relevant, rows[i].id, uint32(i)}
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.relevant, b.relevant), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.relevant, b.relevant), cmp.Compare(a.id, b.id))
+	})
 	sorted := make([]row, len(rows))
 	for i, from := range places {
 		sorted[i] = rows[from.at]

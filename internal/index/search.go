@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/redoubt/redoubt/internal/index/lexicon"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -18,7 +18,7 @@ import (
 // names of rules, projects and packages have a bitmap each; paths, names of
 // vulnerabilities and messages are so many that a pass over the rows is cheaper
 // than a bitmap for each. Paths and what messages are made of stand one behind the
-// other in memory (lexicon), and all processors look through them. What was found is
+// other in memory (lexicon.Texts), and all processors look through them. What was found is
 // remembered until something changes, because every facet of a page asks again.
 
 // searchedText is how many bytes of a message a search looks at.
@@ -63,10 +63,10 @@ func searchedOf(f *model.IndexedFinding) searched {
 // nameRow tells a row what only searches look at.
 func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
 	if f.IssueType == model.SCA {
-		r.vuln = s.vulns.number(texts.vuln)
+		r.vuln = s.vulns.Number(texts.vuln)
 	}
 	if s.rules.entries[r.rule].open {
-		r.says = s.says.number(texts.said)
+		r.says = s.says.Number(texts.said)
 	}
 }
 
@@ -120,9 +120,9 @@ func (s *state) cachedSearch(p *partition, text string, named []string) *roaring
 
 func (s *state) search(p *partition, text string, named []string) *roaring.Bitmap {
 	if text == "" {
-		var vulns numberSet
-		for _, n := range s.vulns.find(named) {
-			vulns.add(n)
+		var vulns lexicon.Set
+		for _, n := range s.vulns.Find(named) {
+			vulns.Add(n)
 		}
 		return p.having(columnSet{namedVuln, vulns})
 	}
@@ -138,23 +138,24 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 			sets = append(sets, p.readBitmap(byRule, uint32(n)))
 		}
 	}
-	for n, name := range s.packages.texts {
+	for n, name := range s.packages.List() {
 		if has(name) {
 			sets = append(sets, p.readBitmap(byPackage, uint32(n)))
 		}
 	}
-	vulns := s.vulns.containing(text)
-	for _, n := range s.vulns.find(named) {
-		vulns.add(n)
+	vulns := s.vulns.Containing(text)
+	for _, n := range s.vulns.Find(named) {
+		vulns.Add(n)
 	}
 	return roaring.FastOr(append(sets, p.having(
-		columnSet{namedPath, s.paths.containing(text)}, columnSet{namedVuln, vulns}, columnSet{saidItself, s.says.containing(text)}))...)
+		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns},
+		columnSet{saidItself, s.says.Containing(text)}))...)
 }
 
 // columnSet is what is looked for in a column.
 type columnSet struct {
 	column field
-	set    numberSet
+	set    lexicon.Set
 }
 
 // having returns the rows that have one of the values looked for, in one of the columns.
@@ -162,43 +163,16 @@ func (p *partition) having(sets ...columnSet) *roaring.Bitmap {
 	dense := make([]uint64, len(p.rows)/64+1)
 	for _, c := range sets {
 		column := p.columns[c.column]
-		if c.set.empty() {
+		if c.set.Empty() {
 			continue
 		}
-		inParts(len(column), func(from, to int) {
+		lexicon.InParts(len(column), func(from, to int) {
 			for i := from; i < to; i++ {
-				if c.set.has(column[i]) {
+				if c.set.Has(column[i]) {
 					dense[i/64] |= 1 << (i % 64)
 				}
 			}
 		})
 	}
 	return roaring.And(roaring.FromDense(dense, false), p.listed)
-}
-
-// numberSet is a set of numbers of a dictionary. The nil one is empty.
-type numberSet []uint64
-
-// empty reports whether nothing is in the set.
-func (n numberSet) empty() bool {
-	return !slices.ContainsFunc(n, func(word uint64) bool { return word != 0 })
-}
-
-func (n numberSet) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
-
-func (n *numberSet) add(v uint32) {
-	for int(v/64) >= len(*n) {
-		*n = append(*n, 0)
-	}
-	(*n)[v/64] |= 1 << (v % 64)
-}
-
-// containing returns the words that hold a text; the empty word is none of them.
-func (w *interner) containing(text string) (out numberSet) {
-	for n, word := range w.texts {
-		if n > 0 && strings.Contains(word, text) {
-			out.add(uint32(n))
-		}
-	}
-	return out
 }

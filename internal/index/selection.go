@@ -95,7 +95,9 @@ func (x *Selection) Total() int { return x.total }
 // Next hands over the next findings, at most size of them, in the contract's
 // shape, and reports whether there may be more. take must not keep the bytes.
 // Errors are those of reading bodies, and take's own.
-func (x *Selection) Next(ctx context.Context, size int, take func(t model.IssueType, finding []byte) error) (more bool, err error) {
+func (x *Selection) Next(
+	ctx context.Context, size int, take func(t model.IssueType, finding []byte) error,
+) (more bool, err error) {
 	page := x.view.newPage()
 	x.view.read(x.filter.IssueType, func(s *state, p *partition) {
 		ordinals := x.step(s, p, s.selected(p, &x.filter), size)

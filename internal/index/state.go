@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/index/lexicon"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -18,15 +19,15 @@ type state struct {
 	projects table[project]
 	rules    table[rule]
 	lineages table[lineage]
-	refs     interner
-	packages interner
-	paths    lexicon // in lower case, as the two below
-	vulns    interner
-	says     messages
-	secrets  interner
-	tags     interner
+	refs     lexicon.Words
+	packages lexicon.Words
+	paths    lexicon.Texts // in lower case, as the two below
+	vulns    lexicon.Words
+	says     lexicon.Messages
+	secrets  lexicon.Words
+	tags     lexicon.Words
 
-	assignees interner
+	assignees lexicon.Words
 	untils    instants
 
 	rulesByName map[string][]uint32
@@ -48,9 +49,10 @@ type state struct {
 // visible with compact.
 func newState(b *budget, clock func() time.Time) *state {
 	s := &state{
-		clock: clock,
-		refs:  newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
-		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
+		clock: clock, rulesByName: map[string][]uint32{},
+		refs: lexicon.NewWords(memberOf("ref")), secrets: lexicon.NewWords(memberOf("secret_type")),
+		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{},
+		orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
 		s.parts[i] = newPartition(model.IssueType(i+1), &arena{budget: b})
@@ -102,7 +104,7 @@ func (s *state) apply(e *encoded) error {
 }
 
 func (s *state) putProject(id int64, p *project) {
-	p.primaryRef = s.refs.number(p.primary)
+	p.primaryRef = s.refs.Number(p.primary)
 	var fresh bool
 	if p.audience, fresh = s.audienceOf(p); fresh {
 		s.updateAllStances()
@@ -228,12 +230,16 @@ func (s *state) row(f *model.IndexedFinding, texts searched) (*row, error) {
 		scan: f.FirstScanID, id: uint32(f.ID),
 		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
-		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
-		path: s.paths.number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
-		unrated: yesNo(f.IssueType == model.SCA && model.BodyUnrated(f.Body)), fixable: yesNo(f.IssueType == model.SCA && model.BodyFixable(f.Body)),
+		ref: s.refs.Number(f.Ref), pkg: s.packages.Number(f.Package),
+		secret: s.secrets.Number(f.SecretType), validation: uint8(f.ValidationState),
+		path: s.paths.Number(texts.path), malicious: yesNo(f.Malicious),
+		proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
+		unrated: yesNo(f.IssueType == model.SCA && model.BodyUnrated(f.Body)),
+		fixable: yesNo(f.IssueType == model.SCA && model.BodyFixable(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
-		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d", f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
+		return nil, fmt.Errorf("finding %d %w its lineage %d, project %d or rule %d",
+			f.ID, errBereft, f.LineageID, f.ProjectID, f.RuleID)
 	}
 	if f.IssueType == model.SCA {
 		r.scanned = uint8(known(f.Reachability, model.ReachabilityUnknown))

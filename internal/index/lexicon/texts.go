@@ -1,30 +1,28 @@
-package index
+package lexicon
 
 import (
 	"hash/maphash"
-	"runtime"
 	"sort"
 	"strings"
-	"sync"
 	"unsafe"
 )
 
-// lexicon numbers texts from 1 on, as an interner does, where there are as many as
+// Texts numbers texts from 1 on, as Words does, where there are as many as
 // findings. The empty text is 0: none. The texts stand one behind the other, so that
 // to look through all of them is to read memory from one end to the other, and one
 // takes some 20 bytes beside its own.
 //
 // What was written does not change, so whoever holds a copy of the struct may go on
 // reading what was there when it was copied.
-type lexicon struct {
+type Texts struct {
 	bytes  []byte
 	ends   []uint64 // by number: where a text ends, and the next one begins; the first is the empty one
-	shards [lexiconShards]shard
+	shards [shardCount]shard
 }
 
-// lexiconShards is how many tables there are, each of which grows by itself: one of
+// shardCount is how many tables there are, each of which grows by itself: one of
 // millions would have readers wait while it grows.
-const lexiconShards = 64
+const shardCount = 64
 
 // shard is a table of open addresses. A slot is a number, and above it a part of the
 // text's sum; 0 is a free one.
@@ -33,16 +31,16 @@ type shard struct {
 	used  int
 }
 
-// lexiconSeed has texts that others chose fall on slots that they cannot foresee.
-var lexiconSeed = maphash.MakeSeed()
+// seed has texts that others chose fall on slots that they cannot foresee.
+var seed = maphash.MakeSeed()
 
-// number returns the number of a text, a new one if need be.
-func (l *lexicon) number(s string) uint32 {
+// Number returns the number of a text, a new one if need be.
+func (l *Texts) Number(s string) uint32 {
 	if s == "" {
 		return 0
 	}
-	sum := maphash.String(lexiconSeed, s)
-	t := &l.shards[sum>>32%lexiconShards]
+	sum := maphash.String(seed, s)
+	t := &l.shards[sum>>32%shardCount]
 	if n := l.look(t, sum, s); n != 0 {
 		return n
 	}
@@ -57,13 +55,13 @@ func (l *lexicon) number(s string) uint32 {
 }
 
 // find returns the number of a text that is known; 0 of another one.
-func (l *lexicon) find(s string) uint32 {
-	sum := maphash.String(lexiconSeed, s)
-	return l.look(&l.shards[sum>>32%lexiconShards], sum, s)
+func (l *Texts) find(s string) uint32 {
+	sum := maphash.String(seed, s)
+	return l.look(&l.shards[sum>>32%shardCount], sum, s)
 }
 
 // look returns the number of a text with a sum; 0 when there is none.
-func (l *lexicon) look(t *shard, sum uint64, s string) uint32 {
+func (l *Texts) look(t *shard, sum uint64, s string) uint32 {
 	if len(t.slots) == 0 {
 		return 0
 	}
@@ -103,14 +101,14 @@ func (t *shard) place(slot uint64) {
 
 // renumber finds the numbers of texts that were read, and reports whether no two are
 // the same.
-func (l *lexicon) renumber() bool {
+func (l *Texts) renumber() bool {
 	for i := range l.shards {
-		l.shards[i].slots = make([]uint64, slotsFor(len(l.ends)/lexiconShards))
+		l.shards[i].slots = make([]uint64, slotsFor(len(l.ends)/shardCount))
 	}
 	for n := 1; n < len(l.ends); n++ {
 		s := l.text(uint32(n))
-		sum := maphash.String(lexiconSeed, s)
-		t := &l.shards[sum>>32%lexiconShards]
+		sum := maphash.String(seed, s)
+		t := &l.shards[sum>>32%shardCount]
 		if l.look(t, sum, s) != 0 {
 			return false
 		}
@@ -128,8 +126,17 @@ func slotsFor(n int) int {
 	return slots
 }
 
-// text returns the text of a number, which shares the lexicon's bytes, or nothing.
-func (l *lexicon) text(n uint32) string {
+// Contents returns where the texts end, by number, and all of them one behind the other. Both are read only.
+func (l *Texts) Contents() (ends []uint64, texts []byte) { return l.ends, l.bytes }
+
+// Fill adds texts, given as Contents returns them, to an empty Texts, and reports whether all are different.
+func (l *Texts) Fill(ends []uint64, texts []byte) bool {
+	l.ends, l.bytes = ends, texts
+	return l.renumber()
+}
+
+// text returns the text of a number, which shares its bytes with others, or nothing.
+func (l *Texts) text(n uint32) string {
 	if n == 0 || int(n) >= len(l.ends) {
 		return ""
 	}
@@ -137,11 +144,11 @@ func (l *lexicon) text(n uint32) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// known is how many numbers there are, that of the empty text among them.
-func (l *lexicon) known() int { return max(len(l.ends), 1) }
+// Count returns how many numbers there are, that of the empty text among them.
+func (l *Texts) Count() int { return max(len(l.ends), 1) }
 
-// size estimates how many bytes a lexicon takes.
-func (l *lexicon) size() int64 {
+// Size estimates how many bytes the texts take.
+func (l *Texts) Size() int64 {
 	total := int64(cap(l.bytes)) + int64(cap(l.ends))*8
 	for i := range l.shards {
 		total += int64(len(l.shards[i].slots)) * 8
@@ -149,15 +156,15 @@ func (l *lexicon) size() int64 {
 	return total
 }
 
-// containing returns the texts that hold a text; the empty one is none of them.
-func (l *lexicon) containing(text string) numberSet {
-	set := make(numberSet, l.known()/64+1)
-	inParts(l.known(), func(from, to int) { l.mark(set, text, from, to) })
+// Containing returns the texts that hold a text; the empty one is none of them.
+func (l *Texts) Containing(text string) Set {
+	set := make(Set, l.Count()/64+1)
+	InParts(l.Count(), func(from, to int) { l.mark(set, text, from, to) })
 	return set
 }
 
 // mark adds those numbers to a set whose texts hold a text.
-func (l *lexicon) mark(set numberSet, text string, from, to int) {
+func (l *Texts) mark(set Set, text string, from, to int) {
 	n := max(from, 1)
 	if n >= to {
 		return
@@ -171,7 +178,8 @@ func (l *lexicon) mark(set numberSet, text string, from, to int) {
 		}
 		at += uint64(found)
 		n = l.holder(n, at)
-		if at+uint64(len(text)) <= l.ends[n] { // else it goes over the end, and whatever begins behind it in this text does too
+		// Otherwise it crosses the end of the text, as any later occurrence that begins in this text does.
+		if at+uint64(len(text)) <= l.ends[n] {
 			set[n/64] |= 1 << (n % 64)
 		}
 		n++
@@ -179,7 +187,7 @@ func (l *lexicon) mark(set numberSet, text string, from, to int) {
 }
 
 // holder returns the number of the text that a byte is in, n or a later one.
-func (l *lexicon) holder(n int, at uint64) int {
+func (l *Texts) holder(n int, at uint64) int {
 	low, high, last := n, n, len(l.ends)-1
 	for step := 1; high < last && l.ends[high] <= at; step *= 2 {
 		low, high = high+1, min(high+step, last)
@@ -188,9 +196,9 @@ func (l *lexicon) holder(n int, at uint64) int {
 }
 
 // where returns the texts that pass a test; the empty one is none of them.
-func (l *lexicon) where(test func(text string) bool) numberSet {
-	set := make(numberSet, l.known()/64+1)
-	inParts(l.known(), func(from, to int) {
+func (l *Texts) where(test func(text string) bool) Set {
+	set := make(Set, l.Count()/64+1)
+	InParts(l.Count(), func(from, to int) {
 		for n := max(from, 1); n < to; n++ {
 			if test(l.text(uint32(n))) {
 				set[n/64] |= 1 << (n % 64)
@@ -198,24 +206,4 @@ func (l *lexicon) where(test func(text string) bool) numberSet {
 		}
 	})
 	return set
-}
-
-// fewParts is a number below which it is not worth while to share work.
-const fewParts = 1 << 15
-
-// inParts runs fn over the numbers from 0 to n, side by side on all processors where
-// they are many. Parts begin at multiples of 64, so that each has words of a bit set
-// of its own.
-func inParts(n int, fn func(from, to int)) {
-	workers := runtime.GOMAXPROCS(0)
-	if n < fewParts || workers == 1 {
-		fn(0, n)
-		return
-	}
-	step := (n/workers/64 + 1) * 64
-	var all sync.WaitGroup
-	for from := 0; from < n; from += step {
-		all.Go(func() { fn(from, min(from+step, n)) })
-	}
-	all.Wait()
 }

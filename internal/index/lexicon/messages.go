@@ -1,4 +1,4 @@
-package index
+package lexicon
 
 import (
 	"encoding/binary"
@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// messages number what findings say themselves, in lower case. Most of a message is
+// Messages number what findings say themselves, in lower case. Most of a message is
 // what its rule says everywhere, and a few words are its own. So a message is kept as
 // a list of parts, each of which is kept once: a tenth of the memory, and of what a
 // search has to look at.
 //
 // Where a message is cut depends on two bytes alone, so a text that is searched for
 // is cut at the same places wherever it stands.
-type messages struct {
-	parts lexicon
-	lists lexicon // the numbers of the parts of a message, as varints
+type Messages struct {
+	parts Texts
+	lists Texts // the numbers of the parts of a message, as varints
 
 	after []uint32 // by part: the one that followed it the last time
 	list  []byte   // of the message that is being numbered
@@ -46,30 +46,31 @@ func nextPart(s string) (part, rest string) {
 	return s, ""
 }
 
-// number returns the number of a message, a new one if need be. The empty one is 0.
-func (m *messages) number(message string) uint32 {
+// Number returns the number of a message, a new one if need be. The empty one is 0.
+func (m *Messages) Number(message string) uint32 {
 	m.list = m.list[:0]
 	for last := uint32(0); message != ""; {
 		n, size := m.part(last, message)
 		m.list = binary.AppendUvarint(m.list, uint64(n))
 		last, message = n, message[size:]
 	}
-	return m.lists.number(unsafe.String(unsafe.SliceData(m.list), len(m.list)))
+	return m.lists.Number(unsafe.String(unsafe.SliceData(m.list), len(m.list)))
 }
 
 // part returns the number and the size of the first part of what follows a part in a
 // message; 0 is before the first. Mostly it is the one that followed there the last
 // time, which takes a look at two bytes more than the part has.
-func (m *messages) part(last uint32, message string) (n uint32, size int) {
+func (m *Messages) part(last uint32, message string) (n uint32, size int) {
 	if int(last) < len(m.after) {
 		guess := m.parts.text(m.after[last])
 		size = len(guess)
-		if size > 0 && strings.HasPrefix(message, guess) && (size == len(message) || cutBetween(message[size-1], message[size])) {
+		if size > 0 && strings.HasPrefix(message, guess) &&
+			(size == len(message) || cutBetween(message[size-1], message[size])) {
 			return m.after[last], size
 		}
 	}
 	part, _ := nextPart(message)
-	n = m.parts.number(part)
+	n = m.parts.Number(part)
 	for int(last) >= len(m.after) {
 		m.after = append(m.after, 0)
 	}
@@ -78,7 +79,7 @@ func (m *messages) part(last uint32, message string) (n uint32, size int) {
 }
 
 // text puts a message together.
-func (m *messages) text(n uint32) string {
+func (m *Messages) text(n uint32) string {
 	var out strings.Builder
 	for list := m.lists.text(n); list != ""; {
 		var part uint32
@@ -99,11 +100,11 @@ func readPart(list string) (n uint32, rest string) {
 	return 0, ""
 }
 
-// containing returns the messages that hold a text.
-func (m *messages) containing(text string) numberSet {
+// Containing returns the messages that hold a text.
+func (m *Messages) Containing(text string) Set {
 	first, rest := nextPart(text)
 	if rest == "" {
-		return m.having(&sequence{first: m.parts.containing(text)})
+		return m.having(&sequence{first: m.parts.Containing(text)})
 	}
 	want := sequence{first: m.parts.where(func(part string) bool { return strings.HasSuffix(part, first) }), more: true}
 	for {
@@ -118,7 +119,7 @@ func (m *messages) containing(text string) numberSet {
 		}
 		want.middle, rest = append(want.middle, n), after
 	}
-	if want.last.empty() {
+	if want.last.Empty() {
 		return nil
 	}
 	return m.having(&want)
@@ -127,10 +128,10 @@ func (m *messages) containing(text string) numberSet {
 // sequence is what parts a text goes over: it is in one of first; or it begins in one
 // that ends as it begins, and ends in one that begins as it ends.
 type sequence struct {
-	first  numberSet
+	first  Set
 	more   bool
 	middle []uint32
-	last   numberSet
+	last   Set
 }
 
 func (q *sequence) follows(list string) bool {
@@ -144,22 +145,22 @@ func (q *sequence) follows(list string) bool {
 		}
 	}
 	n, _ = readPart(list)
-	return q.last.has(n)
+	return q.last.Has(n)
 }
 
 // having returns the messages that have a sequence.
-func (m *messages) having(q *sequence) numberSet {
-	if q.first.empty() {
+func (m *Messages) having(q *sequence) Set {
+	if q.first.Empty() {
 		return nil
 	}
-	set := make(numberSet, m.lists.known()/64+1)
-	inParts(m.lists.known(), func(from, to int) { m.mark(set, q, max(from, 1), to) })
+	set := make(Set, m.lists.Count()/64+1)
+	InParts(m.lists.Count(), func(from, to int) { m.mark(set, q, max(from, 1), to) })
 	return set
 }
 
 // mark adds those messages to a set that have a sequence. It reads the lists as one,
 // for to look where each ends would take longer than all the rest.
-func (m *messages) mark(set numberSet, q *sequence, n, to int) {
+func (m *Messages) mark(set Set, q *sequence, n, to int) {
 	if n >= to {
 		return
 	}
@@ -172,7 +173,7 @@ func (m *messages) mark(set numberSet, q *sequence, n, to int) {
 		if shift += 7; b >= 0x80 {
 			continue
 		}
-		if q.first.has(part) {
+		if q.first.Has(part) {
 			n = m.lists.holder(n, at-1)
 			if end := ends[n]; q.follows(unsafe.String(unsafe.SliceData(all), len(all))[at:end]) {
 				set[n/64] |= 1 << (n % 64)
@@ -183,17 +184,26 @@ func (m *messages) mark(set numberSet, q *sequence, n, to int) {
 	}
 }
 
-// fit reports whether all lists name parts that there are.
-func (m *messages) fit() bool {
+// Tables returns the texts that messages consist of, and the lists of parts.
+func (m *Messages) Tables() (parts, lists *Texts) { return &m.parts, &m.lists }
+
+// Count returns how many numbers there are, that of the empty message among them.
+func (m *Messages) Count() int { return m.lists.Count() }
+
+// Extra estimates how many bytes messages take beside their tables.
+func (m *Messages) Extra() int64 { return int64(cap(m.after)) * 4 }
+
+// Fit reports whether all lists name parts that there are.
+func (m *Messages) Fit() bool {
 	missing := m.lists.where(func(list string) bool {
 		for list != "" {
 			n, rest := readPart(list)
-			if n == 0 || int(n) >= m.parts.known() {
+			if n == 0 || int(n) >= m.parts.Count() {
 				return true
 			}
 			list = rest
 		}
 		return false
 	})
-	return missing.empty()
+	return missing.Empty()
 }

@@ -1,4 +1,4 @@
-package index
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 )
 
 // A file of a checkpoint is a beginning, sections one behind the other, a directory
@@ -25,97 +24,106 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// section is a part of a file.
-type section struct {
-	name   string
+// Section is a part of a file.
+type Section struct {
+	Name   string
 	offset int64
 	size   int64
-	sum    uint32 // CRC-32C
+	Sum    uint32 // CRC-32C
 }
 
-// heading is what the directory says of the whole file.
-type heading struct {
-	layout     [32]byte // see layoutSum
-	deployment int64
-	version    int64
-	id         string
-	findings   int64
-	sections   []section
+// Heading describes a whole file. It is part of its directory.
+type Heading struct {
+	Layout     [32]byte // checksum of the layout of the memory that sections contain
+	Deployment int64
+	Version    int64  // of the deployment
+	ID         string // of the checkpoint, see Registry
+	Findings   int64  // how many
+	Sections   []Section
 }
 
-func (h *heading) pack() []byte {
-	var p packer
-	p.bytes(h.layout[:])
-	p.int(h.deployment)
-	p.int(h.version)
-	p.text(h.id)
-	p.int(h.findings)
-	p.count(len(h.sections))
-	for _, s := range h.sections {
-		p.text(s.name)
-		p.int(s.offset)
-		p.int(s.size)
-		p.uint(uint64(s.sum))
+func (h *Heading) pack() []byte {
+	var p Packer
+	p.Bytes(h.Layout[:])
+	p.Int(h.Deployment)
+	p.Int(h.Version)
+	p.Text(h.ID)
+	p.Int(h.Findings)
+	p.Count(len(h.Sections))
+	for _, s := range h.Sections {
+		p.Text(s.Name)
+		p.Int(s.offset)
+		p.Int(s.size)
+		p.Uint(uint64(s.Sum))
 	}
 	return p.buf
 }
 
-func unpackHeading(b []byte) (*heading, error) {
-	u := &unpacker{buf: b}
-	h := &heading{}
-	if n := copy(h.layout[:], u.bytes()); n != len(h.layout) {
-		u.fail()
+func unpackHeading(b []byte) (*Heading, error) {
+	u := &Unpacker{buf: b}
+	h := &Heading{}
+	if n := copy(h.Layout[:], u.Bytes()); n != len(h.Layout) {
+		u.Fail()
 	}
-	h.deployment, h.version, h.id, h.findings = u.int(), u.int(), u.text(), u.int()
-	for range u.below(maxParts) {
-		h.sections = append(h.sections, section{name: u.text(), offset: u.int(), size: u.int(), sum: uint32(u.below(1 << 32))})
+	h.Deployment, h.Version, h.ID, h.Findings = u.Int(), u.Int(), u.Text(), u.Int()
+	for range u.Below(maxParts) {
+		h.Sections = append(h.Sections, Section{
+			Name:   u.Text(),
+			offset: u.Int(),
+			size:   u.Int(),
+			Sum:    uint32(u.Below(1 << 32)),
+		})
 	}
-	return h, u.end()
+	return h, u.End()
 }
 
-// sectionWriter writes the sections of a file. The first error ends it.
-type sectionWriter struct {
+// Writer writes the sections of a file. It writes nothing after the first error.
+type Writer struct {
 	to       io.Writer
 	at       int64
-	sections []section
+	sections []Section
 	err      error
 }
 
-func newSectionWriter(to io.Writer) *sectionWriter {
-	w := &sectionWriter{to: to}
+// NewWriter returns a writer that has written the beginning of a file.
+func NewWriter(to io.Writer) *Writer {
+	w := &Writer{to: to}
 	w.raw([]byte(fileBegin))
 	return w
 }
 
-func (w *sectionWriter) raw(b []byte) {
+func (w *Writer) raw(b []byte) {
 	if w.err == nil {
 		_, w.err = w.to.Write(b)
 		w.at += int64(len(b))
 	}
 }
 
-// begin starts a section.
-func (w *sectionWriter) begin(name string) {
-	w.sections = append(w.sections, section{name: name, offset: w.at})
+// Err returns the first error of writing.
+func (w *Writer) Err() error { return w.err }
+
+// Begin starts a section.
+func (w *Writer) Begin(name string) {
+	w.sections = append(w.sections, Section{Name: name, offset: w.at})
 }
 
-// write adds to the section that began last.
-func (w *sectionWriter) write(b []byte) {
+// Append adds bytes to the section that began last.
+func (w *Writer) Append(b []byte) {
 	s := &w.sections[len(w.sections)-1]
 	s.size += int64(len(b))
-	s.sum = crc32.Update(s.sum, castagnoli, b)
+	s.Sum = crc32.Update(s.Sum, castagnoli, b)
 	w.raw(b)
 }
 
-// section writes one at once.
-func (w *sectionWriter) section(name string, b []byte) {
-	w.begin(name)
-	w.write(b)
+// Section writes a whole section.
+func (w *Writer) Section(name string, b []byte) {
+	w.Begin(name)
+	w.Append(b)
 }
 
-// finish writes what tells where everything is.
-func (w *sectionWriter) finish(h heading) error {
-	h.sections = w.sections
+// Finish writes the directory and the end, and returns the first error. It replaces the sections of the heading.
+func (w *Writer) Finish(h Heading) error {
+	h.Sections = w.sections
 	directory := h.pack()
 	w.raw(directory)
 	end := binary.LittleEndian.AppendUint64(nil, uint64(w.at)+uint64(endBytes))
@@ -125,17 +133,17 @@ func (w *sectionWriter) finish(h heading) error {
 	return w.err
 }
 
-// sectionReader reads the sections of a file. It is safe for concurrent use.
-type sectionReader struct {
-	heading
+// Reader reads the sections of a file. It is safe for concurrent use.
+type Reader struct {
+	Heading
 
 	from io.ReaderAt
 }
 
 var errNoCheckpoint = errors.New("it is no checkpoint, or not all of one")
 
-// openSections reads what tells where everything is.
-func openSections(from io.ReaderAt, size int64) (*sectionReader, error) {
+// Open reads and checks the directory of a file of so many bytes.
+func Open(from io.ReaderAt, size int64) (*Reader, error) {
 	if size < int64(len(fileBegin)+endBytes) {
 		return nil, errNoCheckpoint
 	}
@@ -164,16 +172,16 @@ func openSections(from io.ReaderAt, size int64) (*sectionReader, error) {
 		return nil, err
 	}
 	next := int64(len(fileBegin))
-	for _, s := range h.sections {
+	for _, s := range h.Sections {
 		if s.offset != next || s.size < 0 || s.size > at-next {
-			return nil, fmt.Errorf("its section %.40q is not where it should be", s.name)
+			return nil, fmt.Errorf("its section %.40q is not where it should be", s.Name)
 		}
 		next += s.size
 	}
 	if next != at {
 		return nil, errNoCheckpoint
 	}
-	return &sectionReader{heading: *h, from: from}, nil
+	return &Reader{Heading: *h, from: from}, nil
 }
 
 func readAt(from io.ReaderAt, b []byte, at int64) error {
@@ -184,17 +192,17 @@ func readAt(from io.ReaderAt, b []byte, at int64) error {
 	return fmt.Errorf("it cannot be read: %w", err)
 }
 
-func (r *sectionReader) find(name string) (section, error) {
-	for _, s := range r.sections {
-		if s.name == name {
+func (r *Reader) find(name string) (Section, error) {
+	for _, s := range r.Sections {
+		if s.Name == name {
 			return s, nil
 		}
 	}
-	return section{}, fmt.Errorf("it has no section %s", name)
+	return Section{}, fmt.Errorf("it has no section %s", name)
 }
 
-// read returns a section, whose checksum is right.
-func (r *sectionReader) read(name string) ([]byte, error) {
+// Section returns the bytes of a section after checking their checksum.
+func (r *Reader) Section(name string) ([]byte, error) {
 	s, err := r.find(name)
 	if err != nil {
 		return nil, err
@@ -204,42 +212,26 @@ func (r *sectionReader) read(name string) ([]byte, error) {
 }
 
 // into fills b, which is as long as the section.
-func (r *sectionReader) into(s section, b []byte) error {
+func (r *Reader) into(s Section, b []byte) error {
 	if err := readAt(r.from, b, s.offset); err != nil {
 		return err
 	}
-	if crc32.Checksum(b, castagnoli) != s.sum {
-		return fmt.Errorf("its section %s is damaged", s.name)
+	if crc32.Checksum(b, castagnoli) != s.Sum {
+		return fmt.Errorf("its section %s is damaged", s.Name)
 	}
 	return nil
 }
 
-// readRaw reads a section that is the memory of a list.
-func readRaw[T row | int64 | uint32](r *sectionReader, name string) ([]T, error) {
+// ReadRaw reads a section that Raw returned. T must not contain pointers.
+func ReadRaw[T any](r *Reader, name string) ([]T, error) {
 	s, err := r.find(name)
 	if err != nil {
 		return nil, err
 	}
-	each := int64(len(raw(make([]T, 1))))
+	each := int64(len(Raw(make([]T, 1))))
 	if s.size%each != 0 {
 		return nil, fmt.Errorf("its section %s has no whole number of entries", name)
 	}
 	list := make([]T, s.size/each)
-	return list, r.into(s, raw(list))
-}
-
-// openRegular opens a file, and returns its size.
-func openRegular(name string) (*os.File, int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNoCheckpoint
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
+	return list, r.into(s, Raw(list))
 }

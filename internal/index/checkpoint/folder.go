@@ -1,0 +1,132 @@
+package checkpoint
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Folder is the path of the directory with the checkpoints of a server, one per deployment. It need not exist.
+type Folder string
+
+const (
+	fileSuffix = ".checkpoint"
+	partSuffix = ".part" // of files that are being written
+
+	// leftFor is the age of unfinished files that are removed. A running writer changes its file.
+	leftFor = time.Hour
+)
+
+// File returns the path of a deployment's checkpoint.
+func (d Folder) File(deployment int64) string {
+	return filepath.Join(string(d), strconv.FormatInt(deployment, 10)+fileSuffix)
+}
+
+// Create creates a file under a name of its own, readable by its owner only, and the directory where it is missing.
+func (d Folder) Create(deployment int64) (*os.File, error) {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(string(d), strconv.FormatInt(deployment, 10)+".*"+partSuffix)
+}
+
+// Publish renames a file that Create returned to the name of the deployment's checkpoint.
+func (d Folder) Publish(f *os.File, deployment int64) error {
+	return os.Rename(f.Name(), d.File(deployment))
+}
+
+// Remove removes the checkpoint of a deployment. It is no error if there is none.
+func (d Folder) Remove(deployment int64) error {
+	if err := os.Remove(d.File(deployment)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveAll removes the checkpoint of a deployment and its unfinished files.
+func (d Folder) RemoveAll(deployment int64) error {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	of := strconv.FormatInt(deployment, 10) + "."
+	for _, e := range entries {
+		name := filepath.Join(string(d), e.Name())
+		part := strings.HasPrefix(e.Name(), of) && strings.HasSuffix(e.Name(), partSuffix)
+		if name != d.File(deployment) && !part {
+			continue
+		}
+		if gone := os.Remove(name); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// Clear removes files of writers that died, and returns the deployments with a checkpoint.
+func (d Folder) Clear(now time.Time) (deployments []int64) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil // there is no folder yet
+	}
+	for _, e := range entries {
+		name := filepath.Join(string(d), e.Name())
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if strings.HasSuffix(e.Name(), partSuffix) {
+			if info.ModTime().Before(now.Add(-leftFor)) {
+				_ = os.Remove(name) // another time
+			}
+			continue
+		}
+		id, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), fileSuffix), 10, 64)
+		if err == nil && strings.HasSuffix(e.Name(), fileSuffix) {
+			deployments = append(deployments, id)
+		}
+	}
+	return deployments
+}
+
+// OpenRegular opens a regular file, and returns its size.
+func OpenRegular(name string) (*os.File, int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNoCheckpoint
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// WriteSynced fills a file, flushes it to disk and closes it.
+func WriteSynced(f *os.File, fill func(*bufio.Writer) error) error {
+	w := bufio.NewWriterSize(f, 1<<20)
+	err := fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Sync flushes new names to disk. If it fails, the old file may come back after a loss of power. The store recognizes
+// that file too.
+func (d Folder) Sync() {
+	if f, err := os.Open(string(d)); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}

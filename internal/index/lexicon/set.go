@@ -1,0 +1,46 @@
+package lexicon
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Set is a set of numbers of a dictionary. The nil one is empty.
+type Set []uint64
+
+// Empty reports whether nothing is in the set.
+func (n Set) Empty() bool {
+	return !slices.ContainsFunc(n, func(word uint64) bool { return word != 0 })
+}
+
+// Has reports whether a number is in the set.
+func (n Set) Has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
+
+// Add adds a number to the set.
+func (n *Set) Add(v uint32) {
+	for int(v/64) >= len(*n) {
+		*n = append(*n, 0)
+	}
+	(*n)[v/64] |= 1 << (v % 64)
+}
+
+// fewParts is a number below which it is not worth while to share work.
+const fewParts = 1 << 15
+
+// InParts runs fn over the numbers from 0 to n, side by side on all processors where
+// they are many. Parts begin at multiples of 64, so that each has words of a bit set
+// of its own.
+func InParts(n int, fn func(from, to int)) {
+	workers := runtime.GOMAXPROCS(0)
+	if n < fewParts || workers == 1 {
+		fn(0, n)
+		return
+	}
+	step := (n/workers/64 + 1) * 64
+	var all sync.WaitGroup
+	for from := 0; from < n; from += step {
+		all.Go(func() { fn(from, min(from+step, n)) })
+	}
+	all.Wait()
+}
