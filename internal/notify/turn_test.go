@@ -102,7 +102,7 @@ func TestBlackHoleHoldsNobodyUp(t *testing.T) {
 			t.Errorf("of the hole's messages there are %v, and %d hang", got, hung.Load())
 		}
 		release()
-		for deadline := time.Now().Add(time.Minute); w.states(holes...)[model.NotificationDelivered] != deliveries-1; {
+		for deadline := time.Now().Add(5 * time.Minute); w.states(holes...)[model.NotificationDelivered] != deliveries-1; {
 			if time.Now().After(deadline) {
 				t.Fatalf("once the hole answers there are %v", w.states(holes...))
 			}

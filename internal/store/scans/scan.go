@@ -150,15 +150,18 @@ func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upl
 		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, model.ScanApplied)
 }
 
-// HasUpload reports whether a digest is that of an applied scan of the ref, outside of any
-// transaction.
+// HasUpload reports whether a digest is that of the scan of the ref that a source applied last, outside
+// of any transaction.
 func (s *DB) HasUpload(
 	ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest,
 ) (known bool, err error) {
 	args := sqldb.Bind([]any{deploymentID, projectID, ref, upload, model.ScanApplied})
 	err = s.Ask(ctx, func(ctx context.Context) error {
-		return s.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM scan
-			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5)`, args...).Scan(&known)
+		return s.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM scan s
+			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
+			AND NOT EXISTS (SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = $2 AND n.ref = $3
+				AND n.source = s.source AND n.outcome = $5 AND (n.applied_at, n.id) > (s.applied_at, s.id)))`,
+			args...).Scan(&known)
 	})
 	return known, err
 }
