@@ -105,11 +105,13 @@ type param struct{ Name, Value string }
 // listFindings shows one of the three findings pages.
 func listFindings(t model.IssueType) func(*request) error {
 	return func(req *request) error {
-		q, err := req.withDefaultView(t, req.r.URL.Query())
-		if err != nil {
-			return err
-		}
-		return req.showFindings(http.StatusOK, t, q, viewForm{}, nil)
+		return req.inOneView(func() error {
+			q, err := req.withDefaultView(t, req.r.URL.Query())
+			if err != nil {
+				return err
+			}
+			return req.showFindings(http.StatusOK, t, q, viewForm{}, nil)
+		})
 	}
 }
 

@@ -102,12 +102,19 @@ func (req *request) show(status int, s pageView) error {
 	if err := t.ExecuteTemplate(&buf, name, f); err != nil {
 		return fmt.Errorf("render %s: %w", s.Template, err)
 	}
-	h := req.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Add("Vary", "HX-Request")
-	req.w.WriteHeader(status)
-	if req.r.Method != http.MethodHead {
-		_, _ = req.w.Write(buf.Bytes()) // a lost connection has nobody to tell
+	send := func() {
+		h := req.w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Add("Vary", "HX-Request")
+		req.w.WriteHeader(status)
+		if req.r.Method != http.MethodHead {
+			_, _ = req.w.Write(buf.Bytes()) // an error means that the client is gone
+		}
 	}
+	if req.tx != nil {
+		req.send = send
+		return nil
+	}
+	send()
 	return nil
 }

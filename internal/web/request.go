@@ -23,6 +23,10 @@ type request struct {
 	r      *http.Request
 	viewer Viewer // nobody on pages for anyone
 	pathID int64  // the number {id} in the path
+
+	tx     *store.Tx       // of inOneView; nil outside of it
+	viewed context.Context // of tx
+	send   func()          // writes the page of inOneView
 }
 
 // serve lets those through who may see a page, and turns errors into pages.
@@ -177,8 +181,25 @@ func (req *request) to(path string) string {
 	return "/orgs/" + req.viewer.Deployment.Slug + path
 }
 
+// inOneView runs a handler whose page shows one state of the deployment: all its calls of view read it.
+// The page is sent when the view has ended, so that a slow client does not hold it.
+func (req *request) inOneView(handle func() error) error {
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		req.viewed, req.tx = ctx, tx
+		defer func() { req.viewed, req.tx = nil, nil }()
+		return handle()
+	})
+	if err == nil && req.send != nil {
+		req.send()
+	}
+	return err
+}
+
 // view runs fn on one state of the deployment.
 func (req *request) view(fn func(context.Context, *store.Tx) error) error {
+	if req.tx != nil {
+		return fn(req.viewed, req.tx)
+	}
 	return req.Store.View(req.r.Context(), req.viewer.Deployment.ID, fn)
 }
 

@@ -57,6 +57,10 @@ func (req *request) form() (url.Values, error) {
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
 func (req *request) previewTriage(form url.Values) error {
+	return req.inOneView(func() error { return req.showPreview(form) })
+}
+
+func (req *request) showPreview(form url.Values) error {
 	t, ok := model.ParseIssueType(form.Get("type"))
 	if !ok {
 		return model.Invalid("type", "is sast, sca or secrets")
