@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // ciStep is a part of the life of a repository.

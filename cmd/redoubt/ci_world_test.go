@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // ciWorld is a Redoubt process, a proxy in front of it that stays when it is

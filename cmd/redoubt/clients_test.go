@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt/internal/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // TestClientSemgrep runs the scanner's commands that speak to a server, and tells

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestFaultsFailover loses a primary under all kinds of writers, and has its synchronous

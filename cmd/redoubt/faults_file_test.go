@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestFaultsDiskFull fills the disk under a server, kills it, and starts another.

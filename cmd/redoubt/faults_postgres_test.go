@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestFaultsPostgresDamaged damages a table, what is kept beside one, and an index of

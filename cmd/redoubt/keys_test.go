@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // eachKeyed runs a test on a database of each engine, with a place for its key file.

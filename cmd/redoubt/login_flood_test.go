@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestAFloodOfLoginsLocksNoScannerOut has one owner's fifty networks ask for a thousand

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestWhoRunsTheServerApprovesScannersAlone: a program acts for a person, who decides.

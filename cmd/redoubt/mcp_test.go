@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // stdioClient is a program on the Python SDK of the Model Context Protocol: it

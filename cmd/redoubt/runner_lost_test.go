@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // lateServer is a server whose clock a test moves on, with a project whose repository a

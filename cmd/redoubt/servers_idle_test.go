@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // idleFor is how long statements of servers are counted that nobody asks anything.

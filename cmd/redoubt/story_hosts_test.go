@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/scm/hosttest"
+	"github.com/redoubt/redoubt/internal/testutil/hosttest"
 )
 
 // story is a server, a real Gitea with the repository acme/shop, and what becomes of them.

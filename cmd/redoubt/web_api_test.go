@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestBesideTheDatabase: commands call the Web API in their process, on both engines.

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // callsIn is what a rule without metavariables matches in files, given as their

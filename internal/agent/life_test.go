@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 var wireHistories = flag.Int("wire.histories", 0, "random histories over the wire for each engine; 150 on SQLite and 30 on PostgreSQL by default")

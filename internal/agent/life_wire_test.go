@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // wireUpload is a report, and what its sender says of it.

@@ -30,7 +30,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // aloneImports is how many small imports tell what one takes alone.

@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

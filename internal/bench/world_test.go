@@ -26,7 +26,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 var scales = flag.String("findings", "10000,100000", "sizes of the deployments to measure; with -short only the first")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // TestClientCartography has cartography read all there is, on several small pages, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestJudge holds that the judge is one: it passes the server's answers, and

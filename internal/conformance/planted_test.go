@@ -25,9 +25,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // garden is a site in whose texts credentials are planted.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // TestClientSDK has the SDK of npm call what it has operations for, to the last of

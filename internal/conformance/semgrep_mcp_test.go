@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // TestClientSemgrepMCP: the models of semgrep-mcp, which refuse what is not of

@@ -3,7 +3,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // readers are the tests that leave the world as it is, so that one is enough

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // world is a site whose tenant holds every value of every filter, built through

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // beside is the world of another server that asks the same host, by another address.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestHooksAreLookedAt when a connection is tested: what is wrong is shown, until it is not, and

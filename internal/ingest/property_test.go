@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 var (

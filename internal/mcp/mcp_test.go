@@ -13,9 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
 	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 type line struct {

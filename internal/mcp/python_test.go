@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/clienttest"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 // pythonClient is a program on the Python SDK: it lists what there is, calls tools

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // opens calls the Web API and a tool of /mcp, which calls the Web API itself.

@@ -22,7 +22,7 @@ import (
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
 )
 

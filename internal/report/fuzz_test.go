@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // small are limits under which a fuzzer finds the edges.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/read"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 	"github.com/redoubt/redoubt/internal/report/tools"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // readData reads a file of testdata.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/secrets"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // TestFilesOfOneUploadShareWhatTheyKnow reads a file that tells a secret, and

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // sarifOne reads a run of one result of one rule.

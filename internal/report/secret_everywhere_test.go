@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // samples are one small file of each format and lockfile.

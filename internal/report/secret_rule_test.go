@@ -7,7 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // TestWhichRulesLookForSecrets sorts rules of formats that do not tell.

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
 	"github.com/redoubt/redoubt/internal/report/read"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // TestNoSecretSurvives puts a secret wherever a report of a secrets scanner may

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/secrets"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // shaped makes credentials of known shapes out of random bytes. They are put

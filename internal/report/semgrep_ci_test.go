@@ -10,8 +10,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/format"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 const ciResults = `{"token":"ghp_never_kept","findings":[

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
-	"github.com/redoubt/redoubt/internal/scm/hosttest"
+	"github.com/redoubt/redoubt/internal/testutil/hosttest"
 )
 
 // TestHostsGitea says and asks everything of a real Gitea.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestUnchangedLists: who has a list is told so as long as it is the same, for the

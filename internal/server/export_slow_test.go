@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/export"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // stuck is a client that takes some bytes and then none, until it is let go on.

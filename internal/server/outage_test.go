@@ -13,7 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestOutagesAreSaid holds that an answer names what is wrong and when to come

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestWhatIsReadHasATag: every operation by GET describes a tag, or says why it has none.

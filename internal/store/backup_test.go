@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func TestBackup(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func TestChangeRequestsAreFreshOnce(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // citus stands for the extension's function: it refuses what the extension does, which

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestInsertWritesWhatRowsShare writes rows that have all, some or none of their columns

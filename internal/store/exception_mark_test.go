@@ -7,7 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestAliasesThatChangeMeanwhileAreFollowed: a deployment looks for the first

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestLastCommit: its time stays while nothing is written, and every commit has

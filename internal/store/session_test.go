@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestArgumentsMatchTheStatement gives a statement one argument too many and one too

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // queue is a deployment whose writer is at work, and others that wait behind it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func invite(t testing.TB, s *store.Store, d model.Deployment, name, code string) (i model.UserInvitation, err error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // link makes a one-time link with the given code, for an hour.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // rowsOf are the names in a list of advisories, in order.

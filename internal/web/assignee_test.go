@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // crew makes Ada and Bob users of the deployment, so that findings can be theirs.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // provided is a door with a real provider behind it: npm's oidc-provider.

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 const goodPassword = "correct horse battery"

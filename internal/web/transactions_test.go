@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // A page of findings opens one view. A decision about many opens one view for the page that shows what

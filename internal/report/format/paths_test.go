@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/report/read"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 func TestPaths(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
-	"github.com/redoubt/redoubt/internal/report/reporttest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // small are limits under which a fuzzer finds the edges.
