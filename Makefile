@@ -32,7 +32,7 @@ build: ## Build bin/redoubt
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
 
 .PHONY: test
-test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store narrows it
+test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store/... narrows it
 	@scripts/test $(PKG)
 
 .PHONY: test-fast

@@ -34,6 +34,7 @@ var rules = []struct {
 	{"line width", linesAreNarrow},
 	{"function length", functionsAreShort},
 	{"tenant in statements", statementsNameTheirTenant},
+	{"SQL in the store", sqlIsInTheStore},
 	{"migration numbers", migrationsAreNumbered},
 	{"machine paths", noMachinePaths},
 	{"unfinished work", nothingLeftForLater},

@@ -138,6 +138,11 @@ func TestRules(t *testing.T) {
 			"internal/store/findings/b.go:7: no tenant for deployment", "internal/store/findings/b.go:7: no single tenant",
 		}},
 		{"tenant in statements", module{"internal/store/a.go": "package store"}, []string{"schema.postgres.sql: not found"}},
+		{"SQL in the store", module{
+			"internal/store/findings/a.go": "package findings\nconst good = `DELETE FROM finding WHERE deployment_id = $1`",
+			"internal/server/a.go":         "package server\nconst bad = ` UPDATE finding\n SET state = 1`",
+			"cmd/redoubt/a.go":             "package main\nconst bad, good = \"DELETE FROM finding\", `Select a file from the list`",
+		}, []string{"cmd/redoubt/a.go:2: SQL is only for internal/store", "internal/server/a.go:2: SQL is only for internal/store"}},
 		{"migration numbers", module{
 			"internal/store/migrations/00001_a.sql":          "",
 			"internal/store/migrations/00001_e.sql":          "",

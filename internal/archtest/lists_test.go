@@ -35,6 +35,7 @@ var confined = []struct {
 		"internal/runner", "internal/scm", "internal/server", "internal/tools", "internal/web",
 	}, "use cases do not know HTTP"},
 	{"database/sql", []string{"internal/store"}, "all SQL is in the store"},
+	{modulePath + "/internal/store/sqldb", []string{"internal/store"}, "statements are in the store"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store"}, "only the store knows the engine"},
 	{"github.com/pressly/goose", []string{"internal/store"}, "only the store knows the schema"},

@@ -17,6 +17,7 @@ import (
 
 var (
 	sqlVerb   = regexp.MustCompile(`^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s`)
+	sqlText   = regexp.MustCompile("^[`\"]\\s*(SELECT\\s[^`]*\\sFROM|INSERT INTO|DELETE FROM|UPDATE\\s+[a-z_]+\\s+SET)\\s")
 	sqlTable  = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)(?:\s+(?:AS\s+)?([a-z]{1,2})\b)?`)
 	sqlMore   = regexp.MustCompile(`,\s+([a-z_]+)\s+([a-z]{1,2})\b`)
 	sqlTenant = regexp.MustCompile(`(?:^|[^\w.])deployment_id\s*=`)
@@ -78,6 +79,23 @@ func statementsNameTheirTenant(src *source) (found findings) {
 				}
 			})
 		}
+	}
+	return found
+}
+
+// sqlIsInTheStore finds statements elsewhere. Their methods are exported below internal/store, so every
+// caller of a transaction sees them.
+func sqlIsInTheStore(src *source) (found findings) {
+	for _, f := range src.code() {
+		if within(f.dir(), "internal/store") || isForTests(f.dir()) {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && sqlText.MatchString(text.Value) {
+				found.add(f.dir(), "%s: SQL is only for internal/store: add a method to the package of the subject", f.at(text))
+			}
+			return true
+		})
 	}
 	return found
 }

@@ -125,7 +125,7 @@ func (tx *Tx) UpdateProjectByScan(
 // one that its host tells of; else the one that a scan told.
 func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
 	known, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT web_url FROM repository
-		WHERE deployment_id = $1 AND project_id = $2 AND web_url <> '' LIMIT 1`, p.ID)
+		WHERE deployment_id = $1 AND project_id = $2 AND project_id <> 0 AND web_url <> '' LIMIT 1`, p.ID)
 	switch {
 	case err != nil:
 		return p.URL, err
