@@ -15,55 +15,81 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Names of the packages below that callers use.
-
-// FindingCount and the others are types of the packages below.
+// Types of the packages below, for callers of the store.
 type (
+	// FindingCount is described in package check.
 	FindingCount = check.FindingCount
-
+	// ExceptionQuery is described in package exceptions.
 	ExceptionQuery = exceptions.ExceptionQuery
-
+	// FindingHistory is described in package findings.
 	FindingHistory = findings.FindingHistory
-	ImpactQuery    = findings.ImpactQuery
-	Occurrence     = findings.Occurrence
-	Removal        = findings.Removal
-	SnippetPlace   = findings.SnippetPlace
-	TicketOrder    = findings.TicketOrder
-	TicketQuery    = findings.TicketQuery
-
-	ChangeComment   = hosts.ChangeComment
-	ChangeReply     = hosts.ChangeReply
-	CommitFacts     = hosts.CommitFacts
-	Delivery        = hosts.Delivery
-	DeliveryQuery   = hosts.DeliveryQuery
-	Following       = hosts.Following
+	// ImpactQuery is described in package findings.
+	ImpactQuery = findings.ImpactQuery
+	// Occurrence is described in package findings.
+	Occurrence = findings.Occurrence
+	// Removal is described in package findings.
+	Removal = findings.Removal
+	// SnippetPlace is described in package findings.
+	SnippetPlace = findings.SnippetPlace
+	// TicketOrder is described in package findings.
+	TicketOrder = findings.TicketOrder
+	// TicketQuery is described in package findings.
+	TicketQuery = findings.TicketQuery
+	// ChangeComment is described in package hosts.
+	ChangeComment = hosts.ChangeComment
+	// ChangeReply is described in package hosts.
+	ChangeReply = hosts.ChangeReply
+	// CommitFacts is described in package hosts.
+	CommitFacts = hosts.CommitFacts
+	// Delivery is described in package hosts.
+	Delivery = hosts.Delivery
+	// DeliveryQuery is described in package hosts.
+	DeliveryQuery = hosts.DeliveryQuery
+	// Following is described in package hosts.
+	Following = hosts.Following
+	// RepositoryCount is described in package hosts.
 	RepositoryCount = hosts.RepositoryCount
+	// RepositoryQuery is described in package hosts.
 	RepositoryQuery = hosts.RepositoryQuery
-	RunProgress     = hosts.RunProgress
-	RunQuery        = hosts.RunQuery
-	Sealed          = hosts.Sealed
-
+	// RunProgress is described in package hosts.
+	RunProgress = hosts.RunProgress
+	// RunQuery is described in package hosts.
+	RunQuery = hosts.RunQuery
+	// Sealed is described in package hosts.
+	Sealed = hosts.Sealed
+	// ProjectHolding is described in package lifecycle.
 	ProjectHolding = lifecycle.ProjectHolding
-
-	Delivered         = notifications.Delivered
+	// Delivered is described in package notifications.
+	Delivered = notifications.Delivered
+	// NotificationQuery is described in package notifications.
 	NotificationQuery = notifications.NotificationQuery
-	Notifying         = notifications.Notifying
-
+	// Notifying is described in package notifications.
+	Notifying = notifications.Notifying
+	// PolicyRuleCount is described in package policies.
 	PolicyRuleCount = policies.PolicyRuleCount
-	Serving         = policies.Serving
-
+	// Serving is described in package policies.
+	Serving = policies.Serving
+	// ProjectPatch is described in package projects.
 	ProjectPatch = projects.ProjectPatch
+	// ProjectQuery is described in package projects.
 	ProjectQuery = projects.ProjectQuery
-
+	// IgnoredMatch is described in package scans.
 	IgnoredMatch = scans.IgnoredMatch
-	ScanChange   = scans.ScanChange
-	ScanCursor   = scans.ScanCursor
-	SourceCount  = scans.SourceCount
-	Telling      = scans.Telling
-
-	AuditFilter      = sqldb.AuditFilter
-	Config           = sqldb.Config
+	// ScanChange is described in package scans.
+	ScanChange = scans.ScanChange
+	// ScanCursor is described in package scans.
+	ScanCursor = scans.ScanCursor
+	// SourceCount is described in package scans.
+	SourceCount = scans.SourceCount
+	// Telling is described in package scans.
+	Telling = scans.Telling
+	// AuditFilter is described in package sqldb.
+	AuditFilter = sqldb.AuditFilter
+	// Config is described in package sqldb.
+	Config = sqldb.Config
+	// NewerSchemaError is described in package sqldb.
 	NewerSchemaError = sqldb.NewerSchemaError
+	// OlderSchemaError is described in package sqldb.
 	OlderSchemaError = sqldb.OlderSchemaError
 )
 
