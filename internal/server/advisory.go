@@ -18,7 +18,7 @@ import (
 const defaultImpact = 100
 
 // vulnerability finds the one that the path names.
-func (c *call) vulnerability(ctx context.Context) (*advisory.Vulnerability, error) {
+func vulnerability(ctx context.Context, c *call) (*advisory.Vulnerability, error) {
 	g, err := c.tx.AdvisoryGroup(ctx, c.r.PathValue("advisoryId"))
 	if err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func (c *call) vulnerability(ctx context.Context) (*advisory.Vulnerability, erro
 	return advisory.NewVulnerability(g)
 }
 
-func (c *call) getAdvisory(ctx context.Context, _ *none) (*api.AdvisoryResponse, error) {
-	v, err := c.vulnerability(ctx)
+func getAdvisory(ctx context.Context, c *call, _ *none) (*api.AdvisoryResponse, error) {
+	v, err := vulnerability(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (in *impactInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "impact "+strings.ToUpper(ctx.Param("advisoryId")), in.All, in.Cursor)
 }
 
-func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.ImpactResponse, error) {
-	v, err := c.vulnerability(ctx)
+func getAdvisoryImpact(ctx context.Context, c *call, in *impactInput) (*api.ImpactResponse, error) {
+	v, err := vulnerability(ctx, c)
 	if err != nil {
 		return nil, err
 	}

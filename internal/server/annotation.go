@@ -50,10 +50,10 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 // annotateFinding writes to the finding's lineage, so that all refs show it,
 // and answers the finding as it is then. A second request under one key answers
 // the finding as it is by then: the index has it, no transaction does.
-func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, error) {
+func annotateFinding(ctx context.Context, c *call, in *annotateInput) (writer, error) {
 	id := c.pathID("findingId")
 	_, err := runIdempotent(ctx, c, func(ctx context.Context) (*none, error) {
-		found, err := c.shownFinding(ctx, id)
+		found, err := shownFinding(ctx, c, id)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 		if err := c.unchanged("finding", findingTag(found.LineageID, found.Lineage.Annotations)); err != nil {
 			return nil, err
 		}
-		if err := c.writeTicket(ctx, in, found.Finding); err != nil {
+		if err := writeTicket(ctx, c, in, found.Finding); err != nil {
 			return nil, err
 		}
 		return &none{}, c.tx.Annotate(ctx, found.LineageID, in.edit)
@@ -71,17 +71,17 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 	if err != nil {
 		return nil, err
 	}
-	return c.finding(ctx, id)
+	return finding(ctx, c, id)
 }
 
 // askedFinding reads the finding that the path names, as shownFinding does.
-func (c *call) askedFinding(ctx context.Context) (store.Occurrence, error) {
+func askedFinding(ctx context.Context, c *call) (store.Occurrence, error) {
 	id := c.pathID("findingId")
-	return c.shownFinding(ctx, id)
+	return shownFinding(ctx, c, id)
 }
 
 // shownFinding reads a finding that the token may see and lists show.
-func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, error) {
+func shownFinding(ctx context.Context, c *call, id int64) (store.Occurrence, error) {
 	found, err := c.tx.Finding(ctx, id)
 	if err != nil {
 		return found, err
@@ -90,7 +90,7 @@ func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, er
 		return found, err
 	}
 	if model.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
-		return found, c.removedFinding(ctx, id)
+		return found, removedFinding(ctx, c, id)
 	}
 	return found, nil
 }
@@ -98,7 +98,7 @@ func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, er
 // removedFinding is the answer about a finding that is in no list any more: not
 // found, and why, with the finding that it was merged into (semantics §5), which
 // is of the same project.
-func (c *call) removedFinding(ctx context.Context, id int64) error {
+func removedFinding(ctx context.Context, c *call, id int64) error {
 	events, err := c.tx.History(ctx, id)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 }
 
 // writeTicket links the finding to the ticket that was sent, or to none.
-func (c *call) writeTicket(ctx context.Context, in *annotateInput, f model.Finding) (err error) {
+func writeTicket(ctx context.Context, c *call, in *annotateInput, f model.Finding) (err error) {
 	if _, sent := in.sent["external_ticket"]; !sent {
 		return nil
 	}

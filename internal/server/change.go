@@ -88,8 +88,8 @@ func (t typed) WriteTo(w io.Writer) (int64, error) { return t.page.WriteTyped(w)
 
 // listChanges answers what changed since the cursor. What changed is read before
 // the findings are, which may be newer: then they are told once more.
-func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error) {
-	affected, view, err := c.affected(ctx, in)
+func listChanges(ctx context.Context, c *call, in *changesInput) (writer, error) {
+	affected, view, err := affected(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error
 
 // tellCursor has an answer that is made of a view name the cursor of what changes from there
 // on: who has all of a list needs no time to follow it. Who may not follow is told none.
-func (c *call) tellCursor(view *index.View) error {
+func tellCursor(c *call, view *index.View) error {
 	if len(c.caller.Globs()) > 0 {
 		return nil
 	}
@@ -138,11 +138,11 @@ func (in *changesInput) round() roundKey { return roundKey{in.list.deployment, i
 
 // affected are the findings of the round that the request is part of, and a view that is
 // no older. A round that begins gets the version with which it is over.
-func (c *call) affected(ctx context.Context, in *changesInput) (affected index.Affected, view *index.View, err error) {
+func affected(ctx context.Context, c *call, in *changesInput) (affected index.Affected, view *index.View, err error) {
 	affected, known := c.server.rounds.find(in.round())
 	var set model.ChangeSet
 	if !known {
-		set, err = c.changeSet(ctx, in)
+		set, err = changeSet(ctx, c, in)
 		if err != nil {
 			return affected, nil, err
 		}
@@ -161,7 +161,7 @@ func (c *call) affected(ctx context.Context, in *changesInput) (affected index.A
 
 // changeSet reads what changed in a round. A beginning that the feed forgot, or never had,
 // is a conflict, and says what to do; so is such an end of the round, unless it is 0.
-func (c *call) changeSet(ctx context.Context, in *changesInput) (set model.ChangeSet, err error) {
+func changeSet(ctx context.Context, c *call, in *changesInput) (set model.ChangeSet, err error) {
 	err = c.server.Store.View(ctx, c.caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		if !in.from.IsZero() {
 			if err := in.begin(ctx, tx); err != nil {

@@ -49,7 +49,7 @@ func conditional(h handler) handler {
 // listed is a handler of a list that is made of one state of the deployment, and of
 // nothing else: not of the time of day, nor of what deployments share. It answers
 // 304 to who has it already.
-func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+func listed[In, Out any](fn func(context.Context, *call, *In) (*Out, error)) handler {
 	return conditional(func(a huma.API, o *operation) {
 		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c, out := callOf(ctx), &reply[Out]{http.StatusNotModified, new(Out)}
@@ -57,7 +57,7 @@ func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 				if c.known([]any{c.tx.Version(), c.tx.LastCommit()}) {
 					return nil
 				}
-				body, err := fn(c, ctx, in)
+				body, err := fn(ctx, c, in)
 				out.Status, out.Body = http.StatusOK, body
 				return err
 			})

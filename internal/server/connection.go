@@ -38,7 +38,7 @@ type CodeHosts interface {
 }
 
 // keeper is what asks code hosts.
-func (c *call) keeper() (CodeHosts, error) {
+func keeper(c *call) (CodeHosts, error) {
 	if c.server.Connections == nil {
 		return nil, newProblem(
 			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
@@ -48,19 +48,19 @@ func (c *call) keeper() (CodeHosts, error) {
 }
 
 // hooksAt is where code hosts reach the server; empty: it was not told.
-func (c *call) hooksAt() string {
+func hooksAt(c *call) string {
 	if c.server.Connections == nil {
 		return ""
 	}
 	return c.server.Connections.HooksAt()
 }
 
-func (c *call) connectionOf(of model.Connection, n store.RepositoryCount) api.Connection {
+func connectionOf(c *call, of model.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
 		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
 		Follow: orEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
 		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
-		WebhooksElsewhere: n.Elsewhere(c.hooksAt()), Problem: of.Problem,
+		WebhooksElsewhere: n.Elsewhere(hooksAt(c)), Problem: of.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
 		CheckedAt: timeOrNull(of.CheckedAt), HeardAt: timeOrNull(of.HeardAt),
 	}
@@ -86,12 +86,12 @@ func peopleOf(list []api.HostPerson) (model.HostPeople, error) {
 }
 
 // connectionResponse is a connection alone, with how many repositories it sees.
-func (c *call) connectionResponse(ctx context.Context, found model.Connection) (*api.ConnectionResponse, error) {
+func connectionResponse(ctx context.Context, c *call, found model.Connection) (*api.ConnectionResponse, error) {
 	counts, err := c.tx.CountRepositories(ctx)
-	return &api.ConnectionResponse{Connection: c.connectionOf(found, counts[found.ID])}, err
+	return &api.ConnectionResponse{Connection: connectionOf(c, found, counts[found.ID])}, err
 }
 
-func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectionsResponse, error) {
+func listConnections(ctx context.Context, c *call, _ *none) (*api.ListConnectionsResponse, error) {
 	list, err := c.tx.Connections(ctx)
 	if err != nil {
 		return nil, err
@@ -99,32 +99,32 @@ func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectio
 	counts, err := c.tx.CountRepositories(ctx)
 	out := &api.ListConnectionsResponse{Connections: make([]api.Connection, len(list))}
 	for i, one := range list {
-		out.Connections[i] = c.connectionOf(one, counts[one.ID])
+		out.Connections[i] = connectionOf(c, one, counts[one.ID])
 	}
 	return out, err
 }
 
 // connection finds the one that the path names.
-func (c *call) connection(ctx context.Context) (model.Connection, error) {
+func connection(ctx context.Context, c *call) (model.Connection, error) {
 	id := c.pathID("connectionId")
 	return c.tx.Connection(ctx, id)
 }
 
-func (c *call) getConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	found, err := c.connection(ctx)
+func getConnection(ctx context.Context, c *call, _ *none) (*api.ConnectionResponse, error) {
+	found, err := connection(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return c.connectionResponse(ctx, found)
+	return connectionResponse(ctx, c, found)
 }
 
 // askHost asks a code host something and keeps the answer: outside of any transaction, so
 // that no host holds up a deployment, and not at all where the request came before.
-func (c *call) askHost(
-	ctx context.Context, ask func(context.Context, CodeHosts) (store.SaveConnection, error),
+func askHost(
+	ctx context.Context, c *call, ask func(context.Context, CodeHosts) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	return runPrepared(ctx, c, func(ctx context.Context) (store.SaveConnection, error) {
-		k, err := c.keeper()
+		k, err := keeper(c)
 		if err != nil {
 			return nil, err
 		}
@@ -134,13 +134,13 @@ func (c *call) askHost(
 		if err != nil {
 			return nil, err
 		}
-		return c.connectionResponse(ctx, found)
+		return connectionResponse(ctx, c, found)
 	})
 }
 
 // askHostOf does so with the connection that the path names.
-func (c *call) askHostOf(
-	ctx context.Context, ask func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error),
+func askHostOf(
+	ctx context.Context, c *call, ask func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	id := c.pathID("connectionId")
 	err := c.view(ctx, func(ctx context.Context) error {
@@ -151,7 +151,7 @@ func (c *call) askHostOf(
 	if err != nil && (c.idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
+	return askHost(ctx, c, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
 		return ask(ctx, k, id)
 	})
 }
@@ -191,8 +191,8 @@ func keptInBody(keep store.SaveConnection) store.SaveConnection {
 	}
 }
 
-func (c *call) createConnection(
-	ctx context.Context, in *request[api.CreateConnectionRequest],
+func createConnection(
+	ctx context.Context, c *call, in *request[api.CreateConnectionRequest],
 ) (*api.ConnectionResponse, error) {
 	kind, _ := model.ParseHostKind(in.Body.Kind)
 	wanted := model.Connection{
@@ -206,14 +206,14 @@ func (c *call) createConnection(
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
 		return nil, err
 	}
-	return c.askHost(ctx, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
+	return askHost(ctx, c, func(ctx context.Context, k CodeHosts) (store.SaveConnection, error) {
 		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
 		return keptInBody(keep), inBody(err)
 	})
 }
 
-func (c *call) updateConnection(
-	ctx context.Context, in *request[api.UpdateConnectionRequest],
+func updateConnection(
+	ctx context.Context, c *call, in *request[api.UpdateConnectionRequest],
 ) (*api.ConnectionResponse, error) {
 	change := model.ConnectionChange{Follow: in.Body.Follow}
 	if in.Body.Name != nil {
@@ -233,14 +233,14 @@ func (c *call) updateConnection(
 		}
 		change.People = &people
 	}
-	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
+	return askHostOf(ctx, c, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, err := k.AskToChange(ctx, c.caller.Deployment.ID, id, change)
 		return keptInBody(keep), inBody(err)
 	})
 }
 
-func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
+func testConnection(ctx context.Context, c *call, _ *none) (*api.ConnectionResponse, error) {
+	return askHostOf(ctx, c, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, asked, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
 		if asked != nil {
 			c.idempotent.mayPass()
@@ -251,10 +251,10 @@ func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResp
 
 // makeWebhooks has the host tell this server of what happens there. It is asked outside of
 // any transaction; what it was asked before is not asked again.
-func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResponse, error) {
+func makeWebhooks(ctx context.Context, c *call, _ *none) (*api.MakeWebhooksResponse, error) {
 	id := c.pathID("connectionId")
 	return runPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
-		k, err := c.keeper()
+		k, err := keeper(c)
 		if err != nil {
 			return nil, err
 		}
@@ -273,8 +273,8 @@ func (c *call) makeWebhooks(ctx context.Context, _ *none) (*api.MakeWebhooksResp
 	})
 }
 
-func (c *call) deleteConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
-	return c.askHostOf(ctx, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
+func deleteConnection(ctx context.Context, c *call, _ *none) (*api.ConnectionResponse, error) {
+	return askHostOf(ctx, c, func(ctx context.Context, k CodeHosts, id int64) (store.SaveConnection, error) {
 		return k.AskToRemove(ctx, c.caller.Deployment.ID, id)
 	})
 }
@@ -293,8 +293,8 @@ func (in *repositoryPage) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "repositories "+ctx.Param("connectionId"), in.Followed, in.Cursor)
 }
 
-func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.ListRepositoriesResponse, error) {
-	found, err := c.connection(ctx)
+func listRepositories(ctx context.Context, c *call, in *repositoryPage) (*api.ListRepositoriesResponse, error) {
+	found, err := connection(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.L
 		return nil, err
 	}
 	ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
-	names, err := c.projectNames(ctx, ids)
+	names, err := projectNames(ctx, c, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +345,7 @@ func repositoryOf(r model.Repository, project string, now time.Time) api.HostRep
 }
 
 // projectNames are the names of projects by their ids.
-func (c *call) projectNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+func projectNames(ctx context.Context, c *call, ids []int64) (map[int64]string, error) {
 	list, err := c.tx.ProjectsByID(ctx, ids)
 	names := make(map[int64]string, len(list))
 	for _, p := range list {
@@ -354,10 +354,10 @@ func (c *call) projectNames(ctx context.Context, ids []int64) (map[int64]string,
 	return names, err
 }
 
-func (c *call) followRepositories(
-	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+func followRepositories(
+	ctx context.Context, c *call, in *request[api.ChooseRepositoriesRequest],
 ) (*api.FollowRepositoriesResponse, error) {
-	found, err := c.connection(ctx)
+	found, err := connection(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -369,10 +369,10 @@ func (c *call) followRepositories(
 	return out, err
 }
 
-func (c *call) unfollowRepositories(
-	ctx context.Context, in *request[api.ChooseRepositoriesRequest],
+func unfollowRepositories(
+	ctx context.Context, c *call, in *request[api.ChooseRepositoriesRequest],
 ) (*api.UnfollowRepositoriesResponse, error) {
-	found, err := c.connection(ctx)
+	found, err := connection(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -398,8 +398,8 @@ func (in *deliveryPage) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "deliveries "+ctx.Param("connectionId"), nil, in.Cursor)
 }
 
-func (c *call) listDeliveries(ctx context.Context, in *deliveryPage) (*api.ListDeliveriesResponse, error) {
-	found, err := c.connection(ctx)
+func listDeliveries(ctx context.Context, c *call, in *deliveryPage) (*api.ListDeliveriesResponse, error) {
+	found, err := connection(ctx, c)
 	if err != nil {
 		return nil, err
 	}

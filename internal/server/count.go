@@ -21,7 +21,7 @@ type countInput struct {
 // Resolve turns the parameters into filters.
 func (in *countInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = callOf(ctx.Context()).narrowed(&in.FindingsSelection, &bad)
+	in.filters = narrowed(callOf(ctx.Context()), &in.FindingsSelection, &bad)
 	return bad
 }
 
@@ -46,12 +46,12 @@ var countedBy = map[string]index.Facet{
 }
 
 // countFindings counts from the index, all issue types together.
-func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFindingsResponse, error) {
+func countFindings(ctx context.Context, c *call, in *countInput) (*api.CountFindingsResponse, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	filters, err := c.selected(ctx, view, &in.FindingsSelection, in.filters)
+	filters, err := selected(ctx, c, view, &in.FindingsSelection, in.filters)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type dependenciesInput struct {
 func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
 	in.list = list{"dependencies", c.caller.Deployment.ID, in.filter}
 	var err error
 	if in.after, err = c.server.cursors().decodeNumber(asText, in.list, string(in.Body.Cursor)); err != nil {
@@ -36,7 +36,7 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) model.DependencyFilter {
+func dependencyFilter(c *call, f *api.DependencyFilter, bad *faults) model.DependencyFilter {
 	out := model.DependencyFilter{Projects: c.caller.Globs()}
 	if f == nil {
 		return out
@@ -70,7 +70,7 @@ func (c *call) dependencyFilter(f *api.DependencyFilter, bad *faults) model.Depe
 // settleEcosystems spells the ecosystems of a filter as they are kept. One that
 // nothing is of and nobody knows is an error: it would select nothing, which
 // reads as if there were nothing.
-func (c *call) settleEcosystems(ctx context.Context, f *model.DependencyFilter) error {
+func settleEcosystems(ctx context.Context, c *call, f *model.DependencyFilter) error {
 	if len(f.Ecosystems) == 0 {
 		return nil
 	}
@@ -103,8 +103,8 @@ func (c *call) settleEcosystems(ctx context.Context, f *model.DependencyFilter) 
 	return nil
 }
 
-func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
-	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
+func listDependencies(ctx context.Context, c *call, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.tx.Dependencies(ctx, in.filter, in.after, int(in.Body.PageSize))
@@ -152,7 +152,7 @@ type repositoriesInput struct {
 func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
 	in.list = list{"repositories", c.caller.Deployment.ID, in.filter}
 	var err error
 	if in.after, err = c.server.cursors().decodeNumber(asNumber, in.list, string(in.Body.Cursor)); err != nil {
@@ -161,10 +161,10 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) listDependencyRepositories(
-	ctx context.Context, in *repositoriesInput,
+func listDependencyRepositories(
+	ctx context.Context, c *call, in *repositoriesInput,
 ) (*api.ListDependencyRepositoriesResponse, error) {
-	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.tx.DependencyProjects(ctx, in.filter, in.after, int(in.Body.PageSize))
@@ -196,7 +196,7 @@ type lockfilesInput struct {
 func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c := callOf(ctx.Context())
-	in.filter = c.dependencyFilter(in.Body.DependencyFilter, &bad)
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
 	in.list = list{"lockfiles " + ctx.Param("repositoryId"), c.caller.Deployment.ID, in.filter}
 	position, err := c.server.cursors().decode(in.list, string(in.Body.Cursor), 1)
 	if err != nil {
@@ -208,12 +208,12 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) listLockfiles(ctx context.Context, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
+func listLockfiles(ctx context.Context, c *call, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
 	id := c.pathID("repositoryId")
 	if _, err := c.seen(c.tx.Project(ctx, id)); err != nil {
 		return nil, err
 	}
-	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.tx.Lockfiles(ctx, id, in.filter, in.after, int(in.Body.PageSize))

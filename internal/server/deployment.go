@@ -6,25 +6,25 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-func (c *call) ping(context.Context, *none) (*api.PingResponse, error) {
+func ping(_ context.Context, c *call, _ *none) (*api.PingResponse, error) {
 	return &api.PingResponse{}, nil
 }
 
-func (c *call) checkHealth(context.Context, *none) (*api.HealthResponse, error) {
+func checkHealth(_ context.Context, c *call, _ *none) (*api.HealthResponse, error) {
 	return &api.HealthResponse{Status: ok, Healthy: true}, nil
 }
 
 // listDeployments answers the token's own deployment: there is no other for it.
-func (c *call) listDeployments(context.Context, *none) (*api.ListDeploymentsResponse, error) {
-	return &api.ListDeploymentsResponse{Deployments: []api.Deployment{c.ownDeployment()}}, nil
+func listDeployments(_ context.Context, c *call, _ *none) (*api.ListDeploymentsResponse, error) {
+	return &api.ListDeploymentsResponse{Deployments: []api.Deployment{ownDeployment(c)}}, nil
 }
 
-func (c *call) getDeployment(context.Context, *none) (*api.DeploymentResponse, error) {
-	return &api.DeploymentResponse{Deployment: c.ownDeployment()}, nil
+func getDeployment(_ context.Context, c *call, _ *none) (*api.DeploymentResponse, error) {
+	return &api.DeploymentResponse{Deployment: ownDeployment(c)}, nil
 }
 
 // ownDeployment is the one that the caller belongs to.
-func (c *call) ownDeployment() api.Deployment {
+func ownDeployment(c *call) api.Deployment {
 	d := c.caller.Deployment
 	return api.Deployment{
 		ID: d.ID, Name: d.Name, Slug: d.Slug,
@@ -33,9 +33,9 @@ func (c *call) ownDeployment() api.Deployment {
 }
 
 // getMe answers who calls.
-func (c *call) getMe(ctx context.Context, _ *none) (*api.MeResponse, error) {
+func getMe(ctx context.Context, c *call, _ *none) (*api.MeResponse, error) {
 	t := c.caller.Token
-	out := &api.MeResponse{Deployment: c.ownDeployment(), Token: api.TokenInfo{
+	out := &api.MeResponse{Deployment: ownDeployment(c), Token: api.TokenInfo{
 		ID: t.PublicID, Name: t.Name, Scopes: []string{}, Projects: orEmpty(t.ProjectGlobs),
 		Dialect: string(t.Dialect), ExpiresAt: api.NewTime(t.ExpiresAt),
 	}}

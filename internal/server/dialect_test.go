@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// hostedFindings are findings as clients of the hosted service decode them: what
+// findingsOfHosted are findings as clients of the hosted service decode them: what
 // they read is named here as they name it.
-type hostedFindings struct {
+type findingsOfHosted struct {
 	Findings []hostedFinding `json:"findings"`
 }
 
@@ -37,7 +37,7 @@ type hostedFinding struct {
 	} `json:"found_dependency"`
 }
 
-func (h *harness) hosted(query string, headers ...string) (out hostedFindings, a answer) {
+func (h *harness) hosted(query string, headers ...string) (out findingsOfHosted, a answer) {
 	h.t.Helper()
 	a = h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, "", headers...)
 	if a.status != http.StatusOK {

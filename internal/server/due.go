@@ -34,16 +34,16 @@ func dueDaysOf(d model.DueDays) api.DueDays {
 	}
 }
 
-func (c *call) getDueDays(ctx context.Context, _ *none) (*api.DueDaysResponse, error) {
-	p, err := c.conditional(ctx)
+func getDueDays(ctx context.Context, c *call, _ *none) (*api.DueDaysResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, nil
 }
 
-func (c *call) setDueDays(ctx context.Context, in *request[api.SetDueDaysRequest]) (*api.DueDaysResponse, error) {
-	p, err := c.conditional(ctx)
+func setDueDays(ctx context.Context, c *call, in *request[api.SetDueDaysRequest]) (*api.DueDaysResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}

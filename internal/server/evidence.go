@@ -13,8 +13,8 @@ import (
 )
 
 // getEvidence answers what there is to judge a finding by.
-func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse, error) {
-	found, err := c.askedFinding(ctx)
+func getEvidence(ctx context.Context, c *call, _ *none) (*api.EvidenceResponse, error) {
+	found, err := askedFinding(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -22,10 +22,10 @@ func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse,
 	if err := addEvidence(out, found); err != nil {
 		return nil, err
 	}
-	if err := c.addCode(ctx, out, found); err != nil {
+	if err := addCode(ctx, c, out, found); err != nil {
 		return nil, err
 	}
-	if err := c.addWay(ctx, out, found); err != nil {
+	if err := addWay(ctx, c, out, found); err != nil {
 		return nil, err
 	}
 	view, err := c.findings(ctx)
@@ -33,7 +33,7 @@ func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse,
 		return nil, err
 	}
 	out.Precedent = precedentOf(view, c.caller.Globs(), found)
-	out.Others, err = c.others(ctx, view, found)
+	out.Others, err = others(ctx, c, view, found)
 	return out, err
 }
 
@@ -64,7 +64,7 @@ func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 
 // addCode puts the lines around the finding that a build sent in the place of
 // what the report showed.
-func (c *call) addCode(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
+func addCode(ctx context.Context, c *call, out *api.EvidenceResponse, found store.Occurrence) error {
 	if found.State != model.Unresolved && found.State != model.Muted {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *call) addCode(ctx context.Context, out *api.EvidenceResponse, found sto
 }
 
 // addWay adds how the package of a supply-chain finding gets in.
-func (c *call) addWay(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
+func addWay(ctx context.Context, c *call, out *api.EvidenceResponse, found store.Occurrence) error {
 	if found.IssueType != model.SCA {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *call) addWay(ctx context.Context, out *api.EvidenceResponse, found stor
 }
 
 // others are the same finding on other refs, which is of the same project.
-func (c *call) others(ctx context.Context, view *index.View, found store.Occurrence) ([]api.Elsewhere, error) {
+func others(ctx context.Context, c *call, view *index.View, found store.Occurrence) ([]api.Elsewhere, error) {
 	out := []api.Elsewhere{}
 	ids, err := view.Occurrences(ctx, found.IssueType, []int64{found.LineageID})
 	if err != nil || len(ids) == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // exceptionsOf are exceptions with what they ignore, and the findings that they name.
-func (c *call) exceptionsOf(ctx context.Context, list []model.Exception) ([]api.Exception, error) {
+func exceptionsOf(ctx context.Context, c *call, list []model.Exception) ([]api.Exception, error) {
 	projects := make([]int64, 0, len(list))
 	for _, e := range list {
 		if e.ProjectID != 0 {
@@ -54,19 +54,19 @@ func (c *call) exceptionsOf(ctx context.Context, list []model.Exception) ([]api.
 	return out, err
 }
 
-func (c *call) exceptionOf(ctx context.Context, e model.Exception) (api.Exception, error) {
-	list, err := c.exceptionsOf(ctx, []model.Exception{e})
+func exceptionOf(ctx context.Context, c *call, e model.Exception) (api.Exception, error) {
+	list, err := exceptionsOf(ctx, c, []model.Exception{e})
 	if err != nil {
 		return api.Exception{}, err
 	}
 	return list[0], nil
 }
 
-// changed answers an exception and how many findings changed with it.
-func (c *call) changed(
-	ctx context.Context, e model.Exception, changed exceptions.Effect,
+// effectOf returns an exception and how many findings changed with it.
+func effectOf(
+	ctx context.Context, c *call, e model.Exception, changed exceptions.Effect,
 ) (*api.ExceptionChangeResponse, error) {
-	told, err := c.exceptionOf(ctx, e)
+	told, err := exceptionOf(ctx, c, e)
 	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
 }
 
@@ -94,7 +94,7 @@ func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "exceptions", filter, in.Cursor)
 }
 
-func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
+func listExceptions(ctx context.Context, c *call, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
 	q := store.ExceptionQuery{Globs: c.caller.Globs(), Before: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)}
 	q.State, _ = model.ParseExceptionState(in.State)
 	q.Kind, _ = model.ParseExceptionKind(in.Kind)
@@ -108,8 +108,8 @@ func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.Li
 	if err != nil {
 		return nil, err
 	}
-	if out.Exceptions, err = c.exceptionsOf(ctx, list); err == nil {
-		err = c.review(ctx, list, out.Exceptions)
+	if out.Exceptions, err = exceptionsOf(ctx, c, list); err == nil {
+		err = review(ctx, c, list, out.Exceptions)
 	}
 	if err == nil && more {
 		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
@@ -119,7 +119,7 @@ func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.Li
 
 // exception finds the one that the path names; one that is not of the token's
 // projects alone, or is of another project, does not exist for it.
-func (c *call) exception(ctx context.Context) (e model.Exception, err error) {
+func exception(ctx context.Context, c *call) (e model.Exception, err error) {
 	id, err := c.id("exceptionId")
 	if err != nil {
 		return e, err
@@ -146,16 +146,16 @@ func (in *exceptionQueryInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "exception "+ctx.Param("exceptionId"), nil, in.Cursor)
 }
 
-func (c *call) getException(ctx context.Context, in *exceptionQueryInput) (*api.ExceptionResponse, error) {
-	e, err := c.exception(ctx)
+func getException(ctx context.Context, c *call, in *exceptionQueryInput) (*api.ExceptionResponse, error) {
+	e, err := exception(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	out := &api.ExceptionResponse{}
-	if out.Exception, err = c.exceptionOf(ctx, e); err != nil {
+	if out.Exception, err = exceptionOf(ctx, c, e); err != nil {
 		return nil, err
 	}
-	if err := c.statements(ctx, e, in, out); err != nil || !in.Ending {
+	if err := statements(ctx, c, e, in, out); err != nil || !in.Ending {
 		return out, err
 	}
 	effect, err := exceptions.PreviewRemoving(ctx, c.tx, e)
@@ -163,7 +163,7 @@ func (c *call) getException(ctx context.Context, in *exceptionQueryInput) (*api.
 		return nil, err
 	}
 	out.Ending = &api.ExceptionEffect{Changed: int64(len(effect)), Selection: effect.Selection()}
-	out.Ending.FirstFindings, err = c.firstChanged(ctx, effect)
+	out.Ending.FirstFindings, err = firstChanged(ctx, c, effect)
 	return out, err
 }
 
@@ -172,7 +172,7 @@ const firstTold = 10
 
 // firstChanged names the first findings of what changes, each by its first
 // occurrence.
-func (c *call) firstChanged(ctx context.Context, effect exceptions.Effect) ([]int64, error) {
+func firstChanged(ctx context.Context, c *call, effect exceptions.Effect) ([]int64, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
@@ -224,14 +224,14 @@ var errTried = errors.New("it was only tried")
 
 // createException makes an exception, or tells what one would change: that is
 // made too, so that all counts as it would, and rolled back.
-func (c *call) createException(ctx context.Context, in *exceptionInput) (out *api.ExceptionChangeResponse, err error) {
+func createException(ctx context.Context, c *call, in *exceptionInput) (out *api.ExceptionChangeResponse, err error) {
 	if !in.Body.DryRun {
 		return runIdempotent(ctx, c, func(ctx context.Context) (*api.ExceptionChangeResponse, error) {
-			return c.addException(ctx, in)
+			return addException(ctx, c, in)
 		})
 	}
 	err = c.update(ctx, func(ctx context.Context) (err error) {
-		if out, err = c.addException(ctx, in); err != nil {
+		if out, err = addException(ctx, c, in); err != nil {
 			return err
 		}
 		return errTried
@@ -243,7 +243,7 @@ func (c *call) createException(ctx context.Context, in *exceptionInput) (out *ap
 	return out, nil
 }
 
-func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
+func addException(ctx context.Context, c *call, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
 	if !in.exception.Within(c.caller.Globs()) {
 		return nil, model.ErrNotFound
 	}
@@ -254,10 +254,10 @@ func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.Excep
 	if err := asTold(in.Body.Selection, changed); err != nil {
 		return nil, err
 	}
-	out, err := c.changed(ctx, e, changed)
+	out, err := effectOf(ctx, c, e, changed)
 	if err == nil && in.Body.DryRun {
 		out.Selection = changed.Selection()
-		out.FirstFindings, err = c.firstChanged(ctx, changed)
+		out.FirstFindings, err = firstChanged(ctx, c, changed)
 	}
 	return out, err
 }
@@ -272,10 +272,10 @@ func asTold(selection string, changed exceptions.Effect) error {
 		model.ErrConflict)
 }
 
-func (c *call) deleteException(
-	ctx context.Context, in *api.DeleteExceptionQuery,
+func deleteException(
+	ctx context.Context, c *call, in *api.DeleteExceptionQuery,
 ) (*api.ExceptionChangeResponse, error) {
-	e, err := c.exception(ctx)
+	e, err := exception(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -286,11 +286,11 @@ func (c *call) deleteException(
 	if err != nil {
 		return nil, err
 	}
-	return c.changed(ctx, e, changed)
+	return effectOf(ctx, c, e, changed)
 }
 
-func (c *call) requestException(
-	ctx context.Context, in *request[api.RequestExceptionRequest],
+func requestException(
+	ctx context.Context, c *call, in *request[api.RequestExceptionRequest],
 ) (*api.ExceptionChangeResponse, error) {
 	b := &in.Body
 	e := model.Exception{Reason: b.Reason, CreatorID: c.caller.Token.UserID}
@@ -299,20 +299,20 @@ func (c *call) requestException(
 	if e.Until, err = model.ExceptionEnd(b.Until); err != nil {
 		return nil, inBody(err)
 	}
-	findings, err := c.allFindings(ctx, b.IssueIDs)
+	findings, err := allFindings(ctx, c, b.IssueIDs)
 	if err != nil {
 		return nil, err
 	}
 	if e, err = exceptions.Request(ctx, c.tx, e, findings); err != nil {
 		return nil, inBody(err)
 	}
-	return c.changed(ctx, e, nil)
+	return effectOf(ctx, c, e, nil)
 }
 
-func (c *call) approveException(
-	ctx context.Context, in *request[api.ApproveExceptionRequest],
+func approveException(
+	ctx context.Context, c *call, in *request[api.ApproveExceptionRequest],
 ) (*api.ExceptionChangeResponse, error) {
-	e, err := c.exception(ctx)
+	e, err := exception(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (c *call) approveException(
 	case e.Document != nil && b.Until != "":
 		return nil, model.Invalid("body.until", "exception %d is a VEX document, which has no last day", e.ID)
 	case e.Document != nil:
-		return c.approveDocument(ctx, e, b.Statements)
+		return approveDocument(ctx, c, e, b.Statements)
 	case len(b.Statements) > 0:
 		return nil, model.Invalid("body.statements", "exception %d has none: only VEX documents have", e.ID)
 	}
@@ -340,15 +340,15 @@ func (c *call) approveException(
 	if err != nil {
 		return nil, inBody(err)
 	}
-	return c.changed(ctx, e, changed)
+	return effectOf(ctx, c, e, changed)
 }
 
-func (c *call) refuseException(
-	ctx context.Context, in *request[api.RefuseExceptionRequest],
+func refuseException(
+	ctx context.Context, c *call, in *request[api.RefuseExceptionRequest],
 ) (*api.ExceptionChangeResponse, error) {
-	e, err := c.exception(ctx)
+	e, err := exception(ctx, c)
 	if err == nil && e.Document != nil {
-		return c.refuseDocument(ctx, e, in.Body)
+		return refuseDocument(ctx, c, e, in.Body)
 	}
 	if err == nil {
 		e, err = exceptions.Refuse(ctx, c.tx, e.ID, in.Body.Answer)
@@ -356,16 +356,16 @@ func (c *call) refuseException(
 	if err != nil {
 		return nil, inBody(err)
 	}
-	return c.changed(ctx, e, nil)
+	return effectOf(ctx, c, e, nil)
 }
 
-func (c *call) withdrawException(ctx context.Context, _ *none) (*api.ExceptionChangeResponse, error) {
-	e, err := c.exception(ctx)
+func withdrawException(ctx context.Context, c *call, _ *none) (*api.ExceptionChangeResponse, error) {
+	e, err := exception(ctx, c)
 	if err == nil {
 		e, err = exceptions.Withdraw(ctx, c.tx, e.ID, c.caller.Token.UserID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.changed(ctx, e, nil)
+	return effectOf(ctx, c, e, nil)
 }

@@ -28,7 +28,7 @@ func vexDocumentOf(e model.Exception) *api.VEXDocument {
 }
 
 // review adds to the documents of a list that are requested what each would change as a whole.
-func (c *call) review(ctx context.Context, list []model.Exception, out []api.Exception) error {
+func review(ctx context.Context, c *call, list []model.Exception, out []api.Exception) error {
 	reviews, err := exceptions.ReviewProposals(ctx, c.tx, list)
 	for i := range out {
 		if r, requested := reviews[out[i].ID]; requested {
@@ -40,8 +40,8 @@ func (c *call) review(ctx context.Context, list []model.Exception, out []api.Exc
 
 // statements adds one page of what a document says, and of a requested one what each statement
 // would change alone.
-func (c *call) statements(
-	ctx context.Context, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse,
+func statements(
+	ctx context.Context, c *call, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse,
 ) error {
 	if e.Document == nil || e.State > model.ExceptionActive { // it says nothing any more
 		return nil
@@ -84,8 +84,8 @@ func vexStatementOf(s *model.VEXStatement, proposed bool, r exceptions.Review) a
 }
 
 // approveDocument makes a requested document active, or some of its statements.
-func (c *call) approveDocument(
-	ctx context.Context, e model.Exception, statements []string,
+func approveDocument(
+	ctx context.Context, c *call, e model.Exception, statements []string,
 ) (*api.ExceptionChangeResponse, error) {
 	receipt, err := exceptions.AcceptVEX(ctx, c.tx, e.ID, statements...)
 	if err != nil {
@@ -95,12 +95,12 @@ func (c *call) approveDocument(
 	if err != nil {
 		return nil, err
 	}
-	return c.documentDecided(ctx, e, held, &api.ExceptionChangeResponse{Changed: int64(receipt.Changed)})
+	return documentDecided(ctx, c, e, held, &api.ExceptionChangeResponse{Changed: int64(receipt.Changed)})
 }
 
 // refuseDocument refuses a requested document, or some of its statements.
-func (c *call) refuseDocument(
-	ctx context.Context, e model.Exception, in api.RefuseExceptionRequest,
+func refuseDocument(
+	ctx context.Context, c *call, e model.Exception, in api.RefuseExceptionRequest,
 ) (*api.ExceptionChangeResponse, error) {
 	n, err := exceptions.RefuseVEX(ctx, c.tx, e.ID, in.Answer, in.Statements...)
 	if err != nil {
@@ -113,24 +113,24 @@ func (c *call) refuseDocument(
 	if err != nil {
 		return nil, err
 	}
-	return c.documentDecided(ctx, e, now, &api.ExceptionChangeResponse{Refused: int64(n)})
+	return documentDecided(ctx, c, e, now, &api.ExceptionChangeResponse{Refused: int64(n)})
 }
 
 // documentDecided answers the exception, and whether something is left of the request.
-func (c *call) documentDecided(
-	ctx context.Context, asked, shown model.Exception, out *api.ExceptionChangeResponse,
+func documentDecided(
+	ctx context.Context, c *call, asked, shown model.Exception, out *api.ExceptionChangeResponse,
 ) (*api.ExceptionChangeResponse, error) {
 	left, err := c.tx.Exception(ctx, asked.ID)
 	if out.Waits = err == nil && left.State == model.ExceptionRequested; err != nil && !errors.Is(err, model.ErrNotFound) {
 		return nil, err
 	}
-	out.Exception, err = c.exceptionOf(ctx, shown)
+	out.Exception, err = exceptionOf(ctx, c, shown)
 	return out, err
 }
 
 // importDocuments reads VEX documents from the body and stores all of them for many projects.
-func (c *call) importDocuments(
-	ctx context.Context, in *api.ImportDocumentsQuery,
+func importDocuments(
+	ctx context.Context, c *call, in *api.ImportDocumentsQuery,
 ) (*api.ImportDocumentsResponse, error) {
 	if err := model.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
 		return nil, err

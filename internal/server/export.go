@@ -25,12 +25,12 @@ type exportInput struct {
 // that is asked for does not have: it would be left out in silence.
 func (in *exportInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = callOf(ctx.Context()).narrowed(&in.FindingsSelection, &bad)
+	in.filters = narrowed(callOf(ctx.Context()), &in.FindingsSelection, &bad)
 	return bad
 }
 
 // narrowed are the filters of a query, narrowed to what the caller may see.
-func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []model.FindingFilter {
+func narrowed(c *call, q *api.FindingsSelection, bad *faults) []model.FindingFilter {
 	if q.View != 0 {
 		refuseBesideView(*q, bad)
 	}
@@ -42,8 +42,8 @@ func (c *call) narrowed(q *api.FindingsSelection, bad *faults) []model.FindingFi
 }
 
 // selected are the filters of a query, or that of the saved view which it names.
-func (c *call) selected(
-	ctx context.Context, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter,
+func selected(
+	ctx context.Context, c *call, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter,
 ) ([]model.FindingFilter, error) {
 	if q.View == 0 {
 		return filters, nil
@@ -51,21 +51,21 @@ func (c *call) selected(
 	if len(q.IssueType) > 1 {
 		return nil, model.Invalid("query.issue_type", "a view lists findings of one issue type")
 	}
-	saved, err := c.viewed(ctx, view, q.View, strings.Join(q.IssueType, ""))
+	saved, err := viewed(ctx, c, view, q.View, strings.Join(q.IssueType, ""))
 	return []model.FindingFilter{saved.Filter}, err
 }
 
 // exportFindings answers all findings of the filters, straight from the index.
-func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, error) {
+func exportFindings(ctx context.Context, c *call, in *exportInput) (writer, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	filters, err := c.selected(ctx, view, &in.FindingsSelection, in.filters)
+	filters, err := selected(ctx, c, view, &in.FindingsSelection, in.filters)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.tellCursor(view); err != nil {
+	if err := tellCursor(c, view); err != nil {
 		return nil, err
 	}
 	f := export.Format(in.Format)

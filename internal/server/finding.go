@@ -57,12 +57,12 @@ func (in *findingsInput) take(q index.PageQuery) {
 }
 
 // listFindings answers one page, straight from the index.
-func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, error) {
+func listFindings(ctx context.Context, c *call, in *findingsInput) (writer, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.tellCursor(view); err != nil {
+	if err := tellCursor(c, view); err != nil {
 		return nil, err
 	}
 	if in.View != 0 {
@@ -70,14 +70,14 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 		if c.hosted() { // which takes several
 			issueType = hostedType(c.hostedQuery.issueTypes)
 		}
-		q, err := c.viewed(ctx, view, in.View, issueType)
+		q, err := viewed(ctx, c, view, in.View, issueType)
 		if err != nil {
 			return nil, err
 		}
 		in.take(q)
 	}
 	if c.hosted() {
-		page, err := c.hostedFindings(ctx, view, in)
+		page, err := hostedFindings(ctx, c, view, in)
 		if err != nil {
 			return nil, err
 		}
@@ -131,17 +131,17 @@ func hint(h http.Header, n int, at string) {
 }
 
 // getFinding answers one finding of any issue type.
-func (c *call) getFinding(ctx context.Context, _ *none) (writer, error) {
+func getFinding(ctx context.Context, c *call, _ *none) (writer, error) {
 	id := c.pathID("findingId")
-	return c.finding(ctx, id)
+	return finding(ctx, c, id)
 }
 
 // finding reads one finding from the index, whatever its issue type. Its tag is
 // read first: it may be older than what is shown, which is a conflict too many,
 // but never newer, which would be one too few.
-func (c *call) finding(ctx context.Context, id int64) (writer, error) {
+func finding(ctx context.Context, c *call, id int64) (writer, error) {
 	err := c.view(ctx, func(ctx context.Context) error {
-		found, err := c.shownFinding(ctx, id)
+		found, err := shownFinding(ctx, c, id)
 		c.tag = findingTag(found.LineageID, found.Lineage.Annotations)
 		return err
 	})

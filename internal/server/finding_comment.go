@@ -25,10 +25,10 @@ func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "finding-comments", callOf(ctx.Context()).r.PathValue("findingId"), in.Cursor)
 }
 
-func (c *call) listFindingComments(
-	ctx context.Context, in *findingCommentsInput,
+func listFindingComments(
+	ctx context.Context, c *call, in *findingCommentsInput,
 ) (*api.ListFindingCommentsResponse, error) {
-	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
+	found, _, _, err := findingOfHistory(ctx, c) // of one that was removed too
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func findingCommentOf(n model.FindingComment) api.FindingComment {
 	return out
 }
 
-func (c *call) addFindingComment(
-	ctx context.Context, in *request[api.AddFindingCommentRequest],
+func addFindingComment(
+	ctx context.Context, c *call, in *request[api.AddFindingCommentRequest],
 ) (*api.FindingCommentResponse, error) {
-	found, err := c.askedFinding(ctx)
+	found, err := askedFinding(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (c *call) addFindingComment(
 	return &api.FindingCommentResponse{Comment: findingCommentOf(made)}, nil
 }
 
-func (c *call) withdrawFindingComment(ctx context.Context, _ *none) (*api.FindingCommentResponse, error) {
-	found, _, _, err := c.findingOfHistory(ctx) // of one that was removed too
+func withdrawFindingComment(ctx context.Context, c *call, _ *none) (*api.FindingCommentResponse, error) {
+	found, _, _, err := findingOfHistory(ctx, c) // of one that was removed too
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func idOnly(of *api.FindingCommentResponse) *api.FindingCommentResponse {
 
 // readComment completes what idOnly kept, with the comment as it is now. One that went with
 // its project is model.ErrNotFound.
-func (c *call) readComment(ctx context.Context, of *api.FindingCommentResponse) error {
+func readComment(ctx context.Context, c *call, of *api.FindingCommentResponse) error {
 	now, err := c.tx.FindingComment(ctx, of.Comment.ID)
 	of.Comment = findingCommentOf(now)
 	return err

@@ -88,7 +88,7 @@ func (in *findingsInput) of(issueType string) model.FindingFilter {
 }
 
 // hostedFindings selects a page as the hosted service does.
-func (c *call) hostedFindings(ctx context.Context, view *index.View, in *findingsInput) (*index.Page, error) {
+func hostedFindings(ctx context.Context, c *call, view *index.View, in *findingsInput) (*index.Page, error) {
 	page, size := int(in.Page), cmp.Or(c.hostedQuery.pageSize, int(in.PageSize))
 	types, filter := c.hostedQuery.issueTypes, in.filter
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // search finds by names and numbers, what lists show to the token.
-func (c *call) search(ctx context.Context, in *api.SearchQuery) (*api.SearchResponse, error) {
+func search(ctx context.Context, c *call, in *api.SearchQuery) (*api.SearchResponse, error) {
 	q, err := globalsearch.ParseQuery(in.Q)
 	if err != nil {
 		return nil, inPart("query.", err)

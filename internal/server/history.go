@@ -12,8 +12,8 @@ import (
 )
 
 // getFindingHistory answers what happened to a finding.
-func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHistoryResponse, error) {
-	found, told, into, err := c.findingOfHistory(ctx)
+func getFindingHistory(ctx context.Context, c *call, _ *none) (*api.FindingHistoryResponse, error) {
+	found, told, into, err := findingOfHistory(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 		out.Events = append(out.Events, commentEvents(n)...)
 	}
 	slices.SortStableFunc(out.Events, func(a, b api.FindingEvent) int { return a.At.Compare(b.At.Time) })
-	out.Others, err = c.others(ctx, view, found)
+	out.Others, err = others(ctx, c, view, found)
 	return out, err
 }
 
 // findingOfHistory reads the finding that the path names, with what happened to it. One
 // that was removed has a history still, though it is in no list: why it went, and what led
 // to a decision, is there alone. It tells which finding it was merged into, if one.
-func (c *call) findingOfHistory(ctx context.Context) (
+func findingOfHistory(ctx context.Context, c *call) (
 	found store.Occurrence, told []store.FindingHistory, into int64, err error,
 ) {
 	id := c.pathID("findingId")

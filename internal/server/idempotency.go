@@ -206,7 +206,7 @@ func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 		return true, err
 	}
 	if of, ok := out.(*api.FindingCommentResponse); ok {
-		return true, c.readComment(ctx, of)
+		return true, readComment(ctx, c, of)
 	}
 	return true, nil
 }

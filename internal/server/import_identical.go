@@ -159,7 +159,7 @@ var errNotIdentical = errors.New("the upload did not come before")
 
 // recordIdentical records an upload that is identical to the previous one. It returns nil if
 // the upload is not identical.
-func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.ImportResponse, error) {
+func recordIdentical(ctx context.Context, c *call, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := gate.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func (c *call) recordIdentical(ctx context.Context, upload ingest.Upload) (*api.
 }
 
 // hasUpload reports whether a scan has the digest of an upload. It needs no write transaction.
-func (c *call) hasUpload(ctx context.Context, upload ingest.Upload, files *importFiles) (bool, error) {
+func hasUpload(ctx context.Context, c *call, upload ingest.Upload, files *importFiles) (bool, error) {
 	if files.project.ID == 0 {
 		return false, nil
 	}

@@ -23,7 +23,7 @@ import (
 // them in within one transaction. Nothing is kept of the body on the way, and
 // secrets in it are gone before anything is written (semantics §16). With a key,
 // what is compared is the files and fields, not how the form puts them.
-func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
+func importReports(ctx context.Context, c *call, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.server.intake.Reserve()
 	defer room.Release()
 	files := &importFiles{call: c, in: in, may: room.May, free: room.Free, o: report.Options{
@@ -47,21 +47,21 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 			return nil, err
 		}
 	}
-	out, err := c.importIdentical(ctx, &upload, files)
+	out, err := importIdentical(ctx, c, &upload, files)
 	if err != nil || out != nil {
 		return out, err
 	}
 	cleaned := files.reading.Clean(files.secret) // what takes long, before others wait for it
-	if out, err = c.takeImport(storing(ctx, room), upload, files, cleaned); err == nil {
-		c.settle(ctx, out)
+	if out, err = takeImport(storing(ctx, room), c, upload, files, cleaned); err == nil {
+		settle(ctx, c, out)
 	}
 	return out, err
 }
 
 // importIdentical records an upload of one file that is identical to the previous one. Any
 // other upload it parses, and returns nil.
-func (c *call) importIdentical(
-	ctx context.Context, upload *ingest.Upload, files *importFiles,
+func importIdentical(
+	ctx context.Context, c *call, upload *ingest.Upload, files *importFiles,
 ) (out *api.ImportResponse, err error) {
 	if files.buffered == nil {
 		return nil, nil
@@ -70,12 +70,12 @@ func (c *call) importIdentical(
 	if upload.Digest, err = files.digest(upload.Decides); err != nil {
 		return nil, err
 	}
-	known, err := c.hasUpload(ctx, *upload, files)
+	known, err := hasUpload(ctx, c, *upload, files)
 	if err != nil {
 		return nil, err
 	}
 	if known {
-		if out, err = c.recordIdentical(ctx, *upload); err != nil || out != nil {
+		if out, err = recordIdentical(ctx, c, *upload); err != nil || out != nil {
 			return out, err
 		}
 	}
@@ -83,8 +83,8 @@ func (c *call) importIdentical(
 }
 
 // takeImport takes in what was read of an upload.
-func (c *call) takeImport(
-	ctx context.Context, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned,
+func takeImport(
+	ctx context.Context, c *call, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned,
 ) (*api.ImportResponse, error) {
 	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
@@ -120,7 +120,7 @@ const (
 
 // settle has lists show what a large upload changed before it is answered, so that
 // nobody waits who asks for one next. A small one is followed faster than one can ask.
-func (c *call) settle(ctx context.Context, out *api.ImportResponse) {
+func settle(ctx context.Context, c *call, out *api.ImportResponse) {
 	changed := 0
 	for _, i := range out.Imports {
 		changed += i.New + i.Changed + i.Returned + i.Moved + i.Closed + i.Removed

@@ -66,7 +66,7 @@ func lowered(prefix string, words []string) []string {
 }
 
 // searchIssues answers the newest findings of some refs.
-func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIssuesResponse, error) {
+func searchIssues(ctx context.Context, c *call, in *issuesInput) (*api.SearchIssuesResponse, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIs
 				PrimaryRef: api.IssuePrimary{Ref: p.Primary()},
 			}
 		}
-		issue := c.issueOf(f, in.filters[0].IssueType)
+		issue := issueOf(c, f, in.filters[0].IssueType)
 		issue.Repository = projects[f.Repository.Name]
 		out.Issues = append(out.Issues, api.IssueEntry{Issue: issue})
 	}
@@ -124,7 +124,7 @@ func findingsOf(
 }
 
 // issueOf is a finding in those words, but for its project.
-func (c *call) issueOf(f api.Finding, t model.IssueType) api.Issue {
+func issueOf(c *call, f api.Finding, t model.IssueType) api.Issue {
 	out := api.Issue{
 		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()),
 		CreatedAt: f.CreatedAt, RelevantSince: f.RelevantSince, Ref: f.Ref,

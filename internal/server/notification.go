@@ -14,7 +14,7 @@ import (
 )
 
 // notifier is what makes and tries rules.
-func (c *call) notifier() (*notify.Notifier, error) {
+func notifier(c *call) (*notify.Notifier, error) {
 	if c.server.Notifier == nil {
 		return nil, newProblem(api.CodeUnavailable, "This server tells nobody. Ask another one of the same database.", nil)
 	}
@@ -45,7 +45,7 @@ func notificationsOf(list []model.Notification) []api.Notification {
 	return model.Map(list, notificationOf)
 }
 
-func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNotificationRulesResponse, error) {
+func listNotificationRules(ctx context.Context, c *call, _ *none) (*api.ListNotificationRulesResponse, error) {
 	list, err := c.tx.NotificationRules(ctx)
 	out := &api.ListNotificationRulesResponse{Rules: make([]api.NotificationRule, len(list))}
 	for i, r := range list {
@@ -55,13 +55,13 @@ func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNot
 }
 
 // notificationRule finds the one that the path names.
-func (c *call) notificationRule(ctx context.Context) (model.NotificationRule, error) {
+func notificationRule(ctx context.Context, c *call) (model.NotificationRule, error) {
 	id := c.pathID("notificationRuleId")
 	return c.tx.NotificationRule(ctx, id)
 }
 
-func (c *call) getNotificationRule(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
-	r, err := c.notificationRule(ctx)
+func getNotificationRule(ctx context.Context, c *call, _ *none) (*api.NotificationRuleResponse, error) {
+	r, err := notificationRule(ctx, c)
 	return &api.NotificationRuleResponse{Rule: notificationRuleOf(r)}, err
 }
 
@@ -81,10 +81,10 @@ func productsOf(names []string) (products model.Products) {
 
 // telling changes rules. The secret that it tells is sealed in the answer that is kept
 // under a key.
-func (c *call) telling(
-	ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
+func telling(
+	ctx context.Context, c *call, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
 ) (*api.NotificationRuleResponse, error) {
-	n, err := c.notifier()
+	n, err := notifier(c)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (c *call) telling(
 	return out, err
 }
 
-func (c *call) createNotificationRule(
-	ctx context.Context, in *request[api.CreateNotificationRuleRequest],
+func createNotificationRule(
+	ctx context.Context, c *call, in *request[api.CreateNotificationRuleRequest],
 ) (*api.NotificationRuleResponse, error) {
 	b := in.Body
 	channel, _ := model.ParseNotificationChannel(b.Channel)
@@ -111,16 +111,16 @@ func (c *call) createNotificationRule(
 		Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
 		Channel: channel, To: b.To, Digest: cmp.Or(digest, model.DigestNone), Paused: b.Paused,
 	}
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		return n.Add(ctx, c.tx, r, strings.TrimSpace(b.URL))
 	})
 }
 
-func (c *call) updateNotificationRule(
-	ctx context.Context, in *request[api.UpdateNotificationRuleRequest],
+func updateNotificationRule(
+	ctx context.Context, c *call, in *request[api.UpdateNotificationRuleRequest],
 ) (*api.NotificationRuleResponse, error) {
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
-		r, err := c.notificationRule(ctx)
+	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+		r, err := notificationRule(ctx, c)
 		if err != nil {
 			return r, "", err
 		}
@@ -161,17 +161,17 @@ func changeNotificationRule(r *model.NotificationRule, b api.UpdateNotificationR
 	}
 }
 
-func (c *call) deleteNotificationRule(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
-	r, err := c.notificationRule(ctx)
+func deleteNotificationRule(ctx context.Context, c *call, _ *none) (*api.NotificationRuleResponse, error) {
+	r, err := notificationRule(ctx, c)
 	if err == nil {
 		err = c.tx.DeleteNotificationRule(ctx, r.ID)
 	}
 	return &api.NotificationRuleResponse{Rule: notificationRuleOf(r)}, err
 }
 
-func (c *call) rotateNotificationSecret(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
-	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
-		r, err := c.notificationRule(ctx)
+func rotateNotificationSecret(ctx context.Context, c *call, _ *none) (*api.NotificationRuleResponse, error) {
+	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+		r, err := notificationRule(ctx, c)
 		if err != nil {
 			return r, "", err
 		}
@@ -181,13 +181,13 @@ func (c *call) rotateNotificationSecret(ctx context.Context, _ *none) (*api.Noti
 
 // testNotificationRule sends a message outside of any transaction, and not at all where
 // the request came before.
-func (c *call) testNotificationRule(ctx context.Context, _ *none) (*api.TestNotificationRuleResponse, error) {
+func testNotificationRule(ctx context.Context, c *call, _ *none) (*api.TestNotificationRuleResponse, error) {
 	id, err := c.id("notificationRuleId") // 0 names messages without a rule
 	if err != nil {
 		return nil, err
 	}
 	return runPrepared(ctx, c, func(ctx context.Context) ([]model.Notification, error) {
-		n, err := c.notifier()
+		n, err := notifier(c)
 		if err != nil {
 			return nil, err
 		}
@@ -211,8 +211,8 @@ func (in *notificationPage) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "notifications "+ctx.Param("notificationRuleId"), nil, in.Cursor)
 }
 
-func (c *call) listNotifications(ctx context.Context, in *notificationPage) (*api.ListNotificationsResponse, error) {
-	r, err := c.notificationRule(ctx)
+func listNotifications(ctx context.Context, c *call, in *notificationPage) (*api.ListNotificationsResponse, error) {
+	r, err := notificationRule(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -231,8 +231,8 @@ func (c *call) listNotifications(ctx context.Context, in *notificationPage) (*ap
 	return out, err
 }
 
-func (c *call) resendNotification(ctx context.Context, _ *none) (*api.NotificationResponse, error) {
-	r, err := c.notificationRule(ctx)
+func resendNotification(ctx context.Context, c *call, _ *none) (*api.NotificationResponse, error) {
+	r, err := notificationRule(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ type operation struct {
 type handler func(h huma.API, o *operation)
 
 // view is a handler that reads one state of the deployment.
-func view[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
-	return plain(func(c *call, ctx context.Context, in *In) (out *Out, err error) {
+func view[In, Out any](fn func(context.Context, *call, *In) (*Out, error)) handler {
+	return plain(func(ctx context.Context, c *call, in *In) (out *Out, err error) {
 		err = c.view(ctx, func(ctx context.Context) error {
-			out, err = fn(c, ctx, in)
+			out, err = fn(ctx, c, in)
 			return err
 		})
 		return out, err
@@ -55,15 +55,15 @@ func view[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handl
 }
 
 // update is a handler that changes the deployment.
-func update[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
-	return keyed(plain(func(c *call, ctx context.Context, in *In) (*Out, error) {
-		return runIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(c, ctx, in) })
+func update[In, Out any](fn func(context.Context, *call, *In) (*Out, error)) handler {
+	return keyed(plain(func(ctx context.Context, c *call, in *In) (*Out, error) {
+		return runIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(ctx, c, in) })
 	}))
 }
 
 // plain is a handler that opens what it needs itself. What is read has a tag of what the
 // answer says, unless untagged says why not.
-func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+func plain[In, Out any](fn func(context.Context, *call, *In) (*Out, error)) handler {
 	return func(h huma.API, o *operation) {
 		compared := o.compared()
 		if compared {
@@ -72,7 +72,7 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c := callOf(ctx)
-			out, err := fn(c, ctx, in)
+			out, err := fn(ctx, c, in)
 			if err != nil {
 				return nil, c.failed(err)
 			}
@@ -95,7 +95,7 @@ type writer interface {
 
 // streamed is a handler whose answer is written piece by piece; Out says what
 // it looks like.
-func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error)) handler {
+func streamed[In, Out any](fn func(context.Context, *call, *In) (writer, error)) handler {
 	return func(h huma.API, o *operation) {
 		schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Out](), true, "")
 		o.described.Responses["200"] = &huma.Response{
@@ -103,7 +103,7 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*stream, error) {
 			c := callOf(ctx)
-			out, err := fn(c, ctx, in)
+			out, err := fn(ctx, c, in)
 			if err != nil {
 				return nil, c.failed(err)
 			}

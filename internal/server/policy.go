@@ -14,7 +14,7 @@ import (
 // defaultRules is how many rules an answer holds when 0 are asked for.
 const defaultRules = 500
 
-func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResponse, error) {
+func listPolicies(ctx context.Context, c *call, _ *none) (*api.ListPoliciesResponse, error) {
 	policies, err := gate.SeenPolicies(ctx, c.tx, c.caller.Globs())
 	out := &api.ListPoliciesResponse{Policies: []api.Policy{}}
 	for _, p := range policies {
@@ -51,7 +51,7 @@ func (in *policyInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListPolicyRulesResponse, error) {
+func listPolicyRules(ctx context.Context, c *call, in *policyInput) (*api.ListPolicyRulesResponse, error) {
 	id := c.pathID("policyId")
 	policy, err := gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 
 // updatePolicy sets the mode of one rule: of a policy, that is what the hosted
 // service changes by it.
-func (c *call) updatePolicy(
-	ctx context.Context, in *request[api.UpdatePolicyRequest],
+func updatePolicy(
+	ctx context.Context, c *call, in *request[api.UpdatePolicyRequest],
 ) (*api.UpdatePolicyResponse, error) {
 	id := c.pathID("policyId")
 	mode, _ := model.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))

@@ -25,14 +25,14 @@ func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCon
 	return out
 }
 
-// conditional finds the policy that the path names.
-func (c *call) conditional(ctx context.Context) (model.Policy, error) {
+// policyInPath returns the policy that the path names.
+func policyInPath(ctx context.Context, c *call) (model.Policy, error) {
 	id := c.pathID("policyId")
 	return gate.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
 
-func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPolicyConditionsResponse, error) {
-	p, err := c.conditional(ctx)
+func listPolicyConditions(ctx context.Context, c *call, _ *none) (*api.ListPolicyConditionsResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func newCondition(b *api.CreatePolicyConditionRequest) model.PolicyCondition {
 	return out
 }
 
-func (c *call) createPolicyCondition(
-	ctx context.Context, in *request[api.CreatePolicyConditionRequest],
+func createPolicyCondition(
+	ctx context.Context, c *call, in *request[api.CreatePolicyConditionRequest],
 ) (*api.PolicyConditionResponse, error) {
-	p, err := c.conditional(ctx)
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (c *call) createPolicyCondition(
 	return &api.PolicyConditionResponse{Policy: policyOf(p), Condition: conditionOf(p.Product, made)}, nil
 }
 
-func (c *call) deletePolicyCondition(ctx context.Context, _ *none) (*api.PolicyConditionResponse, error) {
-	p, err := c.conditional(ctx)
+func deletePolicyCondition(ctx context.Context, c *call, _ *none) (*api.PolicyConditionResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -16,17 +16,17 @@ import (
 )
 
 // addPolicyRules takes all rules in, or none.
-func (c *call) addPolicyRules(
-	ctx context.Context, in *request[api.AddPolicyRulesRequest],
+func addPolicyRules(
+	ctx context.Context, c *call, in *request[api.AddPolicyRulesRequest],
 ) (*api.AddPolicyRulesResponse, error) {
-	p, err := c.conditional(ctx)
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	b := &in.Body
 	mode, _ := model.ParsePolicyMode(b.Mode)
 	if b.Rule != "" && b.Text == "" && !b.Starter {
-		return c.addKnownRule(ctx, p, b.Rule, mode)
+		return addKnownRule(ctx, c, p, b.Rule, mode)
 	}
 	rules, err := rulesToAdd(p.Product, b)
 	if err != nil {
@@ -69,8 +69,8 @@ func rulesToAdd(product model.IssueType, b *api.AddPolicyRulesRequest) ([]policy
 }
 
 // addKnownRule adds a rule of another policy to a policy: served, or, where only reports name it, listed.
-func (c *call) addKnownRule(
-	ctx context.Context, p model.Policy, path string, mode model.PolicyMode,
+func addKnownRule(
+	ctx context.Context, c *call, p model.Policy, path string, mode model.PolicyMode,
 ) (*api.AddPolicyRulesResponse, error) {
 	out := &api.AddPolicyRulesResponse{Policy: policyOf(p)}
 	served, err := c.tx.ServedRules(ctx)
@@ -110,8 +110,8 @@ func (c *call) addKnownRule(
 	return nil, model.ErrNotFound
 }
 
-func (c *call) listServedRules(ctx context.Context, in *api.ServedRulesQuery) (*api.ListServedRulesResponse, error) {
-	p, err := c.conditional(ctx)
+func listServedRules(ctx context.Context, c *call, in *api.ServedRulesQuery) (*api.ListServedRulesResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func inText(err error) error {
 }
 
 // policyRule finds the rule that the path names.
-func (c *call) policyRule(ctx context.Context) (p model.Policy, r model.PolicyRule, err error) {
-	if p, err = c.conditional(ctx); err != nil {
+func policyRule(ctx context.Context, c *call) (p model.Policy, r model.PolicyRule, err error) {
+	if p, err = policyInPath(ctx, c); err != nil {
 		return p, r, err
 	}
 	id := c.pathID("policyRuleId")
@@ -156,16 +156,16 @@ func (c *call) policyRule(ctx context.Context) (p model.Policy, r model.PolicyRu
 	return p, r, err
 }
 
-func (c *call) getPolicyRule(ctx context.Context, _ *none) (*api.PolicyRuleResponse, error) {
-	p, r, err := c.policyRule(ctx)
+func getPolicyRule(ctx context.Context, c *call, _ *none) (*api.PolicyRuleResponse, error) {
+	p, r, err := policyRule(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return c.policyRuleResponse(ctx, p, r)
+	return policyRuleResponse(ctx, c, p, r)
 }
 
-func (c *call) policyRuleResponse(
-	ctx context.Context, p model.Policy, r model.PolicyRule,
+func policyRuleResponse(
+	ctx context.Context, c *call, p model.Policy, r model.PolicyRule,
 ) (*api.PolicyRuleResponse, error) {
 	out := &api.PolicyRuleResponse{
 		Policy:   policyOf(p),
@@ -192,12 +192,12 @@ func (c *call) policyRuleResponse(
 }
 
 // removePolicyRule takes a rule out of a policy.
-func (c *call) removePolicyRule(ctx context.Context, _ *none) (*api.PolicyRuleResponse, error) {
-	p, r, err := c.policyRule(ctx)
+func removePolicyRule(ctx context.Context, c *call, _ *none) (*api.PolicyRuleResponse, error) {
+	p, r, err := policyRule(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.policyRuleResponse(ctx, p, r)
+	out, err := policyRuleResponse(ctx, c, p, r)
 	if err != nil {
 		return nil, err
 	}

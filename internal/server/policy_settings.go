@@ -29,8 +29,8 @@ func settingsTag(p model.Policy) string {
 	}{p.ID, p.Name, settingsOf(p)})
 }
 
-func (c *call) getPolicySettings(ctx context.Context, _ *none) (*api.PolicySettingsResponse, error) {
-	p, err := c.conditional(ctx)
+func getPolicySettings(ctx context.Context, c *call, _ *none) (*api.PolicySettingsResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,21 +38,21 @@ func (c *call) getPolicySettings(ctx context.Context, _ *none) (*api.PolicySetti
 	return &api.PolicySettingsResponse{Policy: policyOf(p), Settings: settingsOf(p)}, nil
 }
 
-func (c *call) createPolicy(
-	ctx context.Context, in *request[api.CreatePolicyRequest],
+func createPolicy(
+	ctx context.Context, c *call, in *request[api.CreatePolicyRequest],
 ) (*api.PolicyChangeResponse, error) {
 	b := &in.Body
 	product, _ := model.ParseIssueType(b.Product)
-	return c.savePolicy(ctx, model.Policy{
+	return savePolicy(ctx, c, model.Policy{
 		Name: b.Name, Slug: b.Slug, Product: product, Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags},
 		Branches: b.Branches, Excludes: b.Excludes, BlockAll: b.BlockAll,
 	})
 }
 
-func (c *call) setPolicySettings(
-	ctx context.Context, in *request[api.SetPolicySettingsRequest],
+func setPolicySettings(
+	ctx context.Context, c *call, in *request[api.SetPolicySettingsRequest],
 ) (*api.PolicyChangeResponse, error) {
-	p, err := c.conditional(ctx)
+	p, err := policyInPath(ctx, c)
 	if err == nil {
 		err = c.unchanged("policy", settingsTag(p))
 	}
@@ -64,10 +64,10 @@ func (c *call) setPolicySettings(
 		Projects: b.Projects,
 		Tags:     b.Tags,
 	}, b.Branches, b.Excludes, b.BlockAll
-	return c.savePolicy(ctx, p)
+	return savePolicy(ctx, c, p)
 }
 
-func (c *call) savePolicy(ctx context.Context, p model.Policy) (*api.PolicyChangeResponse, error) {
+func savePolicy(ctx context.Context, c *call, p model.Policy) (*api.PolicyChangeResponse, error) {
 	p, removed, err := policy.Save(ctx, c.tx, p)
 	if errors.Is(err, model.ErrConflict) {
 		return nil, newProblem(
@@ -81,8 +81,8 @@ func (c *call) savePolicy(ctx context.Context, p model.Policy) (*api.PolicyChang
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p), Removed: int64(removed)}, nil
 }
 
-func (c *call) deletePolicy(ctx context.Context, _ *none) (*api.PolicyChangeResponse, error) {
-	p, err := c.conditional(ctx)
+func deletePolicy(ctx context.Context, c *call, _ *none) (*api.PolicyChangeResponse, error) {
+	p, err := policyInPath(ctx, c)
 	if err == nil {
 		err = c.unchanged("policy", settingsTag(p))
 	}
@@ -97,8 +97,8 @@ func (c *call) deletePolicy(ctx context.Context, _ *none) (*api.PolicyChangeResp
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.tx.DeletePolicy(ctx, p.ID)
 }
 
-func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyRequest]) (*api.PolicyImpact, error) {
-	p, err := c.conditional(ctx)
+func previewPolicy(ctx context.Context, c *call, in *request[api.PreviewPolicyRequest]) (*api.PolicyImpact, error) {
+	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -144,15 +144,15 @@ func (c *call) previewPolicy(ctx context.Context, in *request[api.PreviewPolicyR
 	if b.Project == "" {
 		return out, nil
 	}
-	return out, c.addMatches(ctx, p, b, out)
+	return out, addMatches(ctx, c, p, b, out)
 }
 
 // maxMatches bounds the matches in an answer.
 const maxMatches = 1000
 
 // addMatches adds the stored findings of a project that the policy's conditions match.
-func (c *call) addMatches(
-	ctx context.Context, p model.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact,
+func addMatches(
+	ctx context.Context, c *call, p model.Policy, b *api.PreviewPolicyRequest, out *api.PolicyImpact,
 ) error {
 	project, err := c.tx.ProjectByName(ctx, b.Project)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // defaultPage is how many projects a page has when 0 is asked for.
 const defaultPage = 100
 
-func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.ListProjectsResponse, error) {
+func listProjects(ctx context.Context, c *call, in *api.ProjectsQuery) (*api.ListProjectsResponse, error) {
 	size := in.PageSize
 	if size == 0 {
 		size = defaultPage
@@ -41,12 +41,12 @@ func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.Li
 	return out, err
 }
 
-func (c *call) getProject(ctx context.Context, _ *none) (*api.ProjectResponse, error) {
+func getProject(ctx context.Context, c *call, _ *none) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.projectResponse(ctx, p)
+	return projectResponse(ctx, c, p)
 }
 
 // projectOf is a project as lists show it.
@@ -64,7 +64,7 @@ func projectOf(p model.Project) api.Project {
 
 // projectResponse is a project alone, with its managed scans: what is wanted, and what is
 // in force.
-func (c *call) projectResponse(ctx context.Context, p model.Project) (*api.ProjectResponse, error) {
+func projectResponse(ctx context.Context, c *call, p model.Project) (*api.ProjectResponse, error) {
 	c.tag = projectTag(p)
 	out := &api.ProjectResponse{Project: projectOf(p)}
 	out.Project.ManagedScanConfig = &api.ManagedScan{
@@ -131,7 +131,7 @@ func branchOf(text string, bad *faults) string {
 	return full
 }
 
-func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
+func createProject(ctx context.Context, c *call, in *createInput) (*api.ProjectResponse, error) {
 	if err := gate.MayTake(c.caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c *call) createProject(ctx context.Context, in *createInput) (*api.Project
 	if err != nil {
 		return nil, err
 	}
-	return c.projectResponse(ctx, p)
+	return projectResponse(ctx, c, p)
 }
 
 // updateInput is a change of a project.
@@ -175,23 +175,23 @@ func switched(s *api.Switch) *bool {
 	return s.Enabled
 }
 
-func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.ProjectResponse, error) {
-	return c.patchProject(ctx, in.patch, 0)
+func updateProject(ctx context.Context, c *call, in *updateInput) (*api.ProjectResponse, error) {
+	return patchProject(ctx, c, in.patch, 0)
 }
 
-func (c *call) toggleManagedScan(
-	ctx context.Context, in *request[api.ToggleManagedScanRequest],
+func toggleManagedScan(
+	ctx context.Context, c *call, in *request[api.ToggleManagedScanRequest],
 ) (*api.ProjectResponse, error) {
 	every, _ := model.ParseRunEvery(in.Body.Schedule)
-	return c.patchProject(ctx, store.ProjectPatch{
+	return patchProject(ctx, c, store.ProjectPatch{
 		ManagedDiff: switched(in.Body.DiffScan),
 		ManagedFull: switched(in.Body.FullScan),
 	}, every)
 }
 
 // patchProject changes a project, and its schedule where one is given.
-func (c *call) patchProject(
-	ctx context.Context, patch store.ProjectPatch, every model.RunEvery,
+func patchProject(
+	ctx context.Context, c *call, patch store.ProjectPatch, every model.RunEvery,
 ) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *call) patchProject(
 	if err != nil {
 		return nil, err
 	}
-	return c.projectResponse(ctx, p)
+	return projectResponse(ctx, c, p)
 }
 
 // tagsInput is tags to add.
@@ -222,8 +222,8 @@ func (in *tagsInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) addProjectTags(ctx context.Context, in *tagsInput) (*api.ProjectResponse, error) {
-	return c.editTags(ctx, func(tags []string) []string { return append(tags, in.tags...) })
+func addProjectTags(ctx context.Context, c *call, in *tagsInput) (*api.ProjectResponse, error) {
+	return editTags(ctx, c, func(tags []string) []string { return append(tags, in.tags...) })
 }
 
 // tagsRemoval is tags to take away, named in the query or in the body.
@@ -243,14 +243,14 @@ func (in *tagsRemoval) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) removeProjectTags(ctx context.Context, in *tagsRemoval) (*api.ProjectResponse, error) {
-	return c.editTags(ctx, func(tags []string) []string {
+func removeProjectTags(ctx context.Context, c *call, in *tagsRemoval) (*api.ProjectResponse, error) {
+	return editTags(ctx, c, func(tags []string) []string {
 		return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(in.tags, tag) })
 	})
 }
 
 // editTags changes the tags of the project that the path names.
-func (c *call) editTags(ctx context.Context, edit func([]string) []string) (*api.ProjectResponse, error) {
+func editTags(ctx context.Context, c *call, edit func([]string) []string) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err
@@ -259,10 +259,10 @@ func (c *call) editTags(ctx context.Context, edit func([]string) []string) (*api
 	if err != nil {
 		return nil, model.Invalid("body.tags", "%v", err)
 	}
-	return c.patchProject(ctx, store.ProjectPatch{Tags: &tags}, 0)
+	return patchProject(ctx, c, store.ProjectPatch{Tags: &tags}, 0)
 }
 
-func (c *call) deleteProject(ctx context.Context, _ *none) (*api.DeleteProjectResponse, error) {
+func deleteProject(ctx context.Context, c *call, _ *none) (*api.DeleteProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectRequest]) (*api.ProjectResponse, error) {
-	p, err := c.projectNamed(ctx, in.Body.Project)
+func renameProject(ctx context.Context, c *call, in *request[api.RenameProjectRequest]) (*api.ProjectResponse, error) {
+	p, err := projectNamed(ctx, c, in.Body.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -21,28 +21,28 @@ func (c *call) renameProject(ctx context.Context, in *request[api.RenameProjectR
 	if p, err = c.tx.RenameProject(ctx, p.ID, in.Body.Name); err != nil {
 		return nil, inBody(err)
 	}
-	return c.projectResponse(ctx, p)
+	return projectResponse(ctx, c, p)
 }
 
-func (c *call) mergeProject(
-	ctx context.Context, in *request[api.MergeProjectRequest],
+func mergeProject(
+	ctx context.Context, c *call, in *request[api.MergeProjectRequest],
 ) (*api.MergeProjectResponse, error) {
-	from, err := c.projectNamed(ctx, in.Body.Project)
+	from, err := projectNamed(ctx, c, in.Body.Project)
 	if err != nil {
 		return nil, err
 	}
-	into, err := c.projectNamed(ctx, in.Body.Into)
+	into, err := projectNamed(ctx, c, in.Body.Into)
 	if err != nil {
 		return nil, err
 	}
 	if into, err = c.tx.MergeProjects(ctx, from.ID, into.ID); err != nil {
 		return nil, inBody(err)
 	}
-	changed, err := c.followProject(ctx, into.ID)
+	changed, err := followProject(ctx, c, into.ID)
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.projectResponse(ctx, into)
+	out, err := projectResponse(ctx, c, into)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *call) mergeProject(
 
 // followProject matches all refs of a project with the advisories: of two reports about a
 // lockfile only the newer is left after a merge. It returns how many findings changed.
-func (c *call) followProject(ctx context.Context, projectID int64) (changed int, err error) {
+func followProject(ctx context.Context, c *call, projectID int64) (changed int, err error) {
 	if c.server.Advisories == nil {
 		return 0, nil
 	}
@@ -61,13 +61,13 @@ func (c *call) followProject(ctx context.Context, projectID int64) (changed int,
 			continue
 		}
 		var n int
-		n, err = c.followRef(ctx, at)
+		n, err = followRef(ctx, c, at)
 		changed += n
 	}
 	return changed, err
 }
 
-func (c *call) followRef(ctx context.Context, at model.ProjectRef) (int, error) {
+func followRef(ctx context.Context, c *call, at model.ProjectRef) (int, error) {
 	advised, err := c.server.Advisories.Match(ctx, c.tx, at.ProjectID, at.Ref, nil)
 	if err != nil {
 		return 0, err

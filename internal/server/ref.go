@@ -9,7 +9,7 @@ import (
 
 // deleteRef takes a ref out of a project (semantics §5). Once it is gone, the
 // same request answers the same again.
-func (c *call) deleteRef(ctx context.Context, in *api.DeleteRefQuery) (*api.DeleteRefResponse, error) {
+func deleteRef(ctx context.Context, c *call, in *api.DeleteRefQuery) (*api.DeleteRefResponse, error) {
 	if model.CheckProjectName(in.Project) != nil {
 		return nil, model.ErrNotFound
 	}

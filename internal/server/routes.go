@@ -63,24 +63,24 @@ func Routes() []Route {
 // deploymentRoutes are the rows about the deployment, the token and the server.
 func deploymentRoutes() []Route {
 	return []Route{
-		{httpx.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
+		{httpx.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain(ping)},
 		{
 			httpx.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound),
-			"listDeployments", "deployments", plain((*call).listDeployments),
+			"listDeployments", "deployments", plain(listDeployments),
 		},
 		{
 			httpx.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound),
-			"listDeploymentsV2", "deployments", plain((*call).listDeployments),
+			"listDeploymentsV2", "deployments", plain(listDeployments),
 		},
 		{
-			httpx.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain((*call).getDeployment),
+			httpx.Row(get, bySlug, WebAPI, viewer, reads, unbound), "getDeployment", "deployments", plain(getDeployment),
 		},
-		{httpx.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
+		{httpx.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain(ping)},
 		{
 			httpx.Row(get, "/api/health-check", Anyone, nobody, reads, unbound),
-			"checkHealth", "deployments", plain((*call).checkHealth),
+			"checkHealth", "deployments", plain(checkHealth),
 		},
-		{httpx.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
+		{httpx.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view(getMe)},
 	}
 }
 
@@ -89,56 +89,56 @@ func findingRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered),
-			"listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)),
+			"listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse](listFindings)),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered),
-			"exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings)),
+			"exportFindings", "findings", beyond(streamed[exportInput, document](exportFindings)),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered),
-			"countFindings", "findings", beyond(plain((*call).countFindings)),
+			"countFindings", "findings", beyond(plain(countFindings)),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges",
-			"findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges))),
+			"findings", beyond(mayConflict(streamed[changesInput, api.FindingChangesResponse](listChanges))),
 		},
 		{
 			httpx.Row(get, bySlug+"/search", WebAPI, viewer, reads, filtered),
-			"search", "findings", beyond(view((*call).search)),
+			"search", "findings", beyond(view(search)),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject),
-			"getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding))),
+			"getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse](getFinding))),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject),
-			"getEvidence", "findings", beyond(view((*call).getEvidence)),
+			"getEvidence", "findings", beyond(view(getEvidence)),
 		},
 		{
 			httpx.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject),
-			"getFindingHistory", "findings", beyond(view((*call).getFindingHistory)),
+			"getFindingHistory", "findings", beyond(view(getFindingHistory)),
 		},
 		{
 			httpx.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding",
-			"findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))),
+			"findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse](annotateFinding)))),
 		},
 		{
 			httpx.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered),
-			"triageFindings", "findings", update((*call).triageFindings),
+			"triageFindings", "findings", update(triageFindings),
 		},
 		{
 			httpx.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered),
-			"listSecrets", "findings", listed((*call).listSecrets),
+			"listSecrets", "findings", listed(listSecrets),
 		},
 
 		{
 			httpx.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered),
-			"searchIssues", "findings", view((*call).searchIssues),
+			"searchIssues", "findings", view(searchIssues),
 		},
 		{
 			httpx.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered),
-			"listVulns", "findings", view((*call).listVulns),
+			"listVulns", "findings", view(listVulns),
 		},
 	}
 }
@@ -148,47 +148,47 @@ func projectRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered),
-			"listProjects", "projects", listed((*call).listProjects),
+			"listProjects", "projects", listed(listProjects),
 		},
 		{
 			httpx.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName),
-			"createProject", "projects", beyond(tagged(update((*call).createProject))),
+			"createProject", "projects", beyond(tagged(update(createProject))),
 		},
 		{
 			httpx.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName),
-			"getProject", "projects", tagged(view((*call).getProject)),
+			"getProject", "projects", tagged(view(getProject)),
 		},
 		{
 			httpx.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
-			"updateProject", "projects", tagged(update((*call).updateProject)),
+			"updateProject", "projects", tagged(update(updateProject)),
 		},
 		{
 			httpx.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName),
-			"deleteProject", "projects", update((*call).deleteProject),
+			"deleteProject", "projects", update(deleteProject),
 		},
 		{
 			httpx.Row(post, bySlug+"/project-renames", WebAPI, admin, writes, byName),
-			"renameProject", "projects", beyond(tagged(update((*call).renameProject))),
+			"renameProject", "projects", beyond(tagged(update(renameProject))),
 		},
 		{
 			httpx.Row(post, bySlug+"/project-merges", WebAPI, admin, writes, byName),
-			"mergeProject", "projects", beyond(update((*call).mergeProject)),
+			"mergeProject", "projects", beyond(update(mergeProject)),
 		},
 		{
 			httpx.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName),
-			"toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan)),
+			"toggleManagedScan", "projects", tagged(update(toggleManagedScan)),
 		},
 		{
 			httpx.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
-			"addProjectTags", "projects", tagged(update((*call).addProjectTags)),
+			"addProjectTags", "projects", tagged(update(addProjectTags)),
 		},
 		{
 			httpx.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName),
-			"removeProjectTags", "projects", tagged(update((*call).removeProjectTags)),
+			"removeProjectTags", "projects", tagged(update(removeProjectTags)),
 		},
 		{
 			httpx.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName),
-			"deleteRef", "projects", beyond(update((*call).deleteRef)),
+			"deleteRef", "projects", beyond(update(deleteRef)),
 		},
 	}
 }
@@ -198,36 +198,36 @@ func dependencyRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered),
-			"listDependencies", "dependencies", view((*call).listDependencies),
+			"listDependencies", "dependencies", view(listDependencies),
 		},
 		{
 			httpx.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered),
-			"listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories),
+			"listDependencyRepositories", "dependencies", view(listDependencyRepositories),
 		},
 		{
 			httpx.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject),
-			"listLockfiles", "dependencies", view((*call).listLockfiles),
+			"listLockfiles", "dependencies", view(listLockfiles),
 		},
 		{
 			httpx.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered),
-			"createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport)),
+			"createSBOMExport", "dependencies", keyed(plain(createSBOMExport)),
 		},
 		{
 			httpx.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered),
-			"getSBOMExport", "dependencies", view((*call).getSBOMExport),
+			"getSBOMExport", "dependencies", view(getSBOMExport),
 		},
 		{
 			httpx.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound),
-			"downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM),
+			"downloadSBOM", "dependencies", streamed[api.DownloadQuery, document](downloadSBOM),
 		},
 
 		{
 			httpx.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound),
-			"getAdvisory", "dependencies", beyond(view((*call).getAdvisory)),
+			"getAdvisory", "dependencies", beyond(view(getAdvisory)),
 		},
 		{
 			httpx.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered),
-			"getAdvisoryImpact", "dependencies", beyond(view((*call).getAdvisoryImpact)),
+			"getAdvisoryImpact", "dependencies", beyond(view(getAdvisoryImpact)),
 		},
 	}
 }
@@ -237,20 +237,20 @@ func scanRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered),
-			"searchScans", "scans", view((*call).searchScans),
+			"searchScans", "scans", view(searchScans),
 		},
-		{httpx.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
+		{httpx.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view(getScan)},
 		{
 			httpx.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject),
-			"listSnippets", "scans", beyond(view((*call).listSnippets)),
+			"listSnippets", "scans", beyond(view(listSnippets)),
 		},
 		{
 			httpx.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject),
-			"putSnippets", "scans", beyond(update((*call).putSnippets)),
+			"putSnippets", "scans", beyond(update(putSnippets)),
 		},
 		{
 			httpx.Row(post, byID+"/imports", Upload, triager, writes, byName),
-			"importReports", "scans", beyond(keyed(plain((*call).importReports))),
+			"importReports", "scans", beyond(keyed(plain(importReports))),
 		},
 	}
 }
@@ -261,31 +261,31 @@ func policyRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered),
-			"listPolicies", "policies", listed((*call).listPolicies),
+			"listPolicies", "policies", listed(listPolicies),
 		},
 		{
 			httpx.Row(post, byID+"/policies", WebAPI, admin, writes, refused),
-			"createPolicy", "policies", beyond(tagged(update((*call).createPolicy))),
+			"createPolicy", "policies", beyond(tagged(update(createPolicy))),
 		},
 		{
-			httpx.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules),
+			httpx.Row(get, one, WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed(listPolicyRules),
 		},
-		{httpx.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
+		{httpx.Row(put, one, WebAPI, admin, writes, refused), "updatePolicy", "policies", update(updatePolicy)},
 		{
 			httpx.Row(del, one, WebAPI, admin, writes, refused),
-			"deletePolicy", "policies", beyond(tagged(update((*call).deletePolicy))),
+			"deletePolicy", "policies", beyond(tagged(update(deletePolicy))),
 		},
 		{
 			httpx.Row(get, one+"/settings", WebAPI, viewer, reads, filtered),
-			"getPolicySettings", "policies", beyond(tagged(view((*call).getPolicySettings))),
+			"getPolicySettings", "policies", beyond(tagged(view(getPolicySettings))),
 		},
 		{
 			httpx.Row(put, one+"/settings", WebAPI, admin, writes, refused),
-			"setPolicySettings", "policies", beyond(tagged(update((*call).setPolicySettings))),
+			"setPolicySettings", "policies", beyond(tagged(update(setPolicySettings))),
 		},
 		{
 			httpx.Row(post, one+"/preview", WebAPI, admin, reads, refused),
-			"previewPolicy", "policies", beyond(view((*call).previewPolicy)),
+			"previewPolicy", "policies", beyond(view(previewPolicy)),
 		},
 	}
 }
@@ -296,39 +296,39 @@ func policyRuleRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(post, one+"/rules", WebAPI, admin, writes, refused),
-			"addPolicyRules", "policies", beyond(update((*call).addPolicyRules)),
+			"addPolicyRules", "policies", beyond(update(addPolicyRules)),
 		},
 		{
 			httpx.Row(get, one+"/served-rules", WebAPI, viewer, reads, refused),
-			"listServedRules", "policies", beyond(view((*call).listServedRules)),
+			"listServedRules", "policies", beyond(view(listServedRules)),
 		},
 		{
 			httpx.Row(get, one+"/rules/{policyRuleId}", WebAPI, viewer, reads, refused),
-			"getPolicyRule", "policies", beyond(view((*call).getPolicyRule)),
+			"getPolicyRule", "policies", beyond(view(getPolicyRule)),
 		},
 		{
 			httpx.Row(del, one+"/rules/{policyRuleId}", WebAPI, admin, writes, refused),
-			"removePolicyRule", "policies", beyond(update((*call).removePolicyRule)),
+			"removePolicyRule", "policies", beyond(update(removePolicyRule)),
 		},
 		{
 			httpx.Row(get, one+"/due-days", WebAPI, viewer, reads, filtered),
-			"getDueDays", "policies", beyond(view((*call).getDueDays)),
+			"getDueDays", "policies", beyond(view(getDueDays)),
 		},
 		{
 			httpx.Row(put, one+"/due-days", WebAPI, admin, writes, refused),
-			"setDueDays", "policies", beyond(update((*call).setDueDays)),
+			"setDueDays", "policies", beyond(update(setDueDays)),
 		},
 		{
 			httpx.Row(get, one+"/conditions", WebAPI, viewer, reads, filtered),
-			"listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions)),
+			"listPolicyConditions", "policies", beyond(view(listPolicyConditions)),
 		},
 		{
 			httpx.Row(post, one+"/conditions", WebAPI, admin, writes, refused),
-			"createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition)),
+			"createPolicyCondition", "policies", beyond(update(createPolicyCondition)),
 		},
 		{
 			httpx.Row(del, one+"/conditions/{conditionId}", WebAPI, admin, writes, refused),
-			"deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition)),
+			"deletePolicyCondition", "policies", beyond(update(deletePolicyCondition)),
 		},
 	}
 }
@@ -339,23 +339,23 @@ func savedViewRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, views, WebAPI, viewer, reads, refused),
-			"listSavedViews", "findings", beyond(view((*call).listSavedViews)),
+			"listSavedViews", "findings", beyond(view(listSavedViews)),
 		},
 		{
 			httpx.Row(post, views, WebAPI, triager, writes, refused),
-			"createSavedView", "findings", beyond(tagged(update((*call).createSavedView))),
+			"createSavedView", "findings", beyond(tagged(update(createSavedView))),
 		},
 		{
 			httpx.Row(get, one, WebAPI, viewer, reads, refused),
-			"getSavedView", "findings", beyond(tagged(view((*call).getSavedView))),
+			"getSavedView", "findings", beyond(tagged(view(getSavedView))),
 		},
 		{
 			httpx.Row(patch, one, WebAPI, triager, writes, refused),
-			"updateSavedView", "findings", beyond(tagged(update((*call).updateSavedView))),
+			"updateSavedView", "findings", beyond(tagged(update(updateSavedView))),
 		},
 		{
 			httpx.Row(del, one, WebAPI, triager, writes, refused),
-			"deleteSavedView", "findings", beyond(tagged(update((*call).deleteSavedView))),
+			"deleteSavedView", "findings", beyond(tagged(update(deleteSavedView))),
 		},
 	}
 }
@@ -366,15 +366,15 @@ func commentRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, comments, WebAPI, viewer, reads, byProject),
-			"listFindingComments", "findings", beyond(view((*call).listFindingComments)),
+			"listFindingComments", "findings", beyond(view(listFindingComments)),
 		},
 		{
 			httpx.Row(post, comments, WebAPI, viewer, writes, byProject).Asking(),
-			"addFindingComment", "findings", beyond(update((*call).addFindingComment)),
+			"addFindingComment", "findings", beyond(update(addFindingComment)),
 		},
 		{
 			httpx.Row(post, comments+"/{commentId}/withdraw", WebAPI, viewer, writes, byProject).Asking(),
-			"withdrawFindingComment", "findings", beyond(update((*call).withdrawFindingComment)),
+			"withdrawFindingComment", "findings", beyond(update(withdrawFindingComment)),
 		},
 	}
 }
@@ -385,39 +385,39 @@ func exceptionRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered),
-			"listExceptions", "policies", beyond(view((*call).listExceptions)),
+			"listExceptions", "policies", beyond(view(listExceptions)),
 		},
 		{
 			httpx.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject),
-			"createException", "policies", beyond(keyed(plain((*call).createException))),
+			"createException", "policies", beyond(keyed(plain(createException))),
 		},
 		{
 			httpx.Row(get, one, WebAPI, viewer, reads, byProject),
-			"getException", "policies", beyond(view((*call).getException)),
+			"getException", "policies", beyond(view(getException)),
 		},
 		{
 			httpx.Row(del, one, WebAPI, triager, writes, byProject),
-			"deleteException", "policies", beyond(update((*call).deleteException)),
+			"deleteException", "policies", beyond(update(deleteException)),
 		},
 		{
 			httpx.Row(post, bySlug+"/exceptions/requests", WebAPI, viewer, writes, byProject).Asking(),
-			"requestException", "policies", beyond(update((*call).requestException)),
+			"requestException", "policies", beyond(update(requestException)),
 		},
 		{
 			httpx.Row(post, bySlug+"/exceptions/documents", WebAPI, triager, writes, refused),
-			"importDocuments", "policies", beyond(keyed(plain((*call).importDocuments))),
+			"importDocuments", "policies", beyond(keyed(plain(importDocuments))),
 		},
 		{
 			httpx.Row(post, one+"/approve", WebAPI, triager, writes, byProject),
-			"approveException", "policies", beyond(update((*call).approveException)),
+			"approveException", "policies", beyond(update(approveException)),
 		},
 		{
 			httpx.Row(post, one+"/refuse", WebAPI, triager, writes, byProject),
-			"refuseException", "policies", beyond(update((*call).refuseException)),
+			"refuseException", "policies", beyond(update(refuseException)),
 		},
 		{
 			httpx.Row(post, one+"/withdraw", WebAPI, viewer, writes, byProject).Asking(),
-			"withdrawException", "policies", beyond(update((*call).withdrawException)),
+			"withdrawException", "policies", beyond(update(withdrawException)),
 		},
 	}
 }
@@ -427,35 +427,35 @@ func ticketRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered),
-			"createTickets", "findings", keyed(plain((*call).createTickets)),
+			"createTickets", "findings", keyed(plain(createTickets)),
 		},
 		{
 			httpx.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject),
-			"linkTicket", "findings", update((*call).linkTicket),
+			"linkTicket", "findings", update(linkTicket),
 		},
 		{
 			httpx.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject),
-			"unlinkTicket", "findings", update((*call).unlinkTicket),
+			"unlinkTicket", "findings", update(unlinkTicket),
 		},
 		{
 			httpx.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject),
-			"deleteTicket", "findings", update((*call).deleteTicket),
+			"deleteTicket", "findings", update(deleteTicket),
 		},
 		{
 			httpx.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered),
-			"listTickets", "findings", beyond(view((*call).listTickets)),
+			"listTickets", "findings", beyond(view(listTickets)),
 		},
 		{
 			httpx.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject),
-			"getTicket", "findings", beyond(view((*call).getTicket)),
+			"getTicket", "findings", beyond(view(getTicket)),
 		},
 		{
 			httpx.Row(get, bySlug+"/ticket-settings", WebAPI, admin, reads, refused),
-			"getTicketSettings", "findings", beyond(view((*call).getTicketSettings)),
+			"getTicketSettings", "findings", beyond(view(getTicketSettings)),
 		},
 		{
 			httpx.Row(put, bySlug+"/ticket-settings", WebAPI, admin, writes, refused),
-			"setTicketSettings", "findings", beyond(update((*call).setTicketSettings)),
+			"setTicketSettings", "findings", beyond(update(setTicketSettings)),
 		},
 	}
 }
@@ -466,44 +466,44 @@ func connectionRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, connections, WebAPI, admin, reads, refused),
-			"listConnections", "managed", beyond(view((*call).listConnections)),
+			"listConnections", "managed", beyond(view(listConnections)),
 		},
 		{
 			httpx.Row(post, connections, WebAPI, admin, writes, refused),
-			"createConnection", "managed", beyond(keyed(plain((*call).createConnection))),
+			"createConnection", "managed", beyond(keyed(plain(createConnection))),
 		},
-		{httpx.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
+		{httpx.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view(getConnection))},
 		{
 			httpx.Row(patch, one, WebAPI, admin, writes, refused),
-			"updateConnection", "managed", beyond(keyed(plain((*call).updateConnection))),
+			"updateConnection", "managed", beyond(keyed(plain(updateConnection))),
 		},
 		{
 			httpx.Row(del, one, WebAPI, admin, writes, refused),
-			"deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection))),
+			"deleteConnection", "managed", beyond(keyed(plain(deleteConnection))),
 		},
 		{
 			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
-			"testConnection", "managed", beyond(keyed(plain((*call).testConnection))),
+			"testConnection", "managed", beyond(keyed(plain(testConnection))),
 		},
 		{
 			httpx.Row(post, one+"/webhooks", WebAPI, admin, writes, refused),
-			"makeWebhooks", "managed", beyond(keyed(plain((*call).makeWebhooks))),
+			"makeWebhooks", "managed", beyond(keyed(plain(makeWebhooks))),
 		},
 		{
 			httpx.Row(get, one+"/repositories", WebAPI, admin, reads, refused),
-			"listRepositories", "managed", beyond(view((*call).listRepositories)),
+			"listRepositories", "managed", beyond(view(listRepositories)),
 		},
 		{
 			httpx.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused),
-			"followRepositories", "managed", beyond(update((*call).followRepositories)),
+			"followRepositories", "managed", beyond(update(followRepositories)),
 		},
 		{
 			httpx.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused),
-			"unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories)),
+			"unfollowRepositories", "managed", beyond(update(unfollowRepositories)),
 		},
 		{
 			httpx.Row(get, one+"/deliveries", WebAPI, admin, reads, refused),
-			"listDeliveries", "managed", beyond(view((*call).listDeliveries)),
+			"listDeliveries", "managed", beyond(view(listDeliveries)),
 		},
 	}
 }
@@ -512,29 +512,29 @@ func connectionRoutes() []Route {
 func runRoutes() []Route {
 	const runs, run = bySlug + "/runs", bySlug + "/runs/{runId}"
 	return []Route{
-		{httpx.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
-		{httpx.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
-		{httpx.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
+		{httpx.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view(listRuns))},
+		{httpx.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update(startRun))},
+		{httpx.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view(getRun))},
 		{
 			httpx.Row(get, run+"/log", Upload, viewer, reads, byProject),
-			"getRunLog", "managed", beyond(view((*call).getRunLog)),
+			"getRunLog", "managed", beyond(view(getRunLog)),
 		},
 		{
 			httpx.Row(post, run+"/cancel", WebAPI, triager, writes, byProject),
-			"cancelRun", "managed", beyond(update((*call).cancelRun)),
+			"cancelRun", "managed", beyond(update(cancelRun)),
 		},
 		{
 			httpx.Row(post, run+"/retry", WebAPI, triager, writes, byProject),
-			"retryRun", "managed", beyond(update((*call).retryRun)),
+			"retryRun", "managed", beyond(update(retryRun)),
 		},
 
 		{
 			httpx.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused),
-			"listRunners", "managed", beyond(view((*call).listRunners)),
+			"listRunners", "managed", beyond(view(listRunners)),
 		},
 		{
 			httpx.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused),
-			"revokeRunner", "managed", beyond(update((*call).revokeRunner)),
+			"revokeRunner", "managed", beyond(update(revokeRunner)),
 		},
 	}
 }
@@ -545,39 +545,39 @@ func notificationRoutes() []Route {
 	return []Route{
 		{
 			httpx.Row(get, rules, WebAPI, admin, reads, refused),
-			"listNotificationRules", "notifications", beyond(view((*call).listNotificationRules)),
+			"listNotificationRules", "notifications", beyond(view(listNotificationRules)),
 		},
 		{
 			httpx.Row(post, rules, WebAPI, admin, writes, refused),
-			"createNotificationRule", "notifications", beyond(keyed(plain((*call).createNotificationRule))),
+			"createNotificationRule", "notifications", beyond(keyed(plain(createNotificationRule))),
 		},
 		{
 			httpx.Row(get, one, WebAPI, admin, reads, refused),
-			"getNotificationRule", "notifications", beyond(view((*call).getNotificationRule)),
+			"getNotificationRule", "notifications", beyond(view(getNotificationRule)),
 		},
 		{
 			httpx.Row(patch, one, WebAPI, admin, writes, refused),
-			"updateNotificationRule", "notifications", beyond(keyed(plain((*call).updateNotificationRule))),
+			"updateNotificationRule", "notifications", beyond(keyed(plain(updateNotificationRule))),
 		},
 		{
 			httpx.Row(del, one, WebAPI, admin, writes, refused),
-			"deleteNotificationRule", "notifications", beyond(update((*call).deleteNotificationRule)),
+			"deleteNotificationRule", "notifications", beyond(update(deleteNotificationRule)),
 		},
 		{
 			httpx.Row(post, one+"/test", WebAPI, admin, writes, refused),
-			"testNotificationRule", "notifications", beyond(keyed(plain((*call).testNotificationRule))),
+			"testNotificationRule", "notifications", beyond(keyed(plain(testNotificationRule))),
 		},
 		{
 			httpx.Row(post, one+"/rotate", WebAPI, admin, writes, refused),
-			"rotateNotificationSecret", "notifications", beyond(keyed(plain((*call).rotateNotificationSecret))),
+			"rotateNotificationSecret", "notifications", beyond(keyed(plain(rotateNotificationSecret))),
 		},
 		{
 			httpx.Row(get, one+"/notifications", WebAPI, admin, reads, refused),
-			"listNotifications", "notifications", beyond(view((*call).listNotifications)),
+			"listNotifications", "notifications", beyond(view(listNotifications)),
 		},
 		{
 			httpx.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused),
-			"resendNotification", "notifications", beyond(update((*call).resendNotification)),
+			"resendNotification", "notifications", beyond(update(resendNotification)),
 		},
 	}
 }

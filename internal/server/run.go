@@ -44,9 +44,9 @@ func runOf(r model.Run, project, runner string) api.Run {
 }
 
 // runsOf are runs with the names of their projects and runners.
-func (c *call) runsOf(ctx context.Context, list ...model.Run) ([]api.Run, error) {
+func runsOf(ctx context.Context, c *call, list ...model.Run) ([]api.Run, error) {
 	ids := model.Map(list, func(r model.Run) int64 { return r.ProjectID })
-	projects, err := c.projectNames(ctx, ids)
+	projects, err := projectNames(ctx, c, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func (in *runsInput) Resolve(ctx huma.Context) []error {
 	return in.find(ctx, "runs", []any{callOf(ctx.Context()).caller.Globs(), in.Project, in.states}, in.Cursor)
 }
 
-func (c *call) listRuns(ctx context.Context, in *runsInput) (*api.ListRunsResponse, error) {
+func listRuns(ctx context.Context, c *call, in *runsInput) (*api.ListRunsResponse, error) {
 	limit := cmp.Or(int(in.Limit), defaultRuns)
 	q := store.RunQuery{Globs: c.caller.Globs(), States: in.states, Before: in.after, Limit: limit + 1}
 	if in.Project != "" {
-		p, err := c.projectNamed(ctx, in.Project)
+		p, err := projectNamed(ctx, c, in.Project)
 		if errors.Is(err, model.ErrNotFound) {
 			return &api.ListRunsResponse{Runs: []api.Run{}}, nil
 		}
@@ -102,12 +102,12 @@ func (c *call) listRuns(ctx context.Context, in *runsInput) (*api.ListRunsRespon
 			return nil, err
 		}
 	}
-	out.Runs, err = c.runsOf(ctx, list...)
+	out.Runs, err = runsOf(ctx, c, list...)
 	return out, err
 }
 
 // projectNamed finds a project that the request names outside of the path.
-func (c *call) projectNamed(ctx context.Context, name string) (model.Project, error) {
+func projectNamed(ctx context.Context, c *call, name string) (model.Project, error) {
 	if model.CheckProjectName(name) != nil {
 		return model.Project{}, model.ErrNotFound
 	}
@@ -116,7 +116,7 @@ func (c *call) projectNamed(ctx context.Context, name string) (model.Project, er
 
 // noRun refuses the tokens of managed runs: what scans there may have been taken over by
 // what it scans, and neither starts runs nor reads what others tell.
-func (c *call) noRun(ctx context.Context) error {
+func noRun(ctx context.Context, c *call) error {
 	is, err := gate.OfRun(ctx, c.tx, c.caller)
 	if err == nil && is {
 		err = newProblem(api.CodePermissionDenied,
@@ -126,8 +126,8 @@ func (c *call) noRun(ctx context.Context) error {
 }
 
 // run finds the one that the path names, if the token may see its project.
-func (c *call) run(ctx context.Context) (r model.Run, err error) {
-	if err := c.noRun(ctx); err != nil {
+func run(ctx context.Context, c *call) (r model.Run, err error) {
+	if err := noRun(ctx, c); err != nil {
 		return r, err
 	}
 	id := c.pathID("runId")
@@ -138,28 +138,28 @@ func (c *call) run(ctx context.Context) (r model.Run, err error) {
 	return r, err
 }
 
-func (c *call) runResponse(ctx context.Context, r model.Run) (*api.RunResponse, error) {
-	list, err := c.runsOf(ctx, r)
+func runResponse(ctx context.Context, c *call, r model.Run) (*api.RunResponse, error) {
+	list, err := runsOf(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
 	return &api.RunResponse{Run: list[0]}, nil
 }
 
-func (c *call) getRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
-	r, err := c.run(ctx)
+func getRun(ctx context.Context, c *call, _ *none) (*api.RunResponse, error) {
+	r, err := run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return c.runResponse(ctx, r)
+	return runResponse(ctx, c, r)
 }
 
 // startRun has a project scanned now.
-func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (*api.RunResponse, error) {
-	if err := c.noRun(ctx); err != nil {
+func startRun(ctx context.Context, c *call, in *request[api.StartRunRequest]) (*api.RunResponse, error) {
+	if err := noRun(ctx, c); err != nil {
 		return nil, err
 	}
-	p, err := c.projectNamed(ctx, in.Body.Project)
+	p, err := projectNamed(ctx, c, in.Body.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -177,40 +177,40 @@ func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (
 	if r, err = c.tx.QueueRun(ctx, r); err != nil {
 		return nil, inBody(err)
 	}
-	return c.runResponse(ctx, r)
+	return runResponse(ctx, c, r)
 }
 
-func (c *call) cancelRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
-	r, err := c.run(ctx)
+func cancelRun(ctx context.Context, c *call, _ *none) (*api.RunResponse, error) {
+	r, err := run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.tx.CancelRun(ctx, r.ID, model.RunStopped); err != nil {
 		return nil, err
 	}
-	return c.getRun(ctx, nil)
+	return getRun(ctx, c, nil)
 }
 
-func (c *call) retryRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
-	r, err := c.run(ctx)
+func retryRun(ctx context.Context, c *call, _ *none) (*api.RunResponse, error) {
+	r, err := run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if r, err = c.tx.RetryRun(ctx, r.ID); err != nil {
 		return nil, err
 	}
-	return c.runResponse(ctx, r)
+	return runResponse(ctx, c, r)
 }
 
 // maxLogPiece is how much of a log an answer holds, in bytes.
 const maxLogPiece = 64 << 10
 
-func (c *call) getRunLog(ctx context.Context, in *api.RunLogQuery) (*api.RunLogResponse, error) {
-	r, err := c.run(ctx)
+func getRunLog(ctx context.Context, c *call, in *api.RunLogQuery) (*api.RunLogResponse, error) {
+	r, err := run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := c.runResponse(ctx, r)
+	shown, err := runResponse(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func wholeText(text []byte, most int) []byte {
 	return text[:most]
 }
 
-func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersResponse, error) {
+func listRunners(ctx context.Context, c *call, _ *none) (*api.ListRunnersResponse, error) {
 	list, err := c.tx.Runners(ctx)
 	if err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersRespon
 	return out, err
 }
 
-func (c *call) revokeRunner(ctx context.Context, _ *none) (*api.RevokeRunnerResponse, error) {
+func revokeRunner(ctx context.Context, c *call, _ *none) (*api.RevokeRunnerResponse, error) {
 	id := c.pathID("runnerId")
 	gone, err := c.tx.RevokeRunner(ctx, id)
 	out := &api.RevokeRunnerResponse{Runners: []string{}}

@@ -15,7 +15,7 @@ import (
 )
 
 // readQuery reads the query of a findings page.
-func (c *call) readQuery(t model.IssueType, query string) (index.PageQuery, error) {
+func readQuery(c *call, t model.IssueType, query string) (index.PageQuery, error) {
 	if c.server.ReadQuery == nil {
 		return index.PageQuery{}, newProblem(api.CodeUnavailable,
 			"This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
@@ -34,14 +34,14 @@ func savedViewTag(v model.SavedView) string {
 
 // savedViewsOf are views as they are answered, each with what of it cannot be followed.
 // Without the index, which may be nil, that is not looked up.
-func (c *call) savedViewsOf(view *index.View, list ...model.SavedView) []api.SavedView {
+func savedViewsOf(c *call, view *index.View, list ...model.SavedView) []api.SavedView {
 	out, queries := make([]api.SavedView, len(list)), make([]*index.PageQuery, len(list))
 	for i, v := range list {
 		out[i] = api.SavedView{
 			ID: v.ID, Name: v.Name, IssueType: v.IssueType.String(), Query: v.Query, Shared: v.Shared(), Default: v.Default,
 			CreatedAt: api.Time{Time: v.CreatedAt}, CreatedBy: v.CreatedBy.Label(),
 		}
-		q, err := c.readQuery(v.IssueType, v.Query)
+		q, err := readQuery(c, v.IssueType, v.Query)
 		if err != nil {
 			out[i].Problem = err.Error()
 		}
@@ -57,16 +57,16 @@ func (c *call) savedViewsOf(view *index.View, list ...model.SavedView) []api.Sav
 }
 
 // savedViewResponse is a view alone.
-func (c *call) savedViewResponse(ctx context.Context, v model.SavedView) (*api.SavedViewResponse, error) {
+func savedViewResponse(ctx context.Context, c *call, v model.SavedView) (*api.SavedViewResponse, error) {
 	c.tag = savedViewTag(v)
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &api.SavedViewResponse{View: c.savedViewsOf(view, v)[0]}, nil
+	return &api.SavedViewResponse{View: savedViewsOf(c, view, v)[0]}, nil
 }
 
-func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViewsResponse, error) {
+func listSavedViews(ctx context.Context, c *call, _ *none) (*api.ListSavedViewsResponse, error) {
 	list, err := c.tx.SavedViews(ctx, c.caller.Token.UserID)
 	if err != nil {
 		return nil, err
@@ -75,25 +75,25 @@ func (c *call) listSavedViews(ctx context.Context, _ *none) (*api.ListSavedViews
 	if err != nil {
 		return nil, err
 	}
-	return &api.ListSavedViewsResponse{Views: c.savedViewsOf(view, list...)}, nil
+	return &api.ListSavedViewsResponse{Views: savedViewsOf(c, view, list...)}, nil
 }
 
 // savedView finds the one that the path names.
-func (c *call) savedView(ctx context.Context) (model.SavedView, error) {
+func savedView(ctx context.Context, c *call) (model.SavedView, error) {
 	id := c.pathID("savedViewId")
 	return c.tx.SavedView(ctx, c.caller.Token.UserID, id)
 }
 
-func (c *call) getSavedView(ctx context.Context, _ *none) (*api.SavedViewResponse, error) {
-	v, err := c.savedView(ctx)
+func getSavedView(ctx context.Context, c *call, _ *none) (*api.SavedViewResponse, error) {
+	v, err := savedView(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return c.savedViewResponse(ctx, v)
+	return savedViewResponse(ctx, c, v)
 }
 
 // checkedView gives a view the owner and the query that it is to have, and checks all of it.
-func (c *call) checkedView(v model.SavedView, shared bool, query string) (model.SavedView, error) {
+func checkedView(c *call, v model.SavedView, shared bool, query string) (model.SavedView, error) {
 	v.OwnerID = 0
 	if !shared {
 		if v.OwnerID = c.caller.Token.UserID; v.OwnerID == 0 {
@@ -101,7 +101,7 @@ func (c *call) checkedView(v model.SavedView, shared bool, query string) (model.
 		}
 	}
 	if query != v.Query || v.ID == 0 {
-		q, err := c.readQuery(v.IssueType, query)
+		q, err := readQuery(c, v.IssueType, query)
 		if err != nil {
 			return v, inBody(err)
 		}
@@ -111,7 +111,7 @@ func (c *call) checkedView(v model.SavedView, shared bool, query string) (model.
 }
 
 // chooseView makes a view the default of whoever made the token, or no longer.
-func (c *call) chooseView(ctx context.Context, v *model.SavedView, chosen bool) error {
+func chooseView(ctx context.Context, c *call, v *model.SavedView, chosen bool) error {
 	user := c.caller.Token.UserID
 	if user == 0 {
 		return model.Invalid("body.default", "no user made this token, so that nobody opens pages with the view")
@@ -120,28 +120,28 @@ func (c *call) chooseView(ctx context.Context, v *model.SavedView, chosen bool) 
 	return c.tx.SetDefaultView(ctx, user, *v, chosen)
 }
 
-func (c *call) createSavedView(
-	ctx context.Context, in *request[api.CreateSavedViewRequest],
+func createSavedView(
+	ctx context.Context, c *call, in *request[api.CreateSavedViewRequest],
 ) (*api.SavedViewResponse, error) {
 	b := &in.Body
 	t, _ := model.ParseIssueType(b.IssueType)
-	v, err := c.checkedView(model.SavedView{Name: strings.TrimSpace(model.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
+	v, err := checkedView(c, model.SavedView{Name: strings.TrimSpace(model.Line(b.Name)), IssueType: t}, b.Shared, b.Query)
 	if err == nil {
 		v, err = c.tx.AddSavedView(ctx, v)
 	}
 	if err == nil && b.Default {
-		err = c.chooseView(ctx, &v, true)
+		err = chooseView(ctx, c, &v, true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.savedViewResponse(ctx, v)
+	return savedViewResponse(ctx, c, v)
 }
 
-func (c *call) updateSavedView(
-	ctx context.Context, in *request[api.UpdateSavedViewRequest],
+func updateSavedView(
+	ctx context.Context, c *call, in *request[api.UpdateSavedViewRequest],
 ) (*api.SavedViewResponse, error) {
-	before, err := c.savedView(ctx)
+	before, err := savedView(ctx, c)
 	if err == nil {
 		err = c.unchanged("saved view", savedViewTag(before))
 	}
@@ -159,20 +159,20 @@ func (c *call) updateSavedView(
 	if b.Query != nil {
 		query = *b.Query
 	}
-	if v, err = c.checkedView(v, shared, query); err == nil {
+	if v, err = checkedView(c, v, shared, query); err == nil {
 		err = c.tx.UpdateSavedView(ctx, before, v)
 	}
 	if err == nil && b.Default != nil {
-		err = c.chooseView(ctx, &v, *b.Default)
+		err = chooseView(ctx, c, &v, *b.Default)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.savedViewResponse(ctx, v)
+	return savedViewResponse(ctx, c, v)
 }
 
-func (c *call) deleteSavedView(ctx context.Context, _ *none) (*api.SavedViewResponse, error) {
-	v, err := c.savedView(ctx)
+func deleteSavedView(ctx context.Context, c *call, _ *none) (*api.SavedViewResponse, error) {
+	v, err := savedView(ctx, c)
 	if err == nil {
 		err = c.unchanged("saved view", savedViewTag(v))
 	}
@@ -183,7 +183,7 @@ func (c *call) deleteSavedView(ctx context.Context, _ *none) (*api.SavedViewResp
 		return nil, err
 	}
 	v.Default = false
-	return &api.SavedViewResponse{View: c.savedViewsOf(nil, v)[0]}, nil
+	return &api.SavedViewResponse{View: savedViewsOf(c, nil, v)[0]}, nil
 }
 
 // beside are the parameters that a view goes with.
@@ -209,8 +209,8 @@ func refuseBesideView(query any, bad *faults) {
 // of the view. What findings stand for in it is as on the page. What the query names that is
 // gone, which selects nothing, a header of the answer says: no findings would be taken for
 // good news.
-func (c *call) viewed(
-	ctx context.Context, view *index.View, id int64, issueType string,
+func viewed(
+	ctx context.Context, c *call, view *index.View, id int64, issueType string,
 ) (q index.PageQuery, err error) {
 	err = c.view(ctx, func(ctx context.Context) error {
 		user := c.caller.Token.UserID
@@ -221,7 +221,7 @@ func (c *call) viewed(
 		if t := v.IssueType.String(); cmp.Or(issueType, t) != t {
 			return model.Invalid("query.issue_type", "the view lists findings of the issue type %s", t)
 		}
-		if q, err = c.readQuery(v.IssueType, v.Query); err != nil {
+		if q, err = readQuery(c, v.IssueType, v.Query); err != nil {
 			return fmt.Errorf("saved view %d: %w", id, err)
 		}
 		if user == 0 && q.AboutMe() {

@@ -94,7 +94,7 @@ func formatOf(f *api.FormatVersion, bad *faults) (model.SBOMFormat, string) {
 }
 
 // createSBOMExport stores the job and answers at once (semantics §11).
-func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
+func createSBOMExport(ctx context.Context, c *call, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
 	input, err := json.Marshal(in.request)
 	if err != nil {
 		return nil, fmt.Errorf("encode the export: %w", err)
@@ -110,17 +110,17 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 	})
 }
 
-func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatusResponse, error) {
+func getSBOMExport(ctx context.Context, c *call, _ *none) (*api.SBOMExportStatusResponse, error) {
 	job, err := c.tx.Job(ctx, c.r.PathValue("taskToken"))
 	if err != nil {
 		return nil, err
 	}
-	if job.Kind != SBOMJob || !c.mayRead(job) {
+	if job.Kind != SBOMJob || !mayRead(c, job) {
 		return nil, model.ErrNotFound
 	}
 	switch job.State {
 	case model.JobDone:
-		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_COMPLETED", DownloadURL: c.downloadURL(job)}, nil
+		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_COMPLETED", DownloadURL: downloadURL(c, job)}, nil
 	case model.JobFailed:
 		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_FAILED", ErrorMessage: job.Error}, nil
 	}
@@ -129,7 +129,7 @@ func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatu
 
 // mayRead reports whether the token sees all that the export holds: it was made
 // under the same globs, or the token has none.
-func (c *call) mayRead(job model.Job) bool {
+func mayRead(c *call, job model.Job) bool {
 	var made model.SBOMRequest
 	if json.Unmarshal(job.Input, &made) != nil {
 		return false
@@ -138,7 +138,7 @@ func (c *call) mayRead(job model.Job) bool {
 	return len(globs) == 0 || strings.Join(globs, "\n") == strings.Join(made.Visible, "\n")
 }
 
-func (c *call) downloadURL(job model.Job) string {
+func downloadURL(c *call, job model.Job) string {
 	expires := c.server.Clock().Add(downloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
 		c.base, job.DeploymentID, job.Token, expires,
@@ -178,7 +178,7 @@ func (d document) WriteTo(w io.Writer) (int64, error) {
 }
 
 // downloadSBOM serves an export to whoever has its signed address.
-func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer, error) {
+func downloadSBOM(ctx context.Context, c *call, in *api.DownloadQuery) (writer, error) {
 	deployment, task := c.r.PathValue("deploymentId"), c.r.PathValue("taskToken")
 	id, err := c.id("deploymentId")
 	if err != nil || !c.server.signed(deployment, task, in) || c.server.Clock().Unix() > in.Expires {

@@ -78,7 +78,7 @@ func products(sent []api.Product) (list []model.IssueType, none bool) {
 	return list, len(sent) > 0 && len(list) == 0
 }
 
-func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScansResponse, error) {
+func searchScans(ctx context.Context, c *call, in *scansInput) (*api.SearchScansResponse, error) {
 	out := &api.SearchScansResponse{Scans: []api.Scan{}}
 	if in.none {
 		return out, nil
@@ -88,7 +88,7 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 		return nil, err
 	}
 	for _, s := range rows {
-		out.Scans = append(out.Scans, c.scanOf(s))
+		out.Scans = append(out.Scans, scanOf(c, s))
 	}
 	if more {
 		last := rows[len(rows)-1]
@@ -98,7 +98,7 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 }
 
 // getScan answers one scan, of a project that the token may see.
-func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) {
+func getScan(ctx context.Context, c *call, _ *none) (*api.ScanResponse, error) {
 	id := c.pathID("scanId")
 	s, err := c.tx.Scan(ctx, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) 
 	if err != nil {
 		return nil, err
 	}
-	row := c.scanOf(s)
+	row := scanOf(c, s)
 	return &api.ScanResponse{
 		ID: s.ID, DeploymentID: c.caller.Deployment.ID, RepositoryID: s.ProjectID,
 		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt,
@@ -120,7 +120,7 @@ func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) 
 }
 
 // scanOf is a scan as it stands now: one that runs for too long never finished.
-func (c *call) scanOf(s model.Scan) api.Scan {
+func scanOf(c *call, s model.Scan) api.Scan {
 	out := api.Scan{
 		ID: decimal(s.ID), DeploymentID: decimal(c.caller.Deployment.ID), RepositoryID: decimal(s.ProjectID),
 		Branch: s.Ref, Commit: s.Commit, StartedAt: api.Time{Time: s.StartedAt}, CompletedAt: api.NewTime(s.CompletedAt),

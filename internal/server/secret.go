@@ -61,7 +61,7 @@ func lower(values []string, prefix string) []string {
 
 // called returns the ids of those projects that names mean, in any case. A name that none
 // has now means the project that had it, spelled as it was (semantics §7).
-func (c *call) called(ctx context.Context, projects []model.Project, names []string) (ids []int64, err error) {
+func called(ctx context.Context, c *call, projects []model.Project, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		found := false
 		for _, p := range projects {
@@ -82,7 +82,7 @@ func (c *call) called(ctx context.Context, projects []model.Project, names []str
 	return ids, nil
 }
 
-func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecretsResponse, error) {
+func listSecrets(ctx context.Context, c *call, in *secretsInput) (*api.ListSecretsResponse, error) {
 	out := &api.ListSecretsResponse{Findings: []api.Secret{}}
 	defer func() { hint(c.w.Header(), len(out.Findings), "findings") }()
 	if c.hostedQuery.nothing {
@@ -96,7 +96,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 	for _, p := range projects {
 		byID[p.ID] = p
 	}
-	if in.filter.ProjectIDs, err = c.called(ctx, projects, in.Repo); err != nil {
+	if in.filter.ProjectIDs, err = called(ctx, c, projects, in.Repo); err != nil {
 		return nil, err
 	}
 	if len(in.Repo) > 0 && len(in.filter.ProjectIDs) == 0 {
@@ -110,7 +110,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 	if err != nil {
 		return nil, err
 	}
-	modes, err := c.secretModes(ctx)
+	modes, err := readSecretModes(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
 	return mode
 }
 
-func (c *call) secretModes(ctx context.Context) (m secretModes, err error) {
+func readSecretModes(ctx context.Context, c *call) (m secretModes, err error) {
 	policies, err := c.tx.Policies(ctx)
 	if err != nil {
 		return m, err

@@ -19,7 +19,7 @@ const maxPlaces = 10_000
 // snippetScan finds the scan that the path names, for tokens that see its
 // project. That of a managed run has a part in scans of the run's commit alone: an upload that
 // was there already is answered with the scan that brought it.
-func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
+func snippetScan(ctx context.Context, c *call) (model.Scan, error) {
 	id := c.pathID("scanId")
 	scan, err := c.tx.Scan(ctx, id)
 	if err != nil {
@@ -32,17 +32,17 @@ func (c *call) snippetScan(ctx context.Context) (model.Scan, error) {
 }
 
 // listSnippets says of which findings code is wanted.
-func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResponse, error) {
+func listSnippets(ctx context.Context, c *call, _ *none) (*api.ListSnippetsResponse, error) {
 	out := &api.ListSnippetsResponse{
 		Kept:     c.tx.Deployment().KeepsCode,
 		Findings: []api.SnippetPlace{},
 		Secrets:  []api.SnippetPlace{},
 	}
-	scan, err := c.snippetScan(ctx)
+	scan, err := snippetScan(ctx, c)
 	if err != nil || !out.Kept {
 		return out, err
 	}
-	places, more, err := c.snippetPlaces(ctx, scan, nil)
+	places, more, err := snippetPlaces(ctx, c, scan, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResp
 		out.Findings = append(out.Findings, api.SnippetPlace(p))
 	}
 	out.More = more
-	hidden, err := c.secretPlaces(ctx, scan)
+	hidden, err := secretPlaces(ctx, c, scan)
 	for _, p := range hidden {
 		out.Secrets = append(out.Secrets, api.SnippetPlace(p))
 	}
@@ -58,8 +58,8 @@ func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResp
 }
 
 // snippetPlaces are the places of the scan's findings, or of some of them.
-func (c *call) snippetPlaces(
-	ctx context.Context, scan model.Scan, ids []int64,
+func snippetPlaces(
+	ctx context.Context, c *call, scan model.Scan, ids []int64,
 ) (list []model.SnippetPlace, more bool, err error) {
 	places, more, err := c.tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *call) snippetPlaces(
 	return list, more, nil
 }
 
-func (c *call) secretPlaces(ctx context.Context, scan model.Scan) (list []model.SnippetPlace, err error) {
+func secretPlaces(ctx context.Context, c *call, scan model.Scan) (list []model.SnippetPlace, err error) {
 	places, err := c.tx.SecretPlaces(ctx, scan.ProjectID, scan.Ref)
 	for _, p := range places {
 		list = append(list, p.SnippetPlace)
@@ -90,8 +90,8 @@ func (c *call) secretPlaces(ctx context.Context, scan model.Scan) (list []model.
 
 // putSnippets keeps code around findings that are where the sender says. What
 // looks like a secret is taken out here too, whoever sends.
-func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsRequest]) (*api.PutSnippetsResponse, error) {
-	scan, err := c.snippetScan(ctx)
+func putSnippets(ctx context.Context, c *call, in *request[api.PutSnippetsRequest]) (*api.PutSnippetsResponse, error) {
+	scan, err := snippetScan(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +106,11 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 		return &api.PutSnippetsResponse{}, nil
 	}
 	ids := model.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
-	places, _, err := c.snippetPlaces(ctx, scan, ids)
+	places, _, err := snippetPlaces(ctx, c, scan, ids)
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := c.secretPlaces(ctx, scan)
+	hidden, err := secretPlaces(ctx, c, scan)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func findingIDs(about []model.TicketFinding) []int64 {
 	return model.Map(about, func(f model.TicketFinding) int64 { return f.FindingID })
 }
 
-func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
+func listTickets(ctx context.Context, c *call, in *ticketsInput) (*api.ListTicketsResponse, error) {
 	list, about, more, err := c.tx.TicketPage(ctx, store.TicketQuery{
 		Globs: c.caller.Globs(),
 		After: in.after,
@@ -65,7 +65,7 @@ func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTick
 
 // askedTicket finds the ticket that the path names, with the findings that the token may
 // see; a ticket about none of these does not exist for a token that is bound to projects.
-func (c *call) askedTicket(ctx context.Context) (t model.Ticket, about []model.TicketFinding, err error) {
+func askedTicket(ctx context.Context, c *call) (t model.Ticket, about []model.TicketFinding, err error) {
 	id := c.pathID("ticketId")
 	if t, err = c.tx.Ticket(ctx, id); err != nil {
 		return t, nil, err
@@ -77,14 +77,14 @@ func (c *call) askedTicket(ctx context.Context) (t model.Ticket, about []model.T
 	return t, about, err
 }
 
-func (c *call) getTicket(ctx context.Context, _ *none) (*api.TicketResponse, error) {
-	t, about, err := c.askedTicket(ctx)
+func getTicket(ctx context.Context, c *call, _ *none) (*api.TicketResponse, error) {
+	t, about, err := askedTicket(ctx, c)
 	return &api.TicketResponse{Ticket: ticketAnswer(t, about)}, err
 }
 
 // deleteTicket forgets a ticket, which only those may who see all that it is about.
-func (c *call) deleteTicket(ctx context.Context, _ *none) (*api.DeleteTicketResponse, error) {
-	t, about, err := c.askedTicket(ctx)
+func deleteTicket(ctx context.Context, c *call, _ *none) (*api.DeleteTicketResponse, error) {
+	t, about, err := askedTicket(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTicketResponse, error) {
-	findings, err := c.allFindings(ctx, in.Body.IssueIDs)
+func linkTicket(ctx context.Context, c *call, in *linkTicketInput) (*api.LinkTicketResponse, error) {
+	findings, err := allFindings(ctx, c, in.Body.IssueIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +136,10 @@ func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTi
 	}, nil
 }
 
-func (c *call) unlinkTicket(
-	ctx context.Context, in *request[api.UnlinkTicketRequest],
+func unlinkTicket(
+	ctx context.Context, c *call, in *request[api.UnlinkTicketRequest],
 ) (*api.UnlinkTicketResponse, error) {
-	findings, err := c.allFindings(ctx, in.Body.IssueIDs)
+	findings, err := allFindings(ctx, c, in.Body.IssueIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +149,9 @@ func (c *call) unlinkTicket(
 
 // allFindings reads findings by their ids, each once; one that is not there, or not for
 // the token to see, is model.ErrNotFound.
-func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]model.Finding, error) {
+func allFindings(ctx context.Context, c *call, ids []api.Int) ([]model.Finding, error) {
 	wanted := model.Map(ids, func(id api.Int) int64 { return int64(id) })
-	found, err := c.someFindings(ctx, wanted)
+	found, err := someFindings(ctx, c, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]model.Finding,
 }
 
 // someFindings reads those of the findings that lists show and the token may see.
-func (c *call) someFindings(ctx context.Context, ids []int64) ([]model.Finding, error) {
+func someFindings(ctx context.Context, c *call, ids []int64) ([]model.Finding, error) {
 	found, err := c.tx.FindingsByID(ctx, ids)
 	if err != nil {
 		return nil, err

@@ -53,24 +53,24 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 
 // createTickets asks for tickets, and waits a little for trackers to take them. What is
 // asked for is kept by then: who goes away loses nothing.
-func (c *call) createTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+func createTickets(ctx context.Context, c *call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
 	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) {
-		return c.askForTickets(ctx, in)
+		return askForTickets(ctx, c, in)
 	})
 	if err != nil || len(out.Pending) == 0 {
 		return out, err
 	}
-	return out, c.awaitTickets(ctx, out)
+	return out, awaitTickets(ctx, c, out)
 }
 
-func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+func askForTickets(ctx context.Context, c *call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
 	out := &api.CreateTicketsResponse{
 		Succeeded: []api.TicketMade{},
 		Skipped:   []api.TicketSkipped{},
 		Failed:    []api.TicketFailed{},
 		Pending:   []api.TicketPending{},
 	}
-	findings, err := c.selectForTickets(ctx, in, out)
+	findings, err := selectForTickets(ctx, c, in, out)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 
 // selectForTickets reads the findings that are selected, and tells of ids that there are
 // not. Of what a filter selects it reads the newest, as many as one triage takes.
-func (c *call) selectForTickets(
-	ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse,
+func selectForTickets(
+	ctx context.Context, c *call, in *createTicketsInput, out *api.CreateTicketsResponse,
 ) ([]model.Finding, error) {
 	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
 	ids := asked
@@ -120,7 +120,7 @@ func (c *call) selectForTickets(
 			ids = append(ids, t.FindingID)
 		}
 	}
-	findings, err := c.someFindings(ctx, ids)
+	findings, err := someFindings(ctx, c, ids)
 	if err != nil || in.search {
 		return findings, err
 	}
@@ -138,7 +138,7 @@ func (c *call) selectForTickets(
 
 // awaitTickets waits for the pending tickets of an answer, and moves those that were created or
 // failed.
-func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
+func awaitTickets(ctx context.Context, c *call, out *api.CreateTicketsResponse) error {
 	pending := out.Pending
 	ids := model.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
 	view := func(ctx context.Context, read func(context.Context, ticket.Reader) error) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSettingsResponse, error) {
+func getTicketSettings(ctx context.Context, c *call, _ *none) (*api.TicketSettingsResponse, error) {
 	s, err := c.tx.TicketSetting(ctx)
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func (c *call) getTicketSettings(ctx context.Context, _ *none) (*api.TicketSetti
 	return out, err
 }
 
-func (c *call) setTicketSettings(
-	ctx context.Context, in *request[api.SetTicketSettingsRequest],
+func setTicketSettings(
+	ctx context.Context, c *call, in *request[api.SetTicketSettingsRequest],
 ) (*api.TicketSettingsResponse, error) {
 	b := in.Body
 	s := model.TicketSetting{
@@ -40,17 +40,17 @@ func (c *call) setTicketSettings(
 	if err := s.Check(); err != nil {
 		return nil, inBody(err)
 	}
-	if err := c.checkTracker(ctx, s); err != nil {
+	if err := checkTracker(ctx, c, s); err != nil {
 		return nil, err
 	}
 	if err := c.tx.PutTicketSetting(ctx, s); err != nil {
 		return nil, err
 	}
-	return c.getTicketSettings(ctx, nil)
+	return getTicketSettings(ctx, c, nil)
 }
 
 // checkTracker refuses a connection that has no issues, or none in the project.
-func (c *call) checkTracker(ctx context.Context, s model.TicketSetting) error {
+func checkTracker(ctx context.Context, c *call, s model.TicketSetting) error {
 	if s.ConnectionID == 0 {
 		return nil
 	}

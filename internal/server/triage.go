@@ -135,7 +135,7 @@ func optional(value *bool) api.Optional[bool] {
 // triageFindings decides in one transaction. The index is as new as the newest
 // commit, and the transaction holds the deployment, so what it selects is what
 // is stored.
-func (c *call) triageFindings(ctx context.Context, in *triageInput) (*api.TriageResponse, error) {
+func triageFindings(ctx context.Context, c *call, in *triageInput) (*api.TriageResponse, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (s *Server) TakeUpload(
 		caller:     caller,
 		idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New(), kept: summaryOf},
 	}
-	if _, err := c.importReports(r.Context(), said); err != nil {
+	if _, err := importReports(r.Context(), c, said); err != nil {
 		p := problemOf(err)
 		return "", errors.Join(&p.Problem, p.cause)
 	}

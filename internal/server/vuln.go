@@ -55,7 +55,7 @@ func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 }
 
 // listVulns answers a page of supply-chain findings.
-func (c *call) listVulns(ctx context.Context, in *vulnsInput) (*api.ListVulnsResponse, error) {
+func listVulns(ctx context.Context, c *call, in *vulnsInput) (*api.ListVulnsResponse, error) {
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *call) listVulns(ctx context.Context, in *vulnsInput) (*api.ListVulnsRes
 	}
 	out := &api.ListVulnsResponse{Vulns: []api.Vuln{}}
 	for _, f := range found {
-		out.Vulns = append(out.Vulns, c.vulnOf(f))
+		out.Vulns = append(out.Vulns, vulnOf(c, f))
 	}
 	hint(c.w.Header(), len(out.Vulns), "vulns")
 	if next := (in.page + 1) * size; len(found) == size && view.Count(in.filter) > next {
@@ -77,7 +77,7 @@ func (c *call) listVulns(ctx context.Context, in *vulnsInput) (*api.ListVulnsRes
 }
 
 // vulnOf is a finding in that shape.
-func (c *call) vulnOf(f api.Finding) api.Vuln {
+func vulnOf(c *call, f api.Finding) api.Vuln {
 	exposure := strings.ToUpper(f.Reachability)
 	if exposure == "UNKNOWN" {
 		exposure = "UNKNOWN_EXPOSURE"
