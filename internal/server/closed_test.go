@@ -77,7 +77,7 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
 		body := bodyOf(theSpec().operations[r.ID].described)
-		if body == nil || r.Method == http.MethodGet || takesFiles(r.ID) {
+		if body == nil || r.Method == http.MethodGet || (theSpec().operations[r.ID].files != nil) {
 			continue
 		}
 		if open := slices.Contains(openBodies, r.ID); open == (body.AdditionalProperties == false) {

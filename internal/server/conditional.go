@@ -5,11 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/redoubt/redoubt/internal/index"
 )
 
 // What is read has a tag as well, which names what it says, so it is right whatever changes the answer: another
@@ -89,20 +86,6 @@ func (notModified) header(http.Header) {}
 // WriteTo writes nothing.
 func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
-// unlessKnown tags a list of findings, by the version of the deployment that it was made of, by what a saved view
-// that it is of means just now, and by the days in UTC on which it was asked for and made: what is overdue changes
-// with these, and modes with the end of days of grace. Where the client has it, the answer is notModified in its
-// place.
-func (c *call) unlessKnown(view *index.View, in *findingsInput, list writer) writer {
-	if c.known([]any{
-		view.Version(), view.Today(), view.GraceEnded(),
-		in.now.UTC().Format(time.DateOnly), in.meant(view), c.caller.Token.UserID,
-	}) {
-		return notModified{}
-	}
-	return list
-}
-
 // known tags a list by the state that it is made of, and reports whether the
 // client has it.
 func (c *call) known(state any) bool {
@@ -127,17 +110,4 @@ func (c *call) has(tag string) bool {
 		}
 	}
 	return false
-}
-
-// meant is what a saved view selects, as it stands in the tag of its list; nil without a
-// view. Beside its words that is what these stand for: who looks, the names of a
-// vulnerability, which all deployments share, and windows that move with the time. Of the
-// last it is what they let through: a tag that changed each moment would be of no use.
-func (in *findingsInput) meant(view *index.View) any {
-	if in.View == 0 {
-		return nil
-	}
-	f := in.filter
-	f.Since, f.EndsBy = time.Time{}, time.Time{}
-	return []any{in.saved, f, in.order, view.Window(in.filter)}
 }

@@ -161,7 +161,7 @@ func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
 	s := &Server{Config: Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
 	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
 		in := &api.DownloadQuery{Expires: 9, Signature: signature([]byte(key), "1", "task", 9)}
-		if s.signed("1", "task", in) != want || s.signed("2", "task", in) {
+		if signed(s, "1", "task", in) != want || signed(s, "2", "task", in) {
 			t.Errorf("an address signed with %q is believed: %v, want %v", key, !want, want)
 		}
 	}

@@ -113,14 +113,14 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 // characters, which no database text holds. It returns each null that the schema does not
 // admit (semantics §2), which the library overlooks: a filter that is null would select
 // everything.
-func readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
+func (s *spec) readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, model.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
 		}
 		return nil, nil, model.Invalid("body", "malformed JSON: %v", err)
 	}
-	r := bodyReader{Decoder: json.NewDecoder(bytes.NewReader(src))}
+	r := bodyReader{Decoder: json.NewDecoder(bytes.NewReader(src)), spec: s}
 	r.UseNumber()
 	tree, err = r.value(schema, "body")
 	return tree, r.nulls, err
@@ -131,6 +131,7 @@ func readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldErr
 // their depth.
 type bodyReader struct {
 	*json.Decoder
+	spec  *spec
 	nulls []model.FieldError
 }
 
@@ -139,11 +140,11 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	forms := formsOf(schema)
+	forms := r.spec.formsOf(schema)
 	switch token := token.(type) {
 	case json.Delim:
 		if token == '{' {
-			return r.object(theSpec().resolve(schema), at)
+			return r.object(r.spec.resolve(schema), at)
 		}
 		return r.list(forms, at)
 	case string:
@@ -170,7 +171,7 @@ func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, member := memberOf(schema, fmt.Sprint(key))
+		name, member := r.spec.memberOf(schema, fmt.Sprint(key))
 		if _, twice := out[name]; twice {
 			return nil, model.Invalid("body."+name, "given more than once")
 		}
@@ -210,11 +211,11 @@ func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
 
 // memberOf returns the name and the schema of a member in any spelling. An unknown member
 // keeps its name.
-func memberOf(object *huma.Schema, name string) (string, *huma.Schema) {
+func (s *spec) memberOf(object *huma.Schema, name string) (string, *huma.Schema) {
 	if object == nil {
 		return name, nil
 	}
-	if canonical, ok := theSpec().members[object][fold(name)]; ok {
+	if canonical, ok := s.members[object][fold(name)]; ok {
 		name = canonical
 	}
 	return name, object.Properties[name]
@@ -234,8 +235,8 @@ func wholeNumber(n json.Number) any {
 }
 
 // formsOf are the forms of which a value may have one; none without a schema.
-func formsOf(schema *huma.Schema) []*huma.Schema {
-	schema = theSpec().resolve(schema)
+func (s *spec) formsOf(schema *huma.Schema) []*huma.Schema {
+	schema = s.resolve(schema)
 	switch {
 	case schema == nil:
 		return nil

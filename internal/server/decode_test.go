@@ -85,7 +85,7 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 
 // TestMalformedJSONIsToldWhere by the byte.
 func TestMalformedJSONIsToldWhere(t *testing.T) {
-	if _, _, err := readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
+	if _, _, err := theSpec().readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func FuzzQuery(f *testing.F) {
 
 // rewritten is a body as the library reads it.
 func rewritten(body []byte, operation string) ([]byte, error) {
-	tree, _, err := readBody(body, theSpec().operations[operation].body)
+	tree, _, err := theSpec().readBody(body, theSpec().operations[operation].body)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,13 @@ type call struct {
 	panicked    bool               // the cause is a panic, however much was sent by then
 }
 
+// newCall is a call that the server makes itself, as for a form of the pages.
+func newCall(
+	s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, idempotent *idempotentRequest,
+) *call {
+	return &call{server: s, w: w, r: r, caller: caller, idempotent: idempotent}
+}
+
 type callKey struct{}
 
 func callOf(ctx context.Context) *call {
@@ -89,13 +96,13 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 	if !httpx.IsText(c.r.URL.Path) {
 		return model.ErrNotFound
 	}
-	if e.route.Scope == Anyone {
+	if e.route.Scope == httpx.Anyone {
 		return nil
 	}
 	if c.caller, err = e.server.callers.Find(c.w.Header(), c.r, token); err != nil {
 		return err
 	}
-	may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload()
+	may := c.caller.CanUse() || e.route.Scope == httpx.Upload && c.caller.CanUpload()
 	if e.route.Scope == httpx.Runner {
 		may = c.caller.CanRun()
 	}
@@ -103,7 +110,7 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 	case !may && e.route.Scope == httpx.Runner:
 		return newProblem(api.CodePermissionDenied,
 			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
-	case !may && e.route.Scope == Upload:
+	case !may && e.route.Scope == httpx.Upload:
 		return newProblem(api.CodePermissionDenied,
 			"This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:
@@ -121,7 +128,7 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 			api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil,
 		)
 	}
-	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == refused && len(c.caller.Globs()) > 0 {
+	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == httpx.Refused && len(c.caller.Globs()) > 0 {
 		return model.ErrNotFound
 	}
 	return nil
@@ -150,7 +157,7 @@ func (e *endpoint) canonical(c *call) error {
 	if err != nil {
 		return err
 	}
-	tree, nulls, err := readBody(body, e.op.body)
+	tree, nulls, err := e.server.spec.readBody(body, e.op.body)
 	if err != nil {
 		return err
 	}

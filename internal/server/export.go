@@ -113,21 +113,11 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exportContent describes an export, which has a media type for each format.
-func exportContent() map[string]*huma.MediaType {
-	out := map[string]*huma.MediaType{}
+// exportMediaTypes lists the media types of exports.
+func exportMediaTypes() (out []string) {
 	for _, f := range export.Formats() {
 		name, _, _ := strings.Cut(f.MediaType(), ";")
-		out[name] = fileContent(name)
+		out = append(out, name)
 	}
 	return out
-}
-
-// fileContent describes a file in an answer: an object where its media type is of
-// JSON, which clients decode, and bytes otherwise.
-func fileContent(mediaType string) *huma.MediaType {
-	if isJSON(mediaType) {
-		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}
-	}
-	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 }

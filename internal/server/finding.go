@@ -81,13 +81,13 @@ func listFindings(ctx context.Context, c *call, in *findingsInput) (writer, erro
 		if err != nil {
 			return nil, err
 		}
-		return c.unlessKnown(view, in, hostedPage{page, c.org()}), nil
+		return unlessKnown(c, view, in, hostedPage{page, c.org()}), nil
 	}
 	page, err := view.Sorted(ctx, in.filter, in.order, int(in.Page), int(in.PageSize))
 	if err != nil {
 		return nil, err
 	}
-	return c.unlessKnown(view, in, findingsPage{page, in.filter.IssueType}), nil
+	return unlessKnown(c, view, in, findingsPage{page, in.filter.IssueType}), nil
 }
 
 // findingsPage writes both lists, one of which is empty (semantics §2).

@@ -58,6 +58,17 @@ func findingCommentOf(n model.FindingComment) api.FindingComment {
 	return out
 }
 
+// storedByID is a handler that changes a comment. Under an Idempotency-Key only the id of the comment is stored,
+// since its text may be withdrawn.
+func storedByID[In any](fn func(context.Context, *call, *In) (*api.FindingCommentResponse, error)) handler {
+	return keyed(plain(func(ctx context.Context, c *call, in *In) (*api.FindingCommentResponse, error) {
+		c.idempotent.store(idOnly, func(ctx context.Context, out any) error {
+			return readComment(ctx, c, out.(*api.FindingCommentResponse))
+		})
+		return runIdempotent(ctx, c, func(ctx context.Context) (*api.FindingCommentResponse, error) { return fn(ctx, c, in) })
+	}))
+}
+
 func addFindingComment(
 	ctx context.Context, c *call, in *request[api.AddFindingCommentRequest],
 ) (*api.FindingCommentResponse, error) {
@@ -86,7 +97,8 @@ func withdrawFindingComment(ctx context.Context, c *call, _ *none) (*api.Finding
 }
 
 // idOnly is what is kept of an answer about a comment: not its text, which may be withdrawn.
-func idOnly(of *api.FindingCommentResponse) *api.FindingCommentResponse {
+func idOnly(out any) any {
+	of := out.(*api.FindingCommentResponse)
 	return &api.FindingCommentResponse{Comment: api.FindingComment{ID: of.Comment.ID}}
 }
 

@@ -39,7 +39,8 @@ var goodKey = regexp.MustCompile(keyPattern)
 type idempotentRequest struct {
 	key  string
 	sum  hash.Hash                                // of what is asked for, so far
-	kept func(*api.ImportResponse) *uploadSummary // what of an answer is kept; nil: all
+	kept func(out any) any                        // what of an answer is stored; nil: all
+	read func(ctx context.Context, out any) error // completes a stored answer; nil: nothing is missing
 	pass bool                                     // the answer tells of a failure that may pass: it is not kept
 }
 
@@ -49,6 +50,18 @@ func (o *idempotentRequest) mayPass() {
 	if o != nil {
 		o.pass = true
 	}
+}
+
+// store says what is stored of the answer, and how a stored one is completed. There may be no key.
+func (o *idempotentRequest) store(kept func(out any) any, read func(ctx context.Context, out any) error) {
+	if o != nil {
+		o.kept, o.read = kept, read
+	}
+}
+
+// internalRequest is a request of the server itself, whose answer is stored under a key that no client can send.
+func internalRequest(key string) *idempotentRequest {
+	return &idempotentRequest{key: key, sum: sha256.New()}
 }
 
 // newIdempotentRequest reads the key of a request; nil is none.
@@ -205,19 +218,16 @@ func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	if err := json.Unmarshal(answer.Body, out); err != nil {
 		return true, err
 	}
-	if of, ok := out.(*api.FindingCommentResponse); ok {
-		return true, readComment(ctx, c, of)
+	if c.idempotent.read != nil {
+		return true, c.idempotent.read(ctx, out)
 	}
 	return true, nil
 }
 
 // keep keeps the answer in the transaction that did what it tells of.
 func (c *call) keep(ctx context.Context, out any) error {
-	if taken, ok := out.(*api.ImportResponse); ok && c.idempotent.kept != nil {
-		out = c.idempotent.kept(taken)
-	}
-	if of, ok := out.(*api.FindingCommentResponse); ok {
-		out = idOnly(of)
+	if c.idempotent.kept != nil {
+		out = c.idempotent.kept(out)
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
@@ -245,6 +255,15 @@ func packed(k kept) ([]byte, error) {
 	z := gzip.NewWriter(&out)
 	err := errors.Join(json.NewEncoder(z).Encode(k), z.Close())
 	return out.Bytes(), err
+}
+
+// storedAnswer reads an answer that was stored.
+func storedAnswer(answer []byte, out any) error {
+	k, err := unpacked(answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(k.Body, out)
 }
 
 func unpacked(data []byte) (k kept, err error) {

@@ -61,7 +61,7 @@ func (c *call) lenient(op *operation) func(url.Values) {
 				values[i] = strings.TrimSpace(values[i])
 			}
 		}
-		for _, d := range differences() {
+		for _, d := range c.server.spec.differences {
 			if d.query != nil && d.operation == op.described.OperationID {
 				d.query(c, query)
 			}
@@ -78,7 +78,7 @@ func (c *call) lenient(op *operation) func(url.Values) {
 				values = slices.DeleteFunc(values, func(text string) bool { return text == "" })
 			}
 			absent := unheld[[2]string{op.described.OperationID, p.Name}]
-			enumeration := theSpec().resolve(cmp.Or(p.Schema.Items, p.Schema)).Enum
+			enumeration := c.server.spec.resolve(cmp.Or(p.Schema.Items, p.Schema)).Enum
 			foldWords(p.Name, values, append(wordsOf(enumeration), absent...))
 			if absent != nil && len(values) > 0 {
 				values = c.held(values, absent)

@@ -44,7 +44,7 @@ func (e *endpoint) serveMounted(m httpx.Mounted, c *call) error {
 	if err := e.admit(c, token); err != nil {
 		return err
 	}
-	if m.Scope == Anyone && token != "" {
+	if m.Scope == httpx.Anyone && token != "" {
 		known, err := e.server.callers.Find(c.w.Header(), c.r, token)
 		if _, busy := errors.AsType[*httpx.BusyError](err); busy {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 var updateGolden = flag.Bool("update", false, "write golden files")
@@ -101,11 +102,11 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range Routes() {
-		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == Anyone) {
+		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == httpx.Anyone) {
 			t.Errorf("%s says of its security: %v", r.ID, s)
 		}
 		for status, answer := range doc.Paths[r.Pattern][strings.ToLower(r.Method)].Responses {
-			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != Anyone) {
+			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != httpx.Anyone) {
 				t.Errorf("%s: %s tells how much is left: %v", r.ID, status, told)
 			}
 		}

@@ -34,10 +34,12 @@ type stream struct{ Body func(huma.Context) }
 type operation struct {
 	described *huma.Operation
 	handle    func(huma.Context)
-	params    map[string]bool // query parameters, and whether each is a list
-	body      *huma.Schema    // of JSON; nil without
-	keyed     bool            // takes an Idempotency-Key
-	tagged    bool            // has a tag of what can be changed
+	params    map[string]bool            // query parameters, and whether each is a list
+	body      *huma.Schema               // of JSON; nil without
+	keyed     bool                       // takes an Idempotency-Key
+	tagged    bool                       // has a tag of what can be changed
+	files     *huma.RequestBody          // of files; nil for JSON or no body
+	content   map[string]*huma.MediaType // of an answer that is a file; nil for JSON
 }
 
 // handler makes an operation of a function.

@@ -22,12 +22,12 @@ const probe = 2 * time.Second
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	patterns := map[string]methods{}
-	for _, route := range Routes() {
+	for _, route := range s.spec.routes {
 		if patterns[route.Pattern] == nil {
 			patterns[route.Pattern] = methods{}
 			mux.Handle(route.Pattern, patterns[route.Pattern])
 		}
-		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: theSpec().operations[route.ID]}
+		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: s.spec.operations[route.ID]}
 	}
 	for _, m := range s.Mounted {
 		mux.Handle(m.Pattern, s.mounted(m))
@@ -43,7 +43,7 @@ func (s *Server) mux() *http.ServeMux {
 	if !s.MetricsElsewhere {
 		s.page(mux, "/metrics", s.MetricsHandler().ServeHTTP)
 	}
-	s.page(mux, "/api/v1/openapi.json", serveSpec)
+	s.page(mux, "/api/v1/openapi.json", s.serveSpec)
 	s.page(mux, "/openapi.json", http.RedirectHandler("/api/v1/openapi.json", http.StatusPermanentRedirect).ServeHTTP)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)
@@ -145,8 +145,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // plain members; a lost connection has nobody to tell
 }
 
-func serveSpec(w http.ResponseWriter, r *http.Request) {
-	text, err := OpenAPI()
+func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
+	text, err := s.spec.published()
 	if err != nil {
 		writeProblem(w, r, problemOf(err))
 		return

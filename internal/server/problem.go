@@ -167,7 +167,7 @@ func init() {
 	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
 		c := callOf(ctx.Context())
-		p := humaProblem(ctx.Operation(), status, detail, faults, c.nulls)
+		p := c.server.spec.humaProblem(ctx.Operation(), status, detail, faults, c.nulls)
 		c.complete(p)
 		return p
 	}
@@ -176,7 +176,9 @@ func init() {
 // humaProblem translates what huma found. It decodes and validates, so all it
 // finds is the client's, but for faults that it has no words for. A location
 // is named once, with what its schema says before what a handler checks.
-func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError) *problem {
+func (s *spec) humaProblem(
+	op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError,
+) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail,
 			errors.Join(append(faults, errors.New(detail))...))
@@ -184,7 +186,7 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error, 
 	fields := nulls
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
 		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
-			fields = append(fields, fieldError(op, d))
+			fields = append(fields, s.fieldError(op, d))
 		}
 	}
 	if len(fields) == 0 {

@@ -8,8 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,34 +152,17 @@ func signature(key []byte, deployment, task string, expires int64) string {
 
 // signed reports whether the server made a download address, with the key in use
 // or one before it.
-func (s *Server) signed(deployment, task string, in *api.DownloadQuery) bool {
+func signed(s *Server, deployment, task string, in *api.DownloadQuery) bool {
 	return slices.ContainsFunc(s.SigningKeys.All(), func(key []byte) bool {
 		return hmac.Equal([]byte(in.Signature), []byte(signature(key, deployment, task, in.Expires)))
 	})
-}
-
-// document is a finished export.
-type document struct {
-	name, mediaType string
-	content         []byte
-}
-
-func (d document) header(h http.Header) {
-	h.Set("Content-Type", d.mediaType)
-	h.Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
-}
-
-// WriteTo writes the document.
-func (d document) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(d.content)
-	return int64(n), err
 }
 
 // downloadSBOM serves an export to whoever has its signed address.
 func downloadSBOM(ctx context.Context, c *call, in *api.DownloadQuery) (writer, error) {
 	deployment, task := c.r.PathValue("deploymentId"), c.r.PathValue("taskToken")
 	id, err := c.id("deploymentId")
-	if err != nil || !c.server.signed(deployment, task, in) || c.server.Clock().Unix() > in.Expires {
+	if err != nil || !signed(c.server, deployment, task, in) || c.server.Clock().Unix() > in.Expires {
 		return nil, newProblem(api.CodePermissionDenied,
 			"This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
 	}
@@ -209,13 +190,7 @@ func extension(mediaType string) string {
 	return ".json"
 }
 
-// documentContent describes a download, which has a media type for each format.
-func documentContent() map[string]*huma.MediaType {
-	out := map[string]*huma.MediaType{}
-	for _, t := range []string{
-		"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json",
-	} {
-		out[t] = fileContent(t)
-	}
-	return out
+// documentMediaTypes lists the media types of downloads.
+var documentMediaTypes = []string{
+	"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json",
 }

@@ -145,7 +145,7 @@ func schemaName(t reflect.Type, hint string) string {
 // that lacks a member, and of a member with several forms it only says that
 // none of them fits. Of a body that its decoder refuses, it gives the decoder's
 // words and all of the body, which may hold anything.
-func fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
+func (s *spec) fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 	var missing string
 	if _, err := fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &missing); err == nil {
 		return model.FieldError{Location: d.Location + "." + missing, Message: "is needed"}
@@ -160,41 +160,41 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
 		return out
 	}
-	if s := walk(op, d.Location); s != nil {
-		forms := model.Map(s.OneOf, formOf)
+	if found := s.walk(op, d.Location); found != nil {
+		forms := model.Map(found.OneOf, s.formOf)
 		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
 	return out
 }
 
 // formOf describes a simple schema.
-func formOf(s *huma.Schema) string {
-	switch s = theSpec().resolve(s); {
-	case s.Items != nil:
-		return "a list of: " + formOf(s.Items)
-	case len(s.Enum) > 0:
-		values := make([]string, len(s.Enum))
-		for i, v := range s.Enum {
+func (s *spec) formOf(schema *huma.Schema) string {
+	switch schema = s.resolve(schema); {
+	case schema.Items != nil:
+		return "a list of: " + s.formOf(schema.Items)
+	case len(schema.Enum) > 0:
+		values := make([]string, len(schema.Enum))
+		for i, v := range schema.Enum {
 			values[i] = fmt.Sprint(v)
 		}
 		return strings.Join(values, ", ")
-	case s.Pattern == numberPattern:
+	case schema.Pattern == numberPattern:
 		return "its digits as a string, up to 4294967295"
 	}
-	return s.Type
+	return schema.Type
 }
 
 // walk finds the schema of a location such as body.packageFilters[2].name.
-func walk(op *huma.Operation, location string) *huma.Schema {
+func (s *spec) walk(op *huma.Operation, location string) *huma.Schema {
 	parts := strings.FieldsFunc(location, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	if parts[0] != "body" {
 		return nil
 	}
-	s := theSpec().operations[op.OperationID].body
+	found := s.operations[op.OperationID].body
 	for _, part := range parts[1:] {
-		if s != nil {
-			s = theSpec().resolve(cmp.Or(s.Properties[part], s.Items))
+		if found != nil {
+			found = s.resolve(cmp.Or(found.Properties[part], found.Items))
 		}
 	}
-	return s
+	return found
 }

@@ -96,6 +96,7 @@ func (l Limits) orDefault() Limits {
 // Server answers the Web API.
 type Server struct {
 	Config
+	spec    *spec
 	auth    *auth.Authenticator
 	callers *httpx.Callers
 	intake  httpx.Intake
@@ -107,9 +108,8 @@ type Server struct {
 	draining atomic.Bool
 }
 
-// New makes a server. It opens no listener and starts nothing: serve Handler,
-// and run Background beside it.
-func New(c Config) (*Server, error) {
+// New makes a server of a table.
+func newServer(c Config, sp *spec) (*Server, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil ||
 		len(c.SigningKeys.All()[0]) < 16 {
 		return nil, errors.New(
@@ -120,6 +120,7 @@ func New(c Config) (*Server, error) {
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	s := &Server{
 		Config:  c,
+		spec:    sp,
 		began:   c.Clock(),
 		auth:    auth.New(c.Store, c.Clock),
 		intake:  httpx.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 // spec is the table in the form that huma works with: one operation for each
@@ -20,10 +21,26 @@ type spec struct {
 	api        huma.API
 	operations map[string]*operation              // by id
 	members    map[*huma.Schema]map[string]string // of each object, by folded name
+	published  func() ([]byte, error)             // openapi.json, which is made once
+	table
 }
 
-// theSpec is made once: it depends on the table and the structs alone.
-var theSpec = sync.OnceValue(newSpec)
+// table lists what the Web API consists of.
+type table struct {
+	routes      []Route
+	tags        []tag
+	paths       map[string]pathWord // parameters of paths, by name
+	differences []difference        // of the hosted dialect
+}
+
+// tag is a part of the API in openapi.json.
+type tag struct{ name, words string }
+
+// routeDoc describes an operation: a title of a few words, and what to know.
+type routeDoc struct{ summary, text string }
+
+// pathWord describes a parameter of paths.
+type pathWord struct{ text, example string }
 
 // adapter is what huma takes for a router. The server routes by itself, so it
 // only keeps what is handed to it.
@@ -38,10 +55,12 @@ func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 // ServeHTTP is asked by nobody: the server has a mux of its own.
 func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, r) }
 
-func newSpec() *spec {
+// newSpec makes the operations of a table, and openapi.json.
+func newSpec(t table) *spec {
 	huma.DefaultArrayNullable = false
-	s := &spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}}
-	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
+	s := &spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}, table: t}
+	s.published = sync.OnceValues(func() ([]byte, error) { return publish(s.api.OpenAPI()) })
+	s.api = huma.NewAPI(s.config(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
 	register(registry)
 	for header, text := range headerWords {
@@ -50,11 +69,11 @@ func newSpec() *spec {
 	for status := range errorWords {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
-	for _, route := range Routes() {
+	for _, route := range s.routes {
 		o := &operation{described: s.describe(route), params: map[string]bool{}}
 		s.operations[route.ID] = o
 		route.handler(s.api, o)
-		if o.described.RequestBody != nil || takesFiles(route.ID) {
+		if o.described.RequestBody != nil || o.files != nil {
 			o.fails(http.StatusRequestEntityTooLarge)
 			o.fails(http.StatusUnsupportedMediaType)
 		}
@@ -74,15 +93,35 @@ func newSpec() *spec {
 	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
 		s.operations[id].described.RequestBody.Required = true
 	}
-	s.operations["importReports"].described.RequestBody = importBody()
-	s.operations["importDocuments"].described.RequestBody = documentsBody()
-	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
-	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
+	for _, o := range s.operations {
+		if o.files != nil {
+			o.described.RequestBody = o.files
+		}
+		if o.content != nil {
+			o.described.Responses["200"].Content = o.content
+		}
+	}
 	return s
 }
 
-// takesFiles reports whether the body of an operation is files.
-func takesFiles(id string) bool { return id == "importReports" || id == "importDocuments" }
+// takingFiles is a handler of an operation whose body is files.
+func takingFiles(body *huma.RequestBody, h handler) handler {
+	return func(a huma.API, o *operation) {
+		o.files = body
+		h(a, o)
+	}
+}
+
+// answeringFile is a handler of an operation that answers a file of one of several media types.
+func answeringFile(mediaTypes []string, h handler) handler {
+	return func(a huma.API, o *operation) {
+		o.content = map[string]*huma.MediaType{}
+		for _, name := range mediaTypes {
+			o.content[name] = fileContent(name)
+		}
+		h(a, o)
+	}
+}
 
 // finish describes what the types of an operation's handler do not.
 func (s *spec) finish(o *operation) {
@@ -147,7 +186,7 @@ func (s *spec) finishSchema(object *huma.Schema) {
 	}
 }
 
-func specConfig() huma.Config {
+func (s *spec) config() huma.Config {
 	c := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -179,7 +218,7 @@ func specConfig() huma.Config {
 		Transformers:  []huma.Transformer{hostedAnswer},
 	}
 	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (semantics §2)
-	for _, t := range tags {
+	for _, t := range s.tags {
 		c.Tags = append(c.Tags, &huma.Tag{Name: t.name, Description: t.words})
 	}
 	return c
@@ -187,21 +226,20 @@ func specConfig() huma.Config {
 
 // describe says of a route what its types do not.
 func (s *spec) describe(route Route) *huma.Operation {
-	w := described[route.ID]
 	op := &huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Pattern, Tags: []string{route.Tag},
-		Summary: w.summary, Description: w.text,
+		Summary: route.words.summary, Description: route.words.text,
 		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body was read before huma sees it
 		Responses: map[string]*huma.Response{},
 	}
-	if route.Scope == Anyone {
+	if route.Scope == httpx.Anyone {
 		op.Extensions = map[string]any{"security": []any{}} // says that none is needed; the library leaves an empty list out
 	} else {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description += " Scope: " + scopeWords(route) + "."
 	}
 	for _, part := range pathPart.FindAllStringSubmatch(route.Pattern, -1) {
-		about := pathWords[part[1]]
+		about := s.paths[part[1]]
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: part[1], In: "path", Required: true, Description: about.text, Example: about.example,
 			Schema: &huma.Schema{Type: huma.TypeString},
@@ -217,7 +255,7 @@ var pathPart = regexp.MustCompile(`\{(\w+)\}`)
 
 func scopeWords(r Route) string {
 	text := "`web_api`"
-	if r.Scope == Upload {
+	if r.Scope == httpx.Upload {
 		text = "`ci` or `web_api`"
 	}
 	if r.Writes {
@@ -229,7 +267,7 @@ func scopeWords(r Route) string {
 // failures lists the statuses besides 200 that a route may answer.
 func failures(r Route) []int {
 	list := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if r.Scope != Anyone {
+	if r.Scope != httpx.Anyone {
 		list = append(list, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	} else if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusForbidden)
@@ -374,8 +412,16 @@ func markByWords(text, words string, extensions *map[string]any) {
 	}
 }
 
-// OpenAPI returns openapi.json: OpenAPI 3.1 of every route. It is made once;
-// nobody may change it.
-var OpenAPI = sync.OnceValues(func() ([]byte, error) {
-	return publish(theSpec().api.OpenAPI())
-})
+// errorWords describe what else an operation may answer.
+var errorWords = map[int]string{
+	400: "The request is malformed; `errors` names every bad member.",
+	401: "No valid token was sent.",
+	403: "The token may not do this.",
+	404: "There is none, or it is another tenant's: the answer is the same.",
+	409: "The write does not fit what is stored by now, or the cursor what is known since.",
+	413: "The body is over the limit.",
+	415: "The body is of a kind that is not taken here.",
+	429: "The token sends too many requests; wait as `Retry-After` says.",
+	500: "Something failed inside the server; its log has the cause under the request id.",
+	503: "The server is busy or shutting down; try again as `Retry-After` says.",
+}

@@ -3,37 +3,33 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
+// Uploads accepts uploads by a form of the pages.
+type Uploads struct{ Server *Server }
+
 // TakeUpload takes in what a person hands in by a form of the pages, as importReports
 // does what programs hand in: the same bounds, in one transaction, or nothing. The fields
 // of the form are put into said, as far as it was read. What the page shows of the answer is
 // kept for a day under the key that comes back, where UploadTaken finds it. What fails is an *api.Problem.
-func (s *Server) TakeUpload(
+func (u Uploads) TakeUpload(
 	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
 ) (key string, err error) {
-	c := &call{
-		server:     s,
-		w:          w,
-		r:          r,
-		caller:     caller,
-		idempotent: &idempotentRequest{key: uploadKey + rand.Text(), sum: sha256.New(), kept: summaryOf},
-	}
+	key = rand.Text()
+	c := newCall(u.Server, w, r, caller, internalRequest(uploadKey+key))
+	c.idempotent.store(func(out any) any { return summaryOf(out.(*api.ImportResponse)) }, nil)
 	if _, err := importReports(r.Context(), c, said); err != nil {
 		p := problemOf(err)
 		return "", errors.Join(&p.Problem, p.cause)
 	}
-	return strings.TrimPrefix(c.idempotent.key, uploadKey), nil
+	return key, nil
 }
 
 // uploadKey begins the keys of uploads. It ends with what no key of a request has, so that
@@ -62,16 +58,12 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 // UploadTaken says what became of an upload, by its key, without its findings; and of each
 // import, how many findings of the advisories changed. What is not known, or no more, is
 // model.ErrNotFound.
-func (*Server) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
+func (Uploads) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
 	before, err := tx.KeptAnswer(ctx, uploadKey+key)
 	if err != nil {
 		return api.ImportResponse{}, nil, err
 	}
-	answer, err := unpacked(before.Answer)
-	if err != nil {
-		return api.ImportResponse{}, nil, err
-	}
 	var out uploadSummary
-	err = json.Unmarshal(answer.Body, &out)
+	err = storedAnswer(before.Answer, &out)
 	return out.ImportResponse, out.Advised, err
 }
