@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -54,14 +53,6 @@ func getAdvisory(ctx context.Context, c *call, _ *none) (*api.AdvisoryResponse, 
 		}
 	}
 	return &api.AdvisoryResponse{Advisory: out}, nil
-}
-
-// timeOrNull is null where there is no time.
-func timeOrNull(t time.Time) *api.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return api.NewTime(t)
 }
 
 func advisoryOf(v *advisory.Vulnerability) api.Advisory {

@@ -16,27 +16,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
-// request are a *model.InvalidError.
-type CodeHosts interface {
-	// AskToAdd checks a new connection.
-	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
-	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
-	// AskToChange checks a changed connection, with its new credential if there is one.
-	AskToChange(
-		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
-	) (store.SaveConnection, error)
-	// AskToRemove deletes the webhooks of a connection.
-	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
-	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
-	HooksAt() string
-	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
-	// It returns their number; refused is the refusal of the host. A server without a public
-	// address returns model.ErrConflict.
-	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
-}
-
 // keeper is what asks code hosts.
 func keeper(c *call) (CodeHosts, error) {
 	if c.server.Connections == nil {
@@ -164,23 +143,6 @@ func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret),
 		KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
 	}
-}
-
-// inBody says of faults that a room found where in the body they are.
-func inBody(err error) error { return inPart("body.", err) }
-
-// inPart is an error about members of a part of the request, as "body.".
-func inPart(part string, err error) error {
-	invalid, ok := errors.AsType[*model.InvalidError](err)
-	if !ok {
-		return err
-	}
-	out := &model.InvalidError{Fields: make([]model.FieldError, len(invalid.Fields))}
-	for i, f := range invalid.Fields {
-		f.Location = part + f.Location
-		out.Fields[i] = f
-	}
-	return out
 }
 
 // keptInBody is inBody of what keeping finds.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -136,9 +135,6 @@ func dependencyOf(d model.Dependency) api.Dependency {
 		Link: weblink.New(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
 	}
 }
-
-// decimal writes an id as the string that most of the API has it as.
-func decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
 // repositoriesInput is a page of projects with dependencies that is asked for.
 type repositoriesInput struct {

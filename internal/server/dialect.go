@@ -79,3 +79,18 @@ func hostedAnswer(ctx huma.Context, _ string, v any) (any, error) {
 
 // org is the address of the deployment's pages.
 func (c *call) org() string { return c.base + "/orgs/" + c.caller.Deployment.Slug }
+
+// hostedFindingsQuery is what a query of the hosted dialect asks for beyond what
+// the contract's parameters can say.
+type hostedFindingsQuery struct {
+	pageSize   int      // 0: the default
+	issueTypes []string // none: code
+	nothing    bool     // it selects nothing
+}
+
+func hostedTransitivity(word string) string {
+	if word == model.TransitivityUnknown.String() {
+		return "UNKNOWN_TRANSITIVITY"
+	}
+	return strings.ToUpper(word)
+}

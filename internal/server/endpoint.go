@@ -274,3 +274,11 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 func unmatched(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, r, newProblem(api.CodeNotFound, notFound, errors.New("no such route")))
 }
+
+// projectNamed finds a project that the request names outside of the path.
+func projectNamed(ctx context.Context, c *call, name string) (model.Project, error) {
+	if model.CheckProjectName(name) != nil {
+		return model.Project{}, model.ErrNotFound
+	}
+	return c.seen(c.tx.ProjectByName(ctx, name))
+}

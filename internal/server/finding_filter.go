@@ -158,3 +158,21 @@ func refuseTied(prefix, issueType string, all []tied, bad *faults) {
 		}
 	}
 }
+
+// dueFilter is what a query asks of due dates.
+func dueFilter(windows []string, now time.Time) *model.DueFilter {
+	named := model.Map(windows, func(w string) model.DueWindow { return model.DueWindow(w) })
+	return model.DueWithin(named, now)
+}
+
+// dueBefore reads a day; the empty text is none.
+func dueBefore(day string, bad *faults) time.Time {
+	if day == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil || t.IsZero() { // which is no bound
+		bad.add("query.due_before", day, "expected a day, as 2027-01-31")
+	}
+	return t
+}

@@ -15,14 +15,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// hostedFindingsQuery is what a query of the hosted dialect asks for beyond what
-// the contract's parameters can say.
-type hostedFindingsQuery struct {
-	pageSize   int      // 0: the default
-	issueTypes []string // none: code
-	nothing    bool     // it selects nothing
-}
-
 // Sizes of a page of findings.
 const (
 	defaultPageSize = 100

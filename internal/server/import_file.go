@@ -11,9 +11,11 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // maxFiles and maxField bound a form: its files, and the bytes of one field.
@@ -252,4 +254,24 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 		}
 	}
 	return nil
+}
+
+// VEXAnswer describes what became of a document, as the API and the command line do.
+func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
+	out := api.ImportVEX{
+		Name: r.Document.Name, Format: r.Document.Format,
+		Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
+	}
+	if r.Document.ID != 0 {
+		out.ID = decimal(r.Document.ID)
+	}
+	return out
+}
+
+// storing returns the context for storing an upload: a large upload lets small ones go first.
+func storing(ctx context.Context, room *httpx.Reservation) context.Context {
+	if room.Long() {
+		return store.Long(ctx)
+	}
+	return ctx
 }

@@ -12,11 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/gate"
-	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/store"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -241,18 +239,6 @@ func importOf(s ingest.Summary) api.Import {
 	return out
 }
 
-// VEXAnswer describes what became of a document, as the API and the command line do.
-func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
-	out := api.ImportVEX{
-		Name: r.Document.Name, Format: r.Document.Format,
-		Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
-	}
-	if r.Document.ID != 0 {
-		out.ID = decimal(r.Document.ID)
-	}
-	return out
-}
-
 // SkippedNote explains to users how many vulnerabilities of an SBOM were skipped.
 func SkippedNote(n int) string {
 	return fmt.Sprintf("Skipped vulnerabilities: %d. Redoubt wrote this SBOM, so only its packages were imported. To "+
@@ -322,12 +308,4 @@ func importBody() *huma.RequestBody {
 			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A report as JSON."}},
 		},
 	}
-}
-
-// storing returns the context for storing an upload: a large upload lets small ones go first.
-func storing(ctx context.Context, room *httpx.Reservation) context.Context {
-	if room.Long() {
-		return store.Long(ctx)
-	}
-	return ctx
 }

@@ -107,19 +107,6 @@ func policyRuleOf(r model.PolicyRule) api.PolicyRule {
 	}
 }
 
-// upper writes an enumeration as the policies' part of the API does, with what
-// it counts as where it was not told.
-func upper[T interface {
-	comparable
-	String() string
-}](prefix string, v, unknown T) string {
-	var zero T
-	if v == zero {
-		v = unknown
-	}
-	return prefix + strings.ToUpper(v.String())
-}
-
 // sourceOf is where a rule is from; one that does not tell is somebody's own.
 func sourceOf(origin string) string {
 	switch origin {
@@ -138,9 +125,16 @@ func maintainer(origin string) string {
 	return ""
 }
 
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
+func hostedPolicies(_ *call, v any) any {
+	in, ok := v.(*api.ListPoliciesResponse)
+	if !ok {
+		return v
 	}
-	return list
+	out := api.ListPoliciesResponse{Policies: []api.Policy{}}
+	for _, p := range in.Policies {
+		if p.ProductType != "PRODUCT_TYPE_SCA" {
+			out.Policies = append(out.Policies, p)
+		}
+	}
+	return &out
 }

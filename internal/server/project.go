@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -99,15 +98,6 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 		in.project.PrimaryBranch = branchOf(b.PrimaryBranch, &bad)
 	}
 	return bad
-}
-
-// notWebAddress says what is wrong with what webAddress refuses. The value is
-// not shown, since it may hold a password.
-const notWebAddress = "expected an absolute http or https URL without a user or password"
-
-func webAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
 func tagsOf(list []string, bad *faults) []string {
@@ -268,4 +258,13 @@ func deleteProject(ctx context.Context, c *call, _ *none) (*api.DeleteProjectRes
 		return nil, err
 	}
 	return &api.DeleteProjectResponse{ProjectName: p.Name}, c.tx.DeleteProject(ctx, p.ID)
+}
+
+// managedStatusOf is what is in force of managed scans.
+func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
+	return &api.ManagedScanStatus{
+		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),
+		NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
+		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan), Warning: s.Warning,
+	}
 }

@@ -16,22 +16,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// managedStatusOf is what is in force of managed scans.
-func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
-	return &api.ManagedScanStatus{
-		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),
-		NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
-		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan), Warning: s.Warning,
-	}
-}
-
-func idOrNull(id int64) *int64 {
-	if id == 0 {
-		return nil
-	}
-	return &id
-}
-
 func runOf(r model.Run, project, runner string) api.Run {
 	return api.Run{
 		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(),
@@ -104,14 +88,6 @@ func listRuns(ctx context.Context, c *call, in *runsInput) (*api.ListRunsRespons
 	}
 	out.Runs, err = runsOf(ctx, c, list...)
 	return out, err
-}
-
-// projectNamed finds a project that the request names outside of the path.
-func projectNamed(ctx context.Context, c *call, name string) (model.Project, error) {
-	if model.CheckProjectName(name) != nil {
-		return model.Project{}, model.ErrNotFound
-	}
-	return c.seen(c.tx.ProjectByName(ctx, name))
 }
 
 // noRun refuses the tokens of managed runs: what scans there may have been taken over by

@@ -148,3 +148,15 @@ func countsOf(n model.FindingCounts) api.FindingsCounts {
 		Total:       int64(n.Total()),
 	}
 }
+
+func hostedScans(_ *call, v any) any {
+	in, ok := v.(*api.SearchScansResponse)
+	if !ok {
+		return v
+	}
+	return struct {
+		Cursor  string     `json:"cursor"`
+		HasMore bool       `json:"hasMore"`
+		Scans   []api.Scan `json:"scans"`
+	}{in.Cursor, in.Cursor != "", in.Scans}
+}

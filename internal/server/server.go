@@ -196,3 +196,24 @@ func derived(key []byte, purpose string) []byte {
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
 }
+
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}

@@ -3,10 +3,8 @@ package server
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
 )
 
 // hostedDependency is a dependency as the hosted service writes it, with the
@@ -68,13 +66,6 @@ func hostedDependencies(c *call, v any) any {
 	return out
 }
 
-func hostedTransitivity(word string) string {
-	if word == model.TransitivityUnknown.String() {
-		return "UNKNOWN_TRANSITIVITY"
-	}
-	return strings.ToUpper(word)
-}
-
 func hostedRepositories(_ *call, v any) any {
 	in, ok := v.(*api.ListDependencyRepositoriesResponse)
 	if !ok {
@@ -86,30 +77,4 @@ func hostedRepositories(_ *call, v any) any {
 		HasMore             bool                    `json:"hasMore"`
 		Cursor              int64                   `json:"cursor"`
 	}{in.RepositorySummaries, in.HasMore, cursor}
-}
-
-func hostedScans(_ *call, v any) any {
-	in, ok := v.(*api.SearchScansResponse)
-	if !ok {
-		return v
-	}
-	return struct {
-		Cursor  string     `json:"cursor"`
-		HasMore bool       `json:"hasMore"`
-		Scans   []api.Scan `json:"scans"`
-	}{in.Cursor, in.Cursor != "", in.Scans}
-}
-
-func hostedPolicies(_ *call, v any) any {
-	in, ok := v.(*api.ListPoliciesResponse)
-	if !ok {
-		return v
-	}
-	out := api.ListPoliciesResponse{Policies: []api.Policy{}}
-	for _, p := range in.Policies {
-		if p.ProductType != "PRODUCT_TYPE_SCA" {
-			out.Policies = append(out.Policies, p)
-		}
-	}
-	return &out
 }
