@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -33,7 +33,7 @@ func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.Store) {
 	log, keys := slog.New(slog.DiscardHandler), httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
-	srv, err := server.New(server.Config{
+	srv, err := apihttp.New(apihttp.Config{
 		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys, SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
 	})
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -24,7 +24,7 @@ import (
 // testDemoHasViews lists the findings of the demo's saved views at the desk, by their names.
 func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	log := slog.New(slog.DiscardHandler)
-	srv, err := server.New(server.Config{
+	srv, err := apihttp.New(apihttp.Config{
 		Store: st, Index: index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log}), Clock: time.Now, Logger: log, Version: "test",
 		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("0123456789abcdef"), ReadQuery: web.FindingQuery,
 	})

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -65,7 +65,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
 		s.logFailure(ctx, d, "forgetting kept answers", err)
-		_, err = s.store.DropRequestedJobs(ctx, d.ID, server.SBOMJob)
+		_, err = s.store.DropRequestedJobs(ctx, d.ID, dependencies.SBOMJob)
 		s.logFailure(ctx, d, "forgetting exports", err)
 		s.logFailure(ctx, d, "forgetting OAuth grants", s.store.DropLapsedOAuthGrants(ctx, d.ID, now))
 	}

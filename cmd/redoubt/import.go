@@ -14,11 +14,11 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -164,7 +164,7 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 	if c.JSON {
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
-		out := ungated{ImportResponse: server.ImportAnswer(summaries)}
+		out := ungated{ImportResponse: gate.ImportAnswer(summaries)}
 		out.Files = files.read
 		for _, f := range files.unread {
 			out.Unread = append(out.Unread, f.UnreadFile)
@@ -176,10 +176,10 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
 		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
 		for _, r := range s.VEX {
-			fmt.Fprintf(a.out, "  %s\n", describeVEX(server.VEXAnswer(r)))
+			fmt.Fprintf(a.out, "  %s\n", describeVEX(gate.VEXAnswer(r)))
 		}
 		if s.SkippedVulnerabilities > 0 {
-			fmt.Fprintf(a.out, "  %s\n", server.SkippedNote(s.SkippedVulnerabilities))
+			fmt.Fprintf(a.out, "  %s\n", gate.SkippedNote(s.SkippedVulnerabilities))
 		}
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -41,7 +41,7 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 func (a *app) exportBeside() {
 	ctx, stop := context.WithCancel(a.ctx)
 	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
-	kinds := map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, a.beside)}}
+	kinds := map[string]queue.Kind{dependencies.SBOMJob: {Work: exportSBOM(a, a.beside)}}
 	q := queue.New(a.beside, kinds, queue.Options{Clock: a.clock, Logger: quiet})
 	a.beside.OnQueued(q.Wake)
 	done := make(chan struct{})

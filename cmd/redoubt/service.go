@@ -19,9 +19,12 @@ import (
 
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/apihttp/scans"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -31,7 +34,6 @@ import (
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 	"github.com/redoubt/redoubt/internal/web"
@@ -44,7 +46,7 @@ type service struct {
 	config     config.Server
 	store      *store.Store
 	index      *index.Index
-	server     *server.Server
+	server     *apihttp.Server
 	scanner    *agent.Agent
 	queue      *queue.Queue
 	runners    *ownRunners // nil where the server makes no managed runs itself
@@ -120,7 +122,7 @@ func (s *service) wire(a *app) error {
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
 		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
-		Uploads: func() web.Uploads { return s.server },
+		Uploads: func() web.Uploads { return scans.Uploads{Server: s.server} },
 	})
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func (s *service) wire(a *app) error {
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
 		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
-	s.server, err = server.New(server.Config{
+	s.server, err = apihttp.New(apihttp.Config{
 		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
 		Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}),
 		Pages:      pages.Handler(), Advisories: s.advisories,
@@ -138,7 +140,7 @@ func (s *service) wire(a *app) error {
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
 		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
-		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
+		Limits: apihttp.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	if s.config.Runner {
 		s.runners = newOwnRunners(s, a)
@@ -221,7 +223,7 @@ func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	return agent.New(agent.Config{
 		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret,
 		MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
-		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait,
+		EncodeOutcome: gate.ScanAnswer, Wait: s.config.ScanWait,
 	})
 }
 

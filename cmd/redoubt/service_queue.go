@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -39,7 +39,7 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 			Work: queue.Do(s.scanner.Apply), Abandoned: s.scanner.Abandoned,
 			Attempts: agent.Attempts, Lease: scanLease, DuringShutdown: true,
 		},
-		server.SBOMJob: {Work: exportSBOM(a, s.store)},
+		dependencies.SBOMJob: {Work: exportSBOM(a, s.store)},
 		store.NotifyJob: {
 			Work: queue.Do(s.notifier.Match), MaxRunning: 4, MaxPerDeployment: 1, Ordered: true,
 			Lease: scanLease, Attempts: notify.MatchAttempts,

@@ -5,12 +5,12 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
@@ -65,7 +65,7 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 		return nil, "", err
 	}
 	keys := keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {})
-	s, err := server.New(server.Config{
+	s, err := apihttp.New(apihttp.Config{
 		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
 		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
 		Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,

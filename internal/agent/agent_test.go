@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -342,7 +342,7 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 // results and the completion, by the memory that they build, and keeps nothing of
 // them. Where others take the room, httpx.Reservation refuses the upload with 503.
 func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
-	w := newWorld(t, "sqlite", func(c *server.Config) { c.Limits.Intake = 8 << 10 })
+	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.Limits.Intake = 8 << 10 })
 	path := w.begin("full")
 	if status, text := w.send("POST", path+"results", w.token, w.recorded("full/3-results.json")); status != 413 {
 		t.Errorf("%d %s, want 413", status, text)

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -187,7 +187,7 @@ func TestFloodOfFailures(t *testing.T) {
 // TestAddressIsTheClients behind proxies that are trusted, and only then.
 func TestAddressIsTheClients(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
-		w := newWorld(t, "sqlite", func(c *server.Config) {
+		w := newWorld(t, "sqlite", func(c *apihttp.Config) {
 			if trusted {
 				c.TrustedProxies = loopback
 			}

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
 )
@@ -353,7 +353,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 		t.Fatalf("only %d rows are watched", len(before))
 	}
 	rows := map[string]httpx.Route{}
-	for _, r := range server.Routes() {
+	for _, r := range apihttp.Routes() {
 		rows[r.ID] = r.Route
 	}
 	for _, r := range w.agent.Routes() {

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 // TestLinksOfABlockedBuild lead to where the scanner reached the server, behind
 // a proxy that ends TLS too.
 func TestLinksOfABlockedBuild(t *testing.T) {
-	w := newWorld(t, "sqlite", func(c *server.Config) { c.TrustedProxies = loopback })
+	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.TrustedProxies = loopback })
 	w.rules(model.ModeBlock)
 	w.replay("full")
 	path := w.begin("diff")

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -128,7 +128,7 @@ func (w *world) noneHolds(what, secret string) {
 // the code, loads and runs nothing, and leaves the address to the pages for
 // everybody else.
 func TestLoginPageIsSafe(t *testing.T) {
-	w := newWorld(t, "sqlite", func(c *server.Config) {
+	w := newWorld(t, "sqlite", func(c *apihttp.Config) {
 		c.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the pages' own ", r.Method) })
 	})
 	res, err := http.Get(w.web.URL + "/login?cli-token=" + requestKey)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/queue"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -23,7 +23,7 @@ func (w *world) farWorker() (*storetest.Proxy, *queue.Queue) {
 	proxy, config := storetest.Through(w.T, w.config)
 	far := storetest.Open(w.T, config)
 	logger := slog.New(slog.DiscardHandler)
-	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: server.ScanAnswer})
+	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: gate.ScanAnswer})
 	return proxy, queue.New(far, map[string]queue.Kind{agent.ScanJob: {Work: queue.Do(a.Apply), MaxRunning: 1, Attempts: agent.Attempts, Abandoned: a.Abandoned}},
 		queue.Options{Poll: 10 * time.Millisecond, Clock: w.clock.Now, Logger: logger})
 }

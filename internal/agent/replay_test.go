@@ -21,14 +21,15 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -53,7 +54,7 @@ type world struct {
 	runs       int // that beginAs named
 }
 
-func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *world {
+func newWorld(t *testing.T, engine string, change ...func(*apihttp.Config)) *world {
 	t.Helper()
 	w := &world{T: t, clock: storetest.NewClock()}
 	w.config = storetest.Database(t, engine, w.clock)
@@ -63,20 +64,20 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	key := []byte("0123456789abcdef0123456789abcdef")
 	w.agent = agent.New(agent.Config{
 		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute,
-		EncodeOutcome: server.ScanAnswer,
+		EncodeOutcome: gate.ScanAnswer,
 	})
 	w.work = queue.New(w.store, map[string]queue.Kind{agent.ScanJob: {Work: queue.Do(w.agent.Apply), Attempts: agent.Attempts, Abandoned: w.agent.Abandoned}}, queue.Options{Clock: w.clock.Now, Logger: logger})
 	w.store.OnQueued(w.work.Wake)
 	w.run()
 	a := w.agent
-	c := server.Config{
+	c := apihttp.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
-		Logger: logger, SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
+		Logger: logger, SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Limits: apihttp.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
 	}
 	for _, f := range change {
 		f(&c)
 	}
-	s, err := server.New(c)
+	s, err := apihttp.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -112,7 +112,7 @@ func (w *world) runIndex() (stop func()) {
 // serve starts the server, and beside it handlers that answer with bytes from
 // memory: the limit of every page.
 func (w *world) serve() {
-	s, err := server.New(server.Config{
+	s, err := apihttp.New(apihttp.Config{
 		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.NewJSONHandler(discard{}, nil)),
 		SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "bench",
 	})

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -34,7 +34,7 @@ func testUnknownRoutes(t *testing.T, w *world) {
 // does not have are 405, and Allow names those that it has.
 func testMethods(t *testing.T, w *world) {
 	allowed := map[string][]string{}
-	for _, r := range server.Routes() {
+	for _, r := range apihttp.Routes() {
 		allowed[r.Pattern] = append(allowed[r.Pattern], r.Method)
 		if r.Method == http.MethodGet {
 			allowed[r.Pattern] = append(allowed[r.Pattern], "HEAD")
@@ -65,7 +65,7 @@ func testMethods(t *testing.T, w *world) {
 // testBodies sends broken bodies, and bodies of other kinds, to every operation
 // that takes JSON.
 func testBodies(t *testing.T, w *world) {
-	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.ID == "importReports" || r.ID == "importDocuments" || p.body == nil {
 			return
 		}
@@ -102,7 +102,7 @@ func testHead(t *testing.T, w *world) {
 
 // TestTooLarge holds bodies to their limits, before and after inflating.
 func TestTooLarge(t *testing.T) {
-	s := newSite(t, "sqlite", server.Limits{Body: 1000, Upload: 4000})
+	s := newSite(t, "sqlite", apihttp.Limits{Body: 1000, Upload: 4000})
 	big := []byte(`{"name":"` + strings.Repeat("x", 1000) + `"}`)
 	for name, r := range map[string]request{
 		"json":        {method: "POST", path: "dependencies", body: big},
@@ -117,7 +117,7 @@ func TestTooLarge(t *testing.T) {
 
 // TestRate holds each token to its own rate, by the clock.
 func TestRate(t *testing.T) {
-	s := newSite(t, "sqlite", server.Limits{Rate: 1, Burst: 3})
+	s := newSite(t, "sqlite", apihttp.Limits{Rate: 1, Burst: 3})
 	other := s.newToken(t, model.Token{Name: "other", Scopes: []model.Scope{model.ScopeWebAPI}})
 	ask := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
 	for left := 2; left >= 0; left-- {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -106,7 +106,7 @@ func TestSameKeyAgain(t *testing.T) {
 		code := smallSite(t, s)
 		w := &world{site: s, rules: map[string]scanRule{}}
 		ids, writes := keyedWrites(t, w, code[0].ID)
-		for _, r := range server.Routes() {
+		for _, r := range apihttp.Routes() {
 			if r.Writes && !slices.Contains(ids, r.ID) {
 				t.Errorf("no case for %s", r.ID)
 			}

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 )
 
 // probe says how to call one route: a body that would do something, the query it
@@ -180,11 +181,11 @@ func address(pattern, deployment string, parts map[string]string) string {
 }
 
 // eachRoute runs a test on every route of the table.
-func eachRoute(t *testing.T, w *world, test func(t *testing.T, r server.Route, p probe)) {
+func eachRoute(t *testing.T, w *world, test func(t *testing.T, r apihttp.Route, p probe)) {
 	t.Helper()
 	task := post[api.CreateSBOMExportResponse](t, w.site, "sbom/export", object{}).TaskToken
 	probes := matrix(t, w, task)
-	for _, route := range server.Routes() {
+	for _, route := range apihttp.Routes() {
 		p, ok := probes[route.ID]
 		if !ok {
 			t.Errorf("the tenant matrix does not know %s: say in matrix how to call it", route.ID)
@@ -202,7 +203,7 @@ func eachRoute(t *testing.T, w *world, test func(t *testing.T, r server.Route, p
 // testTokens calls every route with every kind of token that will not do.
 func testTokens(t *testing.T, w *world) {
 	tokens := w.badTokens(t)
-	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		w.clock.Advance(time.Minute) // an address may bring so many wrong tokens in a time
 		call := func(token string) answer {
 			return w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + p.query, token: token, body: p.body})
@@ -210,7 +211,7 @@ func testTokens(t *testing.T, w *world) {
 		for name, token := range tokens {
 			status, code := 401, api.CodeUnauthenticated
 			switch {
-			case r.Scope == server.Anyone:
+			case r.Scope == httpx.Anyone:
 				if a := call(token); a.status == 401 {
 					t.Errorf("%s: needs a token", name)
 				}
@@ -259,8 +260,8 @@ func testForeign(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	theirs := w.foreignParts(t, rival)
-	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
-		if r.Scope == server.Anyone {
+	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
+		if r.Scope == httpx.Anyone {
 			return
 		}
 		var first []byte

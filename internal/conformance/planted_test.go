@@ -20,12 +20,13 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
@@ -186,7 +187,7 @@ func (g *garden) serveScanners() {
 	log := slog.New(slog.NewJSONHandler(g.log, nil))
 	a := agent.New(agent.Config{
 		Store: g.store, Logger: log, Clock: g.clock.Now, SecretKey: secretKey, MaxUpload: 1 << 20, Wait: time.Minute,
-		EncodeOutcome: server.ScanAnswer,
+		EncodeOutcome: gate.ScanAnswer,
 		CloneSource: func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
 			return model.CloneSource{URL: "https://git.example/acme/payments"}, nil
 		},
@@ -195,10 +196,10 @@ func (g *garden) serveScanners() {
 	options := queue.Options{Clock: g.clock.Now, Logger: log}
 	work := queue.New(g.store, map[string]queue.Kind{agent.ScanJob: scans}, options)
 	g.store.OnQueued(work.Wake)
-	srv, err := server.New(server.Config{
+	srv, err := apihttp.New(apihttp.Config{
 		Store: g.store, Index: index.New(g.store, index.Options{BodyCache: 1 << 20, Clock: g.clock.Now}), Clock: g.clock.Now,
 		Logger: log, SigningKeys: httpx.OneKey(signingKey), SecretKey: secretKey, Version: "test",
-		Limits: server.Limits{Upload: 1 << 20}, Mounted: a.Routes(),
+		Limits: apihttp.Limits{Upload: 1 << 20}, Mounted: a.Routes(),
 	})
 	if err != nil {
 		g.Fatal(err)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/httpx"
@@ -23,7 +25,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
@@ -38,7 +39,7 @@ type site struct {
 	store      *store.Store
 	deployment model.Deployment
 	token      string
-	server     *server.Server
+	server     *apihttp.Server
 	keeper     *hosts.Keeper
 	url        string
 	client     *http.Client
@@ -87,8 +88,8 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	s.store = storetest.Open(t, s.config)
 	s.log = &logBuffer{}
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	jobs := queue.New(s.store, map[string]queue.Kind{server.SBOMJob: {Work: s.exportSBOM}}, queue.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
-	c := server.Config{
+	jobs := queue.New(s.store, map[string]queue.Kind{dependencies.SBOMJob: {Work: s.exportSBOM}}, queue.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
+	c := apihttp.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
 		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: httpx.OneKey(signingKey), SecretKey: secretKey,
 		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s), ReadQuery: web.FindingQuery,
@@ -96,7 +97,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	if len(limits) > 0 {
 		c.Limits = limits[0]
 	}
-	srv, err := server.New(c)
+	srv, err := apihttp.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

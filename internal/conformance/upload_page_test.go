@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
@@ -274,7 +274,7 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 
 // TestUploadOnThePageIsBounded: by the bytes that the API takes, told or not.
 func TestUploadOnThePageIsBounded(t *testing.T) {
-	s := newSite(t, "sqlite", server.Limits{Upload: 1 << 20})
+	s := newSite(t, "sqlite", apihttp.Limits{Upload: 1 << 20})
 	u := s.uploads(t, model.RoleTriager)
 	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}
 	body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, large)

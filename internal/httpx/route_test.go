@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
 // TestEveryRouteSaysItsFacts walks the tables of all rooms.
 func TestEveryRouteSaysItsFacts(t *testing.T) {
 	tables := map[string][]httpx.Route{"pages": web.Routes()}
-	for _, r := range server.Routes() {
+	for _, r := range apihttp.Routes() {
 		tables["Web API"] = append(tables["Web API"], r.Route)
 	}
 	for _, r := range agent.New(agent.Config{}).Routes() {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -23,7 +25,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/version"
@@ -50,10 +51,10 @@ func newWorld(t *testing.T, public string) *world {
 	w := &world{T: t, clock: storetest.NewClock(), called: map[string]bool{}}
 	w.store = storetest.Open(t, storetest.Database(t, "sqlite", w.clock))
 	key := []byte("0123456789abcdef0123456789abcdef")
-	var srv *server.Server
+	var srv *apihttp.Server
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, PublicURL: public, Version: "test", Clock: w.clock.Now})
-	jobs := queue.New(w.store, map[string]queue.Kind{server.SBOMJob: {Work: w.exportSBOM}}, queue.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
-	srv, err := server.New(server.Config{
+	jobs := queue.New(w.store, map[string]queue.Kind{dependencies.SBOMJob: {Work: w.exportSBOM}}, queue.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
+	srv, err := apihttp.New(apihttp.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
 		SigningKeys: httpx.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public, ReadQuery: web.FindingQuery,
 		Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),

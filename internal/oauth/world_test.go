@@ -15,12 +15,12 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/oauth"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
@@ -56,10 +56,10 @@ func newWorld(t *testing.T, engine string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var srv *server.Server
+	var srv *apihttp.Server
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, Version: "test", Clock: w.clock.Now, Challenge: oauth.Challenge})
 	clients := oauth.New(oauth.Config{Store: w.store, Keys: keys.All, Clock: w.clock.Now})
-	srv, err = server.New(server.Config{
+	srv, err = apihttp.New(apihttp.Config{
 		Store: w.store, Index: findings, Clock: w.clock.Now, Logger: logger, SigningKeys: keys, SecretKey: []byte("a key for secrets"), Version: "test",
 		Mounted: append(clients.Routes(), assistants.Routes()...), Pages: pages.Handler(),
 	})

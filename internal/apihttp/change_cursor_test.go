@@ -1,0 +1,66 @@
+package apihttp
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// TestListsSayWhereChangesGoOn: who has a list or an export follows the feed from the cursor
+// of that answer on and has what there is; who may not follow is told no cursor.
+func TestListsSayWhereChangesGoOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		target  string
+		headers []string
+	}{
+		"list":        {"/api/v1/deployments/acme/findings", nil},
+		"hosted list": {"/api/v1/deployments/acme/findings", []string{api.DialectHeader, "hosted"}},
+		"export":      {"/api/v1/deployments/acme/findings/export?format=jsonl", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			rnd := rand.New(rand.NewPCG(8, 13))
+			for range 10 {
+				h.happen(rnd)
+			}
+			a := h.send(http.MethodGet, c.target, "", c.headers...)
+			cursor := a.header.Get(api.ChangesCursorHeader)
+			if a.status != http.StatusOK || cursor == "" {
+				t.Fatalf("%d, cursor %q", a.status, cursor)
+			}
+			had := h.everyFinding()
+			if tag := a.header.Get("ETag"); tag != "" {
+				again := h.send(http.MethodGet, c.target, "", append(c.headers, "If-None-Match", tag)...)
+				if again.status != http.StatusNotModified || again.header.Get(api.ChangesCursorHeader) != cursor {
+					t.Errorf("the same list: %d, cursor %q, want that of before, %q", again.status, again.header.Get(api.ChangesCursorHeader), cursor)
+				}
+			}
+			still := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?cursor="+cursor, "")
+			if want := `{"changed":[],"removed":[],`; still.status != http.StatusOK || len(still.body) < len(want) || still.body[:len(want)] != want {
+				t.Errorf("before anything happens: %d %.200s", still.status, still.body)
+			}
+			for range 20 {
+				h.happen(rnd)
+			}
+			f := follower{cursor: cursor, findings: maps.Clone(had)}
+			for again := true; again; {
+				again = f.step(h, 3)
+			}
+			now := h.everyFinding()
+			if diff := cmp.Diff(now, f.findings); diff != "" || cmp.Equal(had, now) {
+				t.Errorf("(-list +follower):\n%s", diff)
+			}
+			h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
+			bound := h.send(http.MethodGet, c.target, "", c.headers...)
+			if _, told := bound.header[api.ChangesCursorHeader]; told || bound.status != http.StatusOK {
+				t.Errorf("a token that is bound: %d, cursor told %v", bound.status, told)
+			}
+		})
+	}
+}

@@ -1,0 +1,294 @@
+package apihttp
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// follower keeps what the feed of changes tells.
+type follower struct {
+	cursor   string
+	findings map[int64]api.ChangedFinding
+}
+
+// step makes one call and reports whether there is more.
+func (f *follower) step(h *harness, limit int64) bool {
+	h.t.Helper()
+	a, err := h.client.FindingChanges(h.t.Context(), "acme", api.FindingChangesQuery{Cursor: f.cursor, Limit: limit})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	f.take(a)
+	return a.HasMore
+}
+
+func (f *follower) take(a *api.FindingChangesResponse) {
+	for _, finding := range a.Changed {
+		f.findings[finding.ID] = finding
+	}
+	for _, id := range a.Removed {
+		delete(f.findings, id)
+	}
+	f.cursor = a.Cursor
+}
+
+// TestFollowersHaveWhatThereIs: whatever happens, and however often and in however
+// small parts somebody asks, they have what the list has, word for word.
+func TestFollowersHaveWhatThereIs(t *testing.T) {
+	h := newHarness(t)
+	rnd := rand.New(rand.NewPCG(7, 11))
+	followers := make([]follower, 3)
+	for i := range followers {
+		followers[i].findings = map[int64]api.ChangedFinding{}
+	}
+	for round := range 40 {
+		h.happen(rnd)
+		for i := range followers[:2] { // one asks all the time, one now and then, in the middle of a round too
+			if i == 0 || rnd.IntN(3) == 0 {
+				followers[i].step(h, int64(1+rnd.IntN(4)))
+			}
+		}
+		if round%10 != 9 {
+			continue
+		}
+		want := h.everyFinding()
+		for i := range followers {
+			for again := true; again; {
+				again = followers[i].step(h, 3)
+			}
+			for again := true; again; { // the round that began with the last one
+				again = followers[i].step(h, 3)
+			}
+			if diff := cmp.Diff(want, followers[i].findings); diff != "" {
+				t.Fatalf("after %d rounds follower %d has (-list +follower):\n%s", round+1, i, diff)
+			}
+		}
+	}
+	if len(followers[0].findings) < 5 {
+		t.Errorf("only %d findings are left to tell of", len(followers[0].findings))
+	}
+}
+
+// happen does one thing that changes what findings answer.
+func (h *harness) happen(rnd *rand.Rand) {
+	h.t.Helper()
+	project := fmt.Sprintf("acme/p%d", rnd.IntN(3))
+	files := map[string][]int{}
+	for range 1 + rnd.IntN(4) {
+		files[fmt.Sprintf("f%d.py", rnd.IntN(6))] = []int{1 + rnd.IntN(9)}
+	}
+	state := []string{"ignored", "reviewing", "reopened"}[rnd.IntN(3)]
+	var err error
+	switch rnd.IntN(8) {
+	case 0:
+		_, err = h.client.TriageFindings(h.t.Context(), "acme", api.TriageRequest{IssueType: "sast", NewTriageState: state, Limit: 1, TriageFilter: api.TriageFilter{Repos: api.List[string]{project}}})
+	case 1:
+		h.send(http.MethodDelete, "/api/v1/deployments/acme/projects/"+project, "")
+	case 2:
+		h.send(http.MethodPatch, "/api/v1/deployments/acme/projects/"+project, `{"tags":["a","b"]}`)
+	case 3:
+		h.send(http.MethodDelete, "/api/v1/deployments/acme/refs?project="+project+"&ref=feature", "")
+	case 4:
+		h.send(http.MethodPost, "/api/v1/deployments/acme/imports?ref=feature&full=true&project="+project, semgrepReport(files))
+	default:
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/imports?ref=main&full=true&project="+project, semgrepReport(files))
+		if a.status != http.StatusOK {
+			h.t.Fatalf("%d: %s", a.status, a.body)
+		}
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// everyFinding is what an export of all findings has.
+func (h *harness) everyFinding() map[int64]api.ChangedFinding {
+	h.t.Helper()
+	out := map[int64]api.ChangedFinding{}
+	for f, err := range h.client.Findings(h.t.Context(), "acme", api.FindingsQuery{}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		out[f.ID] = api.ChangedFinding{IssueType: "sast", Finding: api.Finding{
+			FindingCore: f.FindingCore, ClickToFixPRs: f.ClickToFixPRs, ClickToFixFailures: f.ClickToFixFailures, SourcingPolicy: f.SourcingPolicy, Assistant: f.Assistant,
+		}}
+	}
+	return out
+}
+
+// TestForgottenChanges: a cursor that the feed no longer reaches is a conflict that
+// says how to begin anew, one that was altered is bad input, and tokens that see a
+// part of the projects learn nothing.
+func TestForgottenChanges(t *testing.T) {
+	h := newHarness(t)
+	f := follower{findings: map[int64]api.ChangedFinding{}}
+	h.imported(map[string][]int{"a.py": {1}})
+	f.step(h, 100)
+	for line := range 3 {
+		h.imported(map[string][]int{"a.py": {2 + line}})
+	}
+	d, err := h.store.Deployment(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.PruneChanges(t.Context(), d.ID, 0); err != nil {
+		t.Fatal(err)
+	}
+	const at = "/api/v1/deployments/acme/findings/changes?cursor="
+	h.wantProblem(h.send(http.MethodGet, at+f.cursor, ""), api.CodeConflict)
+	h.wantProblem(h.send(http.MethodGet, at+f.cursor+"x", ""), api.CodeInvalidArgument)
+	if a := h.send(http.MethodGet, at, ""); a.status != http.StatusOK {
+		t.Errorf("anew: %d %s", a.status, a.body)
+	}
+	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
+	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
+}
+
+// TestChangesSinceATime: who begins by a time is told all that changed and went away since,
+// and goes on by cursors to what the lists have.
+func TestChangesSinceATime(t *testing.T) {
+	h := newHarness(t)
+	rnd := rand.New(rand.NewPCG(3, 5))
+	for range 10 {
+		h.happen(rnd)
+		h.clock.Advance(7 * time.Second)
+	}
+	had, since := h.everyFinding(), h.clock.Now()
+	for range 20 {
+		h.happen(rnd)
+		h.clock.Advance(7 * time.Second)
+	}
+	f, told := follower{findings: maps.Clone(had)}, 0
+	for part, err := range h.client.FollowFindings(t.Context(), "acme", api.FindingChangesQuery{UpdatedSince: since.Format(time.RFC3339Nano), Limit: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.take(part)
+		told++
+	}
+	if diff := cmp.Diff(h.everyFinding(), f.findings); diff != "" || told < 3 {
+		t.Errorf("after %d answers (-list +follower):\n%s", told, diff)
+	}
+
+	h.clock.Advance(time.Hour)
+	ask := func(since time.Time) answer {
+		return h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since="+since.Format(time.RFC3339Nano), "")
+	}
+	for name, since := range map[string]time.Time{"now": h.clock.Now(), "a client that is ahead": h.clock.Now().Add(30 * time.Second)} {
+		if a := ask(since); a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"changed":[],"removed":[],`) {
+			t.Errorf("%s: %d %.200s", name, a.status, a.body)
+		}
+	}
+	h.wantProblem(ask(h.clock.Now().Add(2*time.Minute)), api.CodeInvalidArgument)
+	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since=yesterday", ""), api.CodeInvalidArgument)
+	if err := h.store.PruneChanges(t.Context(), h.deployment.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	a := ask(since)
+	h.wantProblem(a, api.CodeConflict)
+}
+
+// TestAFindingThatCameAndWentIsToldByTime: the first version of a deployment is one like
+// others, and no reason to leave out what went away.
+func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
+	h := newHarness(t)
+	since := h.clock.Now()
+	h.imported(map[string][]int{"a.py": {1}})
+	had := h.everyFinding()
+	h.send(http.MethodDelete, "/api/v1/deployments/acme/projects/acme/app", "")
+	a, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{UpdatedSince: since.Format(time.RFC3339Nano)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(had) != 1 || len(a.Changed) != 0 || !slices.Equal(a.Removed, slices.Collect(maps.Keys(had))) {
+		t.Errorf("of %v was told %+v", had, a)
+	}
+}
+
+// TestRoundsAreRememberedAndForgotten: a round is told the same whether what changed in it
+// is remembered or read again, and nothing is remembered of one that is over.
+func TestRoundsAreRememberedAndForgotten(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})
+	ask := func(cursor string) *api.FindingChangesResponse {
+		t.Helper()
+		a, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: cursor, Limit: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	first := ask("")
+	kept := ask(first.Cursor)
+	if len(h.server.Rounds.All) != 1 {
+		t.Fatalf("%d rounds", len(h.server.Rounds.All))
+	}
+	h.server.Rounds.Forget(h.server.Rounds.All[0].RoundKey)
+	read := ask(first.Cursor)
+	if diff := cmp.Diff(kept, read); diff != "" {
+		t.Errorf("(-kept +read):\n%s", diff)
+	}
+	if last := ask(read.Cursor); last.HasMore || len(h.server.Rounds.All) != 0 || h.server.Rounds.Size != 0 {
+		t.Errorf("after the last answer %d rounds of %d bytes are kept, and there is more: %t", len(h.server.Rounds.All), h.server.Rounds.Size, last.HasMore)
+	}
+}
+
+// ofBytes are findings that take about so many bytes of memory.
+func (h *harness) ofBytes(n int) index.Affected {
+	h.t.Helper()
+	view, err := h.server.Index.Deployment(h.t.Context(), h.deployment.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var set model.ChangeSet
+	for id := range int64(n / 2) { // two bytes for each that has no neighbour
+		set.Findings = append(set.Findings, model.IDRun{id * 64, 0})
+	}
+	a := view.Affected(&set)
+	if size := a.Size(); size < n || size > n+n/4 {
+		h.t.Fatalf("made %d bytes of findings, not %d", size, n)
+	}
+	return a
+}
+
+// TestManyFollowers: rounds of a hundred followers are cached together. Beyond the limit the
+// least recently used ones are dropped.
+func TestManyFollowers(t *testing.T) {
+	h := newHarness(t)
+	const most = 8 << 20
+	r := core.Rounds{Most: most}
+	small, large := h.ofBytes(1000), h.ofBytes(most/16)
+	known := func(deployment, until int64) bool {
+		_, ok := r.Find(core.RoundKey{deployment, 1, until})
+		return ok
+	}
+	for until := range int64(100) {
+		r.Keep(core.RoundKey{1, 1, until}, small)
+	}
+	for until := range int64(100) {
+		if !known(1, until) {
+			t.Fatalf("the round of follower %d is not cached", until)
+		}
+	}
+	for until := range int64(50) {
+		r.Keep(core.RoundKey{2, 1, until}, large)
+		known(2, 0) // it is in use all the time
+	}
+	if r.Size > most || r.Size < most/2 || !known(2, 0) || !known(2, 49) || known(2, 1) || known(1, 1) {
+		t.Errorf("%d rounds of %d bytes are cached", len(r.All), r.Size)
+	}
+}

@@ -1,0 +1,102 @@
+package apihttp
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// openBodies are the operations whose bodies may hold members that nobody knows:
+// what they leave out they leave as it is, and nothing grows by it. All others
+// select or decide, and a member that is dropped would widen that.
+var openBodies = []string{"createProject", "updateProject", "toggleManagedScan", "putSnippets"}
+
+// bodyOf is the schema of an operation's JSON body; nil where it takes none.
+func bodyOf(op *huma.Operation) *huma.Schema {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
+	}
+	return theSpec().Resolve(op.RequestBody.Content["application/json"].Schema)
+}
+
+// bodyPath is a place in a body: names of members, and [] for the first item of a list.
+type bodyPath []string
+
+// String is the place as errors name it.
+func (p bodyPath) String() string {
+	return strings.ReplaceAll("body."+strings.Join(p, "."), ".[]", "[0]")
+}
+
+// holding is a body that has the value at the place, and nothing else.
+func (p bodyPath) holding(value any) string {
+	for _, part := range slices.Backward(p) {
+		if part == "[]" {
+			value = []any{value}
+		} else {
+			value = map[string]any{part: value}
+		}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// eachMember calls fn with every member that a schema has, however deep.
+func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, member *huma.Schema)) {
+	schema = theSpec().Resolve(schema)
+	for _, form := range schema.OneOf {
+		eachMember(form, at, fn)
+	}
+	if schema.Items != nil {
+		eachMember(schema.Items, append(slices.Clip(at), "[]"), fn)
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		below := append(slices.Clip(at), name)
+		fn(below, schema, schema.Properties[name])
+		eachMember(schema.Properties[name], below, fn)
+	}
+}
+
+// address fills the parts of a path: the deployment's own, and numbers that
+// nothing has.
+func (r core.Route) address() string {
+	path := strings.NewReplacer("{deploymentId}", "acme", "{deploymentSlug}", "acme", "{projectName}", "acme/nothing").Replace(r.Pattern)
+	return core.PathPart.ReplaceAllString(path, "999")
+}
+
+// TestUnknownMembersAreRefused holds every object of every body that selects or
+// decides to what openapi.json says of it.
+func TestUnknownMembersAreRefused(t *testing.T) {
+	h := newHarness(t)
+	for _, r := range Routes() {
+		body := bodyOf(theSpec().Operations[r.ID].Described)
+		if body == nil || r.Method == http.MethodGet || (theSpec().Operations[r.ID].Files != nil) {
+			continue
+		}
+		if open := slices.Contains(openBodies, r.ID); open == (body.AdditionalProperties == false) {
+			t.Errorf("%s: open is %t, and its body says %v", r.ID, open, body.AdditionalProperties)
+		}
+		objects := map[string]*huma.Schema{"": body}
+		paths := map[string]bodyPath{}
+		eachMember(body, nil, func(at bodyPath, object, _ *huma.Schema) {
+			key := strings.Join(at[:len(at)-1], ".")
+			objects[key], paths[key] = object, at[:len(at)-1]
+		})
+		for key, object := range objects {
+			at := append(slices.Clip(paths[key]), "nobodyKnows")
+			a := h.send(r.Method, r.address(), at.holding(true))
+			if refused := slices.Contains(a.locations(), at.String()); refused != (object.AdditionalProperties == false) {
+				t.Errorf("%s: %s is refused: %t, and the schema says %v: %d %s", r.ID, at, refused, object.AdditionalProperties, a.status, a.body)
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// roundsKept limits the bytes of all cached rounds: one bit or so for each finding of a
+// round, two bytes where the findings of a round lie far apart.
+const roundsKept = 64 << 20
+
+// roundOverhead is the number of bytes of a round without its findings.
+const roundOverhead = 256
+
+// RoundKey identifies a round of changes. Versions name commits, so it never changes meaning.
+type RoundKey struct{ Deployment, Since, Until int64 }
+
+// Rounds caches the affected findings of unfinished rounds, so that the next answer of a round
+// does not read all changes again. The least recently used rounds are dropped first.
+type Rounds struct {
+	Most int // bytes of all
+
+	mu   sync.Mutex
+	All  []round // the last used at the end
+	Size int     // bytes
+}
+
+type round struct {
+	RoundKey
+	affected index.Affected
+	size     int // bytes
+}
+
+func (r *Rounds) Find(key RoundKey) (affected index.Affected, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one, ok := r.remove(key)
+	if ok {
+		r.Add(one)
+	}
+	return one.affected, ok
+}
+
+func (r *Rounds) Keep(key RoundKey, affected index.Affected) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(key)
+	r.Add(round{RoundKey: key, affected: affected, size: affected.Size() + roundOverhead})
+	for r.Size > r.Most {
+		r.remove(r.All[0].RoundKey)
+	}
+}
+
+// Forget drops a finished round.
+func (r *Rounds) Forget(key RoundKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(key)
+}
+
+func (r *Rounds) Add(one round) {
+	r.All = append(r.All, one)
+	r.Size += one.size
+}
+
+func (r *Rounds) remove(key RoundKey) (one round, ok bool) {
+	at := slices.IndexFunc(r.All, func(one round) bool { return one.RoundKey == key })
+	if at < 0 {
+		return one, false
+	}
+	one = r.All[at]
+	r.All = slices.Delete(r.All, at, at+1)
+	r.Size -= one.size
+	return one, true
+}

@@ -1,0 +1,197 @@
+package core
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Cursors makes and reads positions in lists. Each carries a checksum, under a
+// key of the server, over the list it belongs to: operation, deployment, filter
+// and what the caller may see. Altered, or with other filters, it is refused
+// (semantics §3).
+type Cursors struct {
+	Key []byte
+	Old [][]byte // which are still believed
+}
+
+// Cursors are under the keys as they are now.
+func (s *Server) Cursors() (c Cursors) {
+	for i, key := range s.SigningKeys.All() {
+		if key = Derived(key, "cursor"); i == 0 {
+			c.Key = key
+		} else {
+			c.Old = append(c.Old, key)
+		}
+	}
+	return c
+}
+
+// List is what a cursor belongs to. The filter is any value that encodes the
+// same for the same selection; the page size is none of it.
+type List struct {
+	Operation  string
+	Deployment int64
+	Filter     any
+}
+
+// IdPosition is a position in a list that goes by one id.
+type IdPosition struct {
+	List  List
+	After int64 // 0 is the start
+}
+
+// Find reads the cursor of a query, for a list of the caller's deployment; one
+// that is not of that list is an error.
+func (p *IdPosition) Find(ctx huma.Context, operation string, filter any, cursor string) []error {
+	c := CallOf(ctx.Context())
+	p.List = List{operation, c.Caller.Deployment.ID, filter}
+	position, err := c.Server.Cursors().Decode(p.List, cursor, 1)
+	if err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: cursor}}
+	}
+	if position != nil {
+		p.After = position[0]
+	}
+	return nil
+}
+
+const (
+	cursorVersion = 1
+	cursorSum     = 12 // bytes of checksum
+)
+
+// numeric is a cursor that is a number: it holds the position in its lower bits
+// and a checksum above. The sign bit stays clear for clients that read signed
+// integers.
+type numeric struct{ PositionBits, sumBits int }
+
+var (
+	AsText   = numeric{40, 23} // written as a text in JSON
+	AsNumber = numeric{32, 21} // written as a number, which JavaScript reads exactly below 2^53
+)
+
+var ErrCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
+	"made with; start over without a cursor")
+
+// Starts reports whether a cursor asks for the beginning of a list: it is empty,
+// or 0, as clients send that count from there (semantics §3).
+func Starts(cursor string) bool { return cursor == "" || cursor == "0" }
+
+// Encode writes a position as text.
+func (c Cursors) Encode(l List, position ...int64) (string, error) {
+	b := []byte{cursorVersion}
+	for _, n := range position {
+		b = binary.AppendVarint(b, n)
+	}
+	sum, err := c.sum(l, b)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, sum[:cursorSum]...)), nil
+}
+
+// Decode reads a position of n numbers; none at all for one
+// that starts the list.
+func (c Cursors) Decode(l List, text string, n int) ([]int64, error) {
+	if Starts(text) {
+		return nil, nil
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) <= cursorSum || b[0] != cursorVersion {
+		return nil, ErrCursor
+	}
+	body, sent := b[:len(b)-cursorSum], b[len(b)-cursorSum:]
+	believed, err := c.anyKey(func(c Cursors) (bool, error) {
+		sum, err := c.sum(l, body)
+		return hmac.Equal(sent, sum[:cursorSum]), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !believed {
+		return nil, ErrCursor
+	}
+	position := make([]int64, n)
+	body = body[1:]
+	for i := range position {
+		v, size := binary.Varint(body)
+		if size <= 0 {
+			return nil, ErrCursor
+		}
+		position[i], body = v, body[size:]
+	}
+	if len(body) > 0 {
+		return nil, ErrCursor
+	}
+	return position, nil
+}
+
+// EncodeNumber writes a position as a decimal uint64, which the contract wants of
+// the dependencies' cursor. A position that does not fit is an error.
+func (c Cursors) EncodeNumber(as numeric, l List, position int64) (string, error) {
+	if position < 0 || position >= 1<<as.PositionBits {
+		return "", fmt.Errorf("position %d does not fit a numeric cursor", position)
+	}
+	sum, err := c.numberSum(as, l, position)
+	return strconv.FormatUint(sum<<as.PositionBits|uint64(position), 10), err
+}
+
+// DecodeNumber reads what encodeNumber wrote; 0 for one that starts
+// the list.
+func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
+	if Starts(text) {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return 0, ErrCursor
+	}
+	position := int64(n & (1<<as.PositionBits - 1))
+	believed, err := c.anyKey(func(c Cursors) (bool, error) {
+		sum, err := c.numberSum(as, l, position)
+		return sum == n>>as.PositionBits, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !believed {
+		return 0, ErrCursor
+	}
+	return position, nil
+}
+
+// anyKey reports whether a checksum is that of the key in use or of one before it.
+func (c Cursors) anyKey(fits func(Cursors) (bool, error)) (bool, error) {
+	ok, err := fits(c)
+	for _, key := range c.Old {
+		if err == nil && !ok {
+			ok, err = fits(Cursors{Key: key})
+		}
+	}
+	return ok, err
+}
+
+func (c Cursors) numberSum(as numeric, l List, position int64) (uint64, error) {
+	sum, err := c.sum(l, binary.BigEndian.AppendUint64(nil, uint64(position)))
+	return binary.BigEndian.Uint64(sum) & (1<<as.sumBits - 1), err
+}
+
+func (c Cursors) sum(l List, body []byte) ([]byte, error) {
+	about, err := json.Marshal([]any{l.Operation, l.Deployment, l.Filter})
+	if err != nil {
+		return make([]byte, sha256.Size), fmt.Errorf("make the checksum of a cursor: %w", err)
+	}
+	mac := hmac.New(sha256.New, c.Key)
+	mac.Write(binary.AppendUvarint([]byte("cursor"), uint64(len(about))))
+	mac.Write(about)
+	mac.Write(body)
+	return mac.Sum(nil), nil
+}

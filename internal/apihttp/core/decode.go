@@ -1,0 +1,324 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// ReadJSON reads a body of at most limit bytes, before and after inflating. No
+// body at all is the empty object, since every member may be left out.
+func ReadJSON(r *http.Request, limit int64) ([]byte, error) {
+	body, err := Inflate(r, limit)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, BodyFault(err)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which RFC 8259 lets parsers ignore
+	if len(data) == 0 {
+		return []byte("{}"), nil
+	}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return nil, NewProblem(
+			api.CodeUnsupportedMediaType, "The body is not declared as JSON. Send Content-Type: application/json.", nil,
+		)
+	}
+	return data, nil
+}
+
+// BodyFault tells a body that could not be read from one that is too large, and
+// from one that a server which stops reads no further.
+func BodyFault(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, model.ErrUnavailable) {
+		return err
+	}
+	return invalidProblem([]model.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
+}
+
+// Inflate returns the body, inflated if it is gzip; either way reading more
+// than limit bytes of it is a *http.MaxBytesError, before the first byte where
+// the client says how many it will send.
+func Inflate(r *http.Request, limit int64) (io.Reader, error) {
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	raw := http.MaxBytesReader(nil, wire{r.Body}, limit)
+	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return raw, nil
+	case "gzip", "x-gzip":
+		zipped, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, BodyFault(fmt.Errorf("it is not gzip, as Content-Encoding says: %w", err))
+		}
+		return http.MaxBytesReader(nil, io.NopCloser(zipped), limit), nil
+	default:
+		return nil, NewProblem(api.CodeUnsupportedMediaType,
+			fmt.Sprintf("The Content-Encoding %.40q is not understood. Send gzip or nothing.", encoding), nil)
+	}
+}
+
+// wire is a body on its way in. A fault of the connection names addresses of
+// this network, which are nothing to the client.
+type wire struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (w wire) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if _, ok := errors.AsType[net.Error](err); ok {
+		err = ErrCutOff
+	}
+	return n, err
+}
+
+var ErrCutOff = errors.New("the connection broke, or was too slow")
+
+// fold makes one of all spellings of a member: repositoryId, repository_id.
+func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// ReadBody reads JSON into a tree of maps, with the members of objects under the names
+// that the schema has and whole numbers as integers. It refuses what the library accepts
+// in silence: a member given twice in one object, in whichever spelling, and NUL
+// characters, which no database text holds. It returns each null that the schema does not
+// admit (semantics §2), which the library overlooks: a filter that is null would select
+// everything.
+func (s *Spec) ReadBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
+	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, nil, model.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
+		}
+		return nil, nil, model.Invalid("body", "malformed JSON: %v", err)
+	}
+	r := bodyReader{Decoder: json.NewDecoder(bytes.NewReader(src)), spec: s}
+	r.UseNumber()
+	tree, err = r.value(schema, "body")
+	return tree, r.nulls, err
+}
+
+// bodyReader reads a document whose syntax was checked. Values of members that the body
+// does not have are read without a schema and without a location, which would grow with
+// their depth.
+type bodyReader struct {
+	*json.Decoder
+	spec  *Spec
+	nulls []model.FieldError
+}
+
+func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
+	token, err := r.Token()
+	if err != nil {
+		return nil, err
+	}
+	forms := r.spec.formsOf(schema)
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return r.object(r.spec.Resolve(schema), at)
+		}
+		return r.list(forms, at)
+	case string:
+		if strings.ContainsRune(token, 0) {
+			return nil, model.Invalid("body", "a text holds a NUL character, before byte %d", r.InputOffset())
+		}
+	case json.Number:
+		return wholeNumber(token), nil
+	case nil:
+		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
+		if schema != nil && !nullable && len(r.nulls) <= MaxFaults {
+			message := "may not be null; leave out what is not to be said"
+			r.nulls = append(r.nulls, model.FieldError{Location: at, Message: message})
+		}
+	}
+	return token, nil
+}
+
+// object reads an object behind its brace.
+func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
+	out := map[string]any{}
+	for r.More() {
+		key, err := r.value(nil, at)
+		if err != nil {
+			return nil, err
+		}
+		name, member := r.spec.memberOf(schema, fmt.Sprint(key))
+		if _, twice := out[name]; twice {
+			return nil, model.Invalid("body."+name, "given more than once")
+		}
+		below := ""
+		if member != nil {
+			below = at + "." + name
+		}
+		if out[name], err = r.value(member, below); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.Token()
+	return out, err
+}
+
+// list reads a list behind its bracket.
+func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
+	var items *huma.Schema
+	for _, form := range forms {
+		items = cmp.Or(items, form.Items)
+	}
+	out := []any{}
+	for r.More() {
+		below := ""
+		if items != nil {
+			below = at + "[" + strconv.Itoa(len(out)) + "]"
+		}
+		item, err := r.value(items, below)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
+	}
+	_, err := r.Token()
+	return out, err
+}
+
+// memberOf returns the name and the schema of a member in any spelling. An unknown member
+// keeps its name.
+func (s *Spec) memberOf(object *huma.Schema, name string) (string, *huma.Schema) {
+	if object == nil {
+		return name, nil
+	}
+	if canonical, ok := s.members[object][fold(name)]; ok {
+		name = canonical
+	}
+	return name, object.Properties[name]
+}
+
+// wholeNumber returns a whole number as an integer, which 5.0 and 5e2 are too (JSON Schema,
+// 6.1.1), and any other number as it was written.
+func wholeNumber(n json.Number) any {
+	if whole, fraction, found := strings.Cut(n.String(), "."); found && strings.Trim(fraction, "0") == "" {
+		return json.Number(whole)
+	}
+	const exact = 1 << 53
+	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		return int64(f)
+	}
+	return n
+}
+
+// formsOf are the forms of which a value may have one; none without a schema.
+func (s *Spec) formsOf(schema *huma.Schema) []*huma.Schema {
+	schema = s.Resolve(schema)
+	switch {
+	case schema == nil:
+		return nil
+	case len(schema.OneOf) == 0:
+		return []*huma.Schema{schema}
+	}
+	return schema.OneOf
+}
+
+var indexed = regexp.MustCompile(`\[\d*\]$`)
+
+// respelt is the name of the parameter that is meant by one in another spelling,
+// as pageSize; empty for none.
+func respelt(name string, known map[string]bool) string {
+	for other := range known {
+		if fold(other) == fold(name) {
+			return other
+		}
+	}
+	return ""
+}
+
+// strictQueries are the operations whose unknown parameters are refused: they are
+// extensions, so nobody was told that they are ignored, and a filter that is not
+// understood would widen what is counted, exported or followed.
+var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges", "search"}
+
+// CanonicalQuery writes the parameters that an operation knows in one spelling:
+// lists repeated, whether they came so, joined by commas, or as name[] or
+// name[0] (semantics §2). Others are refused by strict operations and ignored by the
+// rest. What a dialect is lenient with is settled before the rest is looked at.
+func CanonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
+	sent, err := url.ParseQuery(raw)
+	if err != nil {
+		return "", model.Invalid("query", "malformed: %v", err)
+	}
+	var faults model.InvalidError
+	out := url.Values{}
+	for _, key := range slices.Sorted(maps.Keys(sent)) {
+		name := indexed.ReplaceAllString(key, "")
+		list, ok := known[name]
+		if !ok && strict {
+			fault := model.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
+			faults.Fields = append(faults.Fields, fault)
+			continue
+		}
+		if !ok && lenient != nil {
+			name = respelt(name, known)
+			list, ok = known[name]
+		}
+		if !ok {
+			continue
+		}
+		for _, value := range sent[key] {
+			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+				faults.Fields = append(faults.Fields, model.FieldError{
+					Location: "query." + name,
+					Message:  "must be UTF-8 without NUL characters",
+				})
+				continue
+			}
+			if !list {
+				out.Add(name, value)
+				continue
+			}
+			for part := range strings.SplitSeq(value, ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					out.Add(name, part)
+				}
+			}
+		}
+	}
+	if lenient != nil {
+		lenient(out)
+	}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		if !known[name] && len(slices.Compact(out[name])) > 1 {
+			faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "given more than once"})
+		}
+	}
+	if len(faults.Fields) > 0 {
+		return "", &faults
+	}
+	return out.Encode(), nil
+}

@@ -1,0 +1,34 @@
+package core
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Document is an answer that is a file.
+type Document struct {
+	Name, MediaType string
+	Content         []byte
+}
+
+func (d Document) Header(h http.Header) {
+	h.Set("Content-Type", d.MediaType)
+	h.Set("Content-Disposition", `attachment; filename="`+d.Name+`"`)
+}
+
+// WriteTo writes the document.
+func (d Document) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(d.Content)
+	return int64(n), err
+}
+
+// fileContent describes a file in an answer: an object where its media type is of
+// JSON, which clients decode, and bytes otherwise.
+func fileContent(mediaType string) *huma.MediaType {
+	if isJSON(mediaType) {
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}
+	}
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+}

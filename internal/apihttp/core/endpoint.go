@@ -1,0 +1,284 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Call is one request on its way through the server.
+type Call struct {
+	Server    *Server
+	requestID string
+	path      string // as sent
+	Base      string // address of the server as the client knows it
+	secure    bool   // the client came over TLS
+	route     string // pattern, for the log
+	challenge string // of WWW-Authenticate; empty for that of all operations
+
+	W           http.ResponseWriter
+	R           *http.Request
+	Caller      auth.Caller
+	dialect     model.Dialect
+	HostedQuery hostedFindingsQuery
+	Tx          *store.Tx          // of operations that the table gives one
+	nulls       []model.FieldError // of the body, where none may be
+	hasBody     bool               // the body has members
+	Idempotent  *idempotentRequest // nil without a key
+	Tag         string             // of what can be changed here; empty for none
+	state       string             // of all of such an answer
+	cause       error              // why it failed, for the log
+	panicked    bool               // the cause is a panic, however much was sent by then
+}
+
+// NewCall is a call that the server makes itself, as for a form of the pages.
+func NewCall(
+	s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, idempotent *idempotentRequest,
+) *Call {
+	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: idempotent}
+}
+
+type CallKey struct{}
+
+func CallOf(ctx context.Context) *Call {
+	c, ok := ctx.Value(CallKey{}).(*Call)
+	if !ok {
+		panic("a request came past observe")
+	}
+	return c
+}
+
+// endpoint takes every request of a route through the same steps.
+type endpoint struct {
+	server *Server
+	route  Route
+	op     *Operation
+}
+
+// ServeHTTP checks who calls, whether they may, and what they sent; what is
+// left is decoding into structs, validating and the handler.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := CallOf(r.Context())
+	c.W, c.R = w, r
+	w.Header().Set("Cache-Control", "no-store")
+	if err := e.admit(c, httpx.Bearer(r)); err != nil {
+		WriteProblem(w, r, ProblemOf(err))
+		return
+	}
+	if err := c.settleDialect(e.route.ID); err != nil {
+		WriteProblem(w, r, ProblemOf(err))
+		return
+	}
+	if err := e.canonical(c); err != nil {
+		WriteProblem(w, r, ProblemOf(err))
+		return
+	}
+	e.op.handle(humago.NewContext(e.op.Described, c.R, w))
+}
+
+// admit answers who calls and whether they may: 401, 429, 403, 404, in this
+// order, so that nobody learns what is there before being known.
+func (e *endpoint) admit(c *Call, token string) (err error) {
+	if !httpx.IsText(c.R.URL.Path) {
+		return model.ErrNotFound
+	}
+	if e.route.Scope == httpx.Anyone {
+		return nil
+	}
+	if c.Caller, err = e.server.callers.Find(c.W.Header(), c.R, token); err != nil {
+		return err
+	}
+	may := c.Caller.CanUse() || e.route.Scope == httpx.Upload && c.Caller.CanUpload()
+	if e.route.Scope == httpx.Runner {
+		may = c.Caller.CanRun()
+	}
+	switch {
+	case !may && e.route.Scope == httpx.Runner:
+		return NewProblem(api.CodePermissionDenied,
+			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
+	case !may && e.route.Scope == httpx.Upload:
+		return NewProblem(api.CodePermissionDenied,
+			"This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
+	case !may:
+		return NewProblem(
+			api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil,
+		)
+	case e.route.Writes && !e.route.Asks && !c.Caller.Has(model.RoleTriager):
+		return NewProblem(api.CodePermissionDenied,
+			"Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
+	case e.route.Writes && c.Caller.Token.Has(model.ScopeReadOnly):
+		return NewProblem(api.CodePermissionDenied,
+			"This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
+	case !c.Caller.Has(e.route.Role):
+		return NewProblem(
+			api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil,
+		)
+	}
+	if d := c.deployment(); d != "" && !c.Caller.Is(d) || e.route.Bound == httpx.Refused && len(c.Caller.Globs()) > 0 {
+		return model.ErrNotFound
+	}
+	return nil
+}
+
+// canonical brings query and body into the one spelling that is decoded.
+func (e *endpoint) canonical(c *Call) error {
+	strict := slices.Contains(strictQueries, e.route.ID)
+	query, err := CanonicalQuery(c.R.URL.RawQuery, e.op.Params, strict, c.lenient(e.op))
+	if err != nil {
+		return err
+	}
+	if e.op.keyed {
+		if c.Idempotent, err = newIdempotentRequest(c.R); err != nil {
+			return err
+		}
+	}
+	c.R = c.R.WithContext(c.R.Context())
+	u := *c.R.URL
+	u.RawQuery = query
+	c.R.URL = &u
+	if e.op.Body == nil {
+		return nil
+	}
+	body, err := ReadJSON(c.R, e.server.Limits.Body)
+	if err != nil {
+		return err
+	}
+	tree, nulls, err := e.server.spec.ReadBody(body, e.op.Body)
+	if err != nil {
+		return err
+	}
+	c.nulls = nulls
+	members, isObject := tree.(map[string]any)
+	c.hasBody = len(members) > 0 || !isObject
+	c.lenientBody(e.op, tree)
+	if body, err = json.Marshal(tree); err != nil {
+		return err
+	}
+	c.Idempotent.Add(string(body))
+	c.R.Body = memory(body)
+	c.R.Header = c.R.Header.Clone()
+	c.R.Header.Set("Content-Type", "application/json")
+	return nil
+}
+
+// deployment is the one that the path names, empty where it names none.
+func (c *Call) deployment() string {
+	if id := c.R.PathValue("deploymentId"); id != "" {
+		return id
+	}
+	return c.R.PathValue("deploymentSlug")
+}
+
+// View runs fn on one state of the deployment.
+func (c *Call) View(ctx context.Context, fn func(context.Context) error) error {
+	return c.Server.Store.View(ctx, c.Caller.Deployment.ID, c.within(fn))
+}
+
+// Update runs fn in a transaction of the deployment, whole or not at all.
+func (c *Call) Update(ctx context.Context, fn func(context.Context) error) error {
+	return c.Server.Store.Update(ctx, c.Caller.Deployment.ID, c.Caller.Actor(), c.within(fn))
+}
+
+func (c *Call) within(fn func(context.Context) error) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		c.Tx = tx
+		defer func() { c.Tx = nil }()
+		return fn(ctx)
+	}
+}
+
+// Findings returns the deployment's findings, as new as its newest commit.
+func (c *Call) Findings(ctx context.Context) (*index.View, error) {
+	return c.Server.Index.Deployment(ctx, c.Caller.Deployment.ID)
+}
+
+// Id reads a numeric part of the path; what is not a number is not there.
+func (c *Call) Id(name string) (int64, error) {
+	n, err := strconv.ParseInt(c.R.PathValue(name), 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != c.R.PathValue(name) {
+		return 0, model.ErrNotFound
+	}
+	return n, nil
+}
+
+// PathID reads an id of the path. It is 0, which nothing has, for anything else.
+func (c *Call) PathID(name string) int64 {
+	n, _ := c.Id(name)
+	return n
+}
+
+// Seen answers as if a project that the token's globs leave out did not exist.
+func (c *Call) Seen(p model.Project, err error) (model.Project, error) {
+	return gate.Seen(c.Caller.Globs(), p, err)
+}
+
+// Project finds the project that the path names.
+func (c *Call) Project(ctx context.Context) (model.Project, error) {
+	name := c.R.PathValue("projectName")
+	if model.CheckProjectName(name) != nil {
+		return model.Project{}, model.ErrNotFound
+	}
+	return c.Seen(c.Tx.ProjectByName(ctx, name))
+}
+
+// methods answers one pattern: it finds the endpoint of the method, HEAD among
+// GETs, and refuses others with what is allowed.
+type methods map[string]*endpoint
+
+// ServeHTTP finds the endpoint.
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	c := CallOf(r.Context())
+	if e, ok := m[method]; ok {
+		c.route = e.route.Pattern
+		e.ServeHTTP(w, r)
+		return
+	}
+	var allowed []string
+	for method, e := range m {
+		c.route = e.route.Pattern
+		allowed = append(allowed, method)
+		if method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	slices.Sort(allowed)
+	refuseMethod(w, r, allowed)
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	WriteProblem(w, r,
+		NewProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
+}
+
+// unmatched answers every address that the table does not have.
+func unmatched(w http.ResponseWriter, r *http.Request) {
+	WriteProblem(w, r, NewProblem(api.CodeNotFound, notFound, errors.New("no such route")))
+}
+
+// ProjectNamed finds a project that the request names outside of the path.
+func ProjectNamed(ctx context.Context, c *Call, name string) (model.Project, error) {
+	if model.CheckProjectName(name) != nil {
+		return model.Project{}, model.ErrNotFound
+	}
+	return c.Seen(c.Tx.ProjectByName(ctx, name))
+}

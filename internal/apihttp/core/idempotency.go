@@ -1,0 +1,278 @@
+package core
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// A write may carry a key. The row that holds its answer is written by the
+// transaction that does the work, and looked for by the next one before it does
+// any; and since the writers of a deployment come one after the other, a request
+// whose first try is still running waits for it. Refused requests keep nothing:
+// they changed nothing, and may be sent again.
+
+// idempotencyKey is the header of the key.
+const idempotencyKey = "Idempotency-Key"
+
+// keyPattern is what a key may be.
+const keyPattern = `^[!-~]{1,200}$`
+
+var goodKey = regexp.MustCompile(keyPattern)
+
+// idempotentRequest is a request that came with a key.
+type idempotentRequest struct {
+	key  string
+	sum  hash.Hash                                // of what is asked for, so far
+	kept func(out any) any                        // what of an answer is stored; nil: all
+	read func(ctx context.Context, out any) error // completes a stored answer; nil: nothing is missing
+	pass bool                                     // the answer tells of a failure that may pass: it is not kept
+}
+
+// MayPass says that the answer tells of a failure that may pass, so that the same request is
+// worth another try. There may be no key.
+func (o *idempotentRequest) MayPass() {
+	if o != nil {
+		o.pass = true
+	}
+}
+
+// Store says what is stored of the answer, and how a stored one is completed. There may be no key.
+func (o *idempotentRequest) Store(kept func(out any) any, read func(ctx context.Context, out any) error) {
+	if o != nil {
+		o.kept, o.read = kept, read
+	}
+}
+
+// InternalRequest is a request of the server itself, whose answer is stored under a key that no client can send.
+func InternalRequest(key string) *idempotentRequest {
+	return &idempotentRequest{key: key, sum: sha256.New()}
+}
+
+// newIdempotentRequest reads the key of a request; nil is none.
+func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
+	sent := r.Header.Values(idempotencyKey)
+	switch {
+	case len(sent) == 0:
+		return nil, nil
+	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
+		return nil, model.Invalid(
+			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID",
+		)
+	}
+	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
+}
+
+// Add counts parts of the request in, each with its length, so that no two
+// requests are the same text. There may be no key.
+func (o *idempotentRequest) Add(parts ...string) {
+	if o == nil {
+		return
+	}
+	for _, part := range parts {
+		o.sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		o.sum.Write([]byte(part))
+	}
+}
+
+// Members counts in what a struct holds, in whatever order it was sent.
+func (o *idempotentRequest) Members(v any) error {
+	if o == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	o.Add(string(text))
+	return nil
+}
+
+// File reads a file of the request through, and counts it in once it was read
+// to its end: read may leave some of it.
+func (o *idempotentRequest) File(body io.Reader, name string, read func(io.Reader) error) error {
+	if o == nil {
+		return read(body)
+	}
+	sum := sha256.New()
+	body = io.TeeReader(body, sum)
+	if err := read(body); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		return BodyFault(err)
+	}
+	o.Add("file", name, string(sum.Sum(nil)))
+	return nil
+}
+
+// Keyed is a handler that takes a key. It changes the deployment by one call of
+// runIdempotent.
+func Keyed(h Handler) Handler {
+	return func(a huma.API, o *Operation) {
+		o.keyed = true
+		o.Described.Parameters = append(o.Described.Parameters, &huma.Param{
+			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the " +
+				"request, for a day and within the deployment: sent again with the same key, path and body, " +
+				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the " +
+				"second waits.",
+			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
+		})
+		o.fails(http.StatusConflict)
+		h(a, o)
+		o.answers(replayedHeader, "true when this was answered before, under the same key.")
+	}
+}
+
+// replayedHeader tells an answer that is given again.
+const replayedHeader = "Idempotency-Replayed"
+
+// kept is an answer as it is packed.
+type kept struct {
+	Tag  string          `json:"tag,omitempty"` // the header ETag
+	Body json.RawMessage `json:"body"`
+}
+
+// RunIdempotent runs fn in a transaction of the deployment, whole or not at all. Where
+// the request came before, under the same key, it does not, and returns what was
+// answered then.
+func RunIdempotent[Out any](
+	ctx context.Context, c *Call, fn func(context.Context) (*Out, error),
+) (out *Out, err error) {
+	err = c.Update(ctx, func(ctx context.Context) error {
+		if c.Idempotent == nil {
+			out, err = fn(ctx)
+			return err
+		}
+		out = new(Out)
+		if replayed, err := c.replay(ctx, out); replayed || err != nil {
+			return err
+		}
+		if out, err = fn(ctx); err != nil {
+			return err
+		}
+		if c.Idempotent.pass {
+			return nil
+		}
+		return c.Keep(ctx, out)
+	})
+	return out, err
+}
+
+// RunPrepared is runIdempotent for what needs something that takes long and is asked of
+// others: prepare runs outside of any transaction, and not at all where the request came
+// before.
+func RunPrepared[P, Out any](
+	ctx context.Context, c *Call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error),
+) (*Out, error) {
+	if c.Idempotent != nil {
+		out, replayed := new(Out), false
+		err := c.View(ctx, func(ctx context.Context) (err error) {
+			replayed, err = c.replay(ctx, out)
+			return err
+		})
+		if err != nil || replayed {
+			return out, err
+		}
+	}
+	prepared, err := prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return RunIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(ctx, prepared) })
+}
+
+// replay looks for the answer to the request.
+func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
+	before, err := c.Tx.KeptAnswer(ctx, c.Idempotent.key)
+	switch {
+	case errors.Is(err, model.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !bytes.Equal(before.Request, c.asked()):
+		return false, NewProblem(api.CodeConflict, "This Idempotency-Key was used for another request. "+
+			"Send a new key with every new request, and the same one only with the same path and body.", nil)
+	}
+	answer, err := unpacked(before.Answer)
+	if err != nil {
+		return false, err
+	}
+	c.W.Header().Set(replayedHeader, "true")
+	c.Tag = answer.Tag
+	if err := json.Unmarshal(answer.Body, out); err != nil {
+		return true, err
+	}
+	if c.Idempotent.read != nil {
+		return true, c.Idempotent.read(ctx, out)
+	}
+	return true, nil
+}
+
+// Keep keeps the answer in the transaction that did what it tells of.
+func (c *Call) Keep(ctx context.Context, out any) error {
+	if c.Idempotent.kept != nil {
+		out = c.Idempotent.kept(out)
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	answer, err := packed(kept{Tag: c.Tag, Body: body})
+	if err != nil {
+		return err
+	}
+	return c.Tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.Idempotent.key, Request: c.asked(), Answer: answer})
+}
+
+// asked is the digest of all that was asked for, and of what the token may see:
+// an answer must not reach one that sees less.
+func (c *Call) asked() []byte {
+	all := &idempotentRequest{sum: sha256.New()}
+	all.Add(c.R.Method, c.R.URL.Path, c.R.URL.RawQuery, strings.Join(c.Caller.Globs(), "\n"),
+		string(c.Idempotent.sum.Sum(nil)))
+	return all.sum.Sum(nil)
+}
+
+// packed is an answer in few bytes: that of an import names every finding.
+func packed(k kept) ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	err := errors.Join(json.NewEncoder(z).Encode(k), z.Close())
+	return out.Bytes(), err
+}
+
+// StoredAnswer reads an answer that was stored.
+func StoredAnswer(answer []byte, out any) error {
+	k, err := unpacked(answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(k.Body, out)
+}
+
+func unpacked(data []byte) (k kept, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("read a kept answer: %w", err)
+	}
+	return k, nil
+}

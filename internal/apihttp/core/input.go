@@ -1,0 +1,119 @@
+package core
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// Faults gathers what is wrong with a request beyond what its schema says, so
+// that a client learns all of it at once.
+type Faults []error
+
+func (f *Faults) Add(location string, value any, message string) {
+	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
+}
+
+// AddInvalid adds the faults of an *model.InvalidError.
+func (f *Faults) AddInvalid(err error) {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		for _, e := range invalid.Fields {
+			f.Add(e.Location, e.Value, e.Message)
+		}
+	}
+}
+
+// Undecoded reports whether decoding a body failed. The schema reports its faults; members that
+// look missing may have been sent.
+func Undecoded(ctx huma.Context, body any) bool {
+	return CallOf(ctx.Context()).hasBody && reflect.ValueOf(body).Elem().IsZero()
+}
+
+// Copies checks the members of a body that repeat a part of the path: they may
+// be absent, but not differ (semantics §1). It also returns what is null and may not be:
+// every body is checked here.
+func Copies(ctx huma.Context, body any) []error {
+	c := CallOf(ctx.Context())
+	var bad Faults
+	for _, n := range c.nulls {
+		bad.Add(n.Location, nil, n.Message)
+	}
+	v := reflect.ValueOf(body).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if field.Kind() != reflect.String || field.String() == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		sent := field.String()
+		switch name {
+		case "deploymentId", "deploymentSlug":
+			if !c.Caller.Is(sent) {
+				bad.Add("body."+name, sent, "is not the deployment of the path; leave it out or repeat the path")
+			}
+		case "projectName", "repositoryId", "policyId":
+			if part := ctx.Param(name); part != "" && part != sent {
+				bad.Add("body."+name, sent, "is not the one of the path; leave it out or repeat the path")
+			}
+		}
+	}
+	return bad
+}
+
+// Parsed reads words of an enumeration. What is none was reported by the schema
+// already, and is left out.
+func Parsed[T any, S ~string](values []S, parse func(string) (T, bool)) []T {
+	var out []T
+	for _, value := range values {
+		if v, ok := parse(string(value)); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Single is a list of the value that is there.
+func Single(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// RefFilter is a ref in full; empty where it sets no filter (semantics §4).
+func RefFilter(ref string) string {
+	if ref == "" || ref == model.DefaultRefFilter {
+		return ""
+	}
+	return model.FullRef(ref)
+}
+
+// maxEpoch bounds epoch seconds to years of four digits.
+const maxEpoch = 253402300800
+
+// Epoch turns seconds into a time; zero and less are all there is.
+func Epoch(seconds float64, location string, bad *Faults) time.Time {
+	switch {
+	case math.IsNaN(seconds) || math.Abs(seconds) >= maxEpoch:
+		bad.Add(location, nil, "expected epoch seconds, as 1716878334")
+		return time.Time{}
+	case seconds <= 0:
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+}
+
+// InstantParam reads an RFC 3339 parameter. Its schema reports what is none.
+func InstantParam(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

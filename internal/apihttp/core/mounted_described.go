@@ -1,0 +1,53 @@
+package core
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// describeMounted describes operations of other rooms that clients of the Web API ask for
+// too. Who answers them decodes by itself; here are the words alone.
+func (s *Spec) describeMounted() {
+	identity := &huma.Operation{
+		OperationID: "getIdentity", Method: http.MethodGet, Path: "/api/agent/identity", Tags: []string{"deployments"},
+		Summary: "Get who the token is, as the scanner asks",
+		Description: "Who the token is: in JSON where Accept asks for it, else in plain text for people. " +
+			"`getMe` says more. " +
+			"Scope: `ci` or `web_api`.",
+		Security: []map[string][]string{{"token": {}}},
+		Responses: s.mountedResponses(reflect.TypeFor[api.Identity](), http.StatusUnauthorized, http.StatusForbidden,
+			http.StatusTooManyRequests,
+			http.StatusInternalServerError, http.StatusServiceUnavailable),
+	}
+	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	refer(identity.Responses["200"], rates...)
+	s.Api.OpenAPI().AddOperation(identity)
+
+	s.Api.OpenAPI().AddOperation(&huma.Operation{
+		OperationID: "getAuthorizationServer", Method: http.MethodGet,
+		Path: "/api/auth/oauth2/.well-known/oauth-authorization-server", Tags: []string{"deployments"},
+		Summary: "Get the authorization server",
+		Description: "The document by which OAuth clients find where to register and to ask for tokens (RFC 8414). It is " +
+			"at `/.well-known/oauth-authorization-server` as well. Needs no token.",
+		Extensions: map[string]any{"security": []any{}},
+		Responses: s.mountedResponses(reflect.TypeFor[api.AuthorizationServer](), http.StatusTooManyRequests,
+			http.StatusInternalServerError, http.StatusServiceUnavailable),
+	})
+}
+
+// mountedResponses are an answer of a type, and what else may come.
+func (s *Spec) mountedResponses(answer reflect.Type, failures ...int) map[string]*huma.Response {
+	schema := s.Api.OpenAPI().Components.Schemas.Schema(answer, true, "")
+	out := map[string]*huma.Response{
+		"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
+	}
+	for _, status := range failures {
+		out[strconv.Itoa(status)] = failing(status)
+	}
+	return out
+}

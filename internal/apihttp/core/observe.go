@@ -1,0 +1,157 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/redact"
+)
+
+// Observe gives every request its id and its place in the context, and writes
+// one log line about it when it is over: never a query, never a token.
+func (s *Server) Observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := s.Clock()
+		out := &recorder{ResponseWriter: w}
+		c := &Call{Server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
+		origin := httpx.Trust{
+			Proxies:   s.TrustedProxies,
+			PublicURL: s.PublicURL,
+			Listening: s.Listening,
+			Names:     s.Names,
+		}.Origin(r)
+		c.Base, c.secure = origin.Base, origin.Secure
+		header(w.Header(), c)
+		nameDialect(w.Header(), r)
+		s.metrics.inFlight.Inc()
+		defer func() {
+			s.metrics.inFlight.Dec()
+			s.logRequest(r, c, out, s.Clock().Sub(started))
+		}()
+		c.W = out
+		defer func() { Drain(out, r, out.status) }()
+		next.ServeHTTP(out, r.WithContext(context.WithValue(httpx.WithOrigin(r.Context(), origin), CallKey{}, c)))
+	})
+}
+
+// header sets what every answer carries. Pages that need more widen it.
+func header(h http.Header, c *Call) {
+	h.Set("X-Request-Id", c.requestID)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if c.secure {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// logRequest writes the line about a request that is over, and counts it.
+func (s *Server) logRequest(r *http.Request, c *Call, out *recorder, took time.Duration) {
+	status := out.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if status == http.StatusServiceUnavailable && httpx.HungUp(r, c.cause) {
+		status = httpx.StatusHungUp
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", c.requestID), slog.String("method", method(r.Method)), slog.String("route", c.route),
+		slog.Int("status", status), slog.Duration("duration", took), slog.Int64("bytes", out.bytes),
+	}
+	if c.Caller.Deployment.ID != 0 {
+		attrs = append(attrs, slog.Int64("deployment", c.Caller.Deployment.ID), slog.String("token", c.Caller.Token.PublicID))
+	}
+	level := slog.LevelInfo
+	if c.cause != nil {
+		attrs = append(attrs, slog.String("cause", c.cause.Error()))
+	}
+	if status >= http.StatusInternalServerError || c.panicked {
+		level = slog.LevelError
+	}
+	s.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	s.metrics.Observe(method(r.Method), c.route, status, took, out.bytes)
+}
+
+// method bounds what a client may write into logs and labels.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "other"
+}
+
+var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// requestID is the client's own, where that is harmless, else a fresh one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); saneRequestID.MatchString(id) && redact.Text(id) == id {
+		return id
+	}
+	return strings.ToLower(rand.Text())
+}
+
+// recorder counts what is sent.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Recovering answers a panic with a problem, its cause and place in the log. An
+// answer that has begun can only be broken off, so that it is not taken for a
+// whole one.
+func Recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := CallOf(r.Context())
+		begun := &recorder{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			c.panicked = true
+			c.cause = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			if begun.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			WriteProblem(begun, r, ProblemOf(c.cause))
+		}()
+		c.W = begun
+		next.ServeHTTP(begun, r)
+	})
+}

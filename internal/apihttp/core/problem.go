@@ -1,0 +1,236 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// problem is an error on its way out, with what only the log is to see.
+type problem struct {
+	api.Problem
+	Cause error
+	Wait  time.Duration // Retry-After; 0 for none
+}
+
+// Error, GetStatus and ContentType make a problem what huma writes for a failed
+// request.
+func (p *problem) Error() string             { return p.Detail }
+func (p *problem) GetStatus() int            { return p.Status }
+func (p *problem) ContentType(string) string { return ProblemType }
+
+const ProblemType = "application/problem+json"
+
+// StatusOf is semantics §3, row by row.
+var StatusOf = map[string]int{
+	api.CodeInvalidArgument:      http.StatusBadRequest,
+	api.CodeUnauthenticated:      http.StatusUnauthorized,
+	api.CodePermissionDenied:     http.StatusForbidden,
+	api.CodeNotFound:             http.StatusNotFound,
+	api.CodeMethodNotAllowed:     http.StatusMethodNotAllowed,
+	api.CodeConflict:             http.StatusConflict,
+	api.CodeTooLarge:             http.StatusRequestEntityTooLarge,
+	api.CodeUnsupportedMediaType: http.StatusUnsupportedMediaType,
+	api.CodeRateLimited:          http.StatusTooManyRequests,
+	api.CodeUnavailable:          http.StatusServiceUnavailable,
+	api.CodeInternal:             http.StatusInternalServerError,
+}
+
+// notFound is the one text for what is missing and for what is another tenant's
+// (semantics §1).
+const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment " +
+	"of the token."
+
+// NewProblem makes a problem of a code, with a text for people.
+func NewProblem(code, detail string, cause error) *problem {
+	status := StatusOf[code]
+	return &problem{Cause: cause, Problem: api.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status,
+		Code: code, Detail: detail, Errors: []api.FieldError{},
+	}}
+}
+
+// ProblemOf turns what a room answers into what a client reads. Anything not
+// known is internal: its text goes to the log and no further.
+func ProblemOf(err error) *problem {
+	var (
+		ready     *problem
+		invalid   *model.InvalidError
+		busy      *httpx.BusyError
+		forbidden *httpx.ForbiddenError
+		oversize  *http.MaxBytesError
+		badReport *report.FileError
+	)
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &busy):
+		p := NewProblem(api.CodeRateLimited, busy.Text, err)
+		p.Wait = busy.Wait
+		return p
+	case errors.As(err, &forbidden):
+		return NewProblem(api.CodePermissionDenied, forbidden.Text, err)
+	case errors.As(err, &oversize):
+		return NewProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+
+			" bytes that are taken here. Send less at once.", err)
+	case errors.As(err, &invalid):
+		return invalidProblem(invalid.Fields)
+	case errors.Is(err, model.ErrTooLarge):
+		return NewProblem(api.CodeTooLarge, err.Error(), err)
+	case errors.Is(err, model.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		outage := model.OutageOf(err)
+		p := NewProblem(api.CodeUnavailable, outage.Text(), err)
+		p.Wait = outage.RetryAfter()
+		return p
+	case errors.As(err, &badReport):
+		return invalidProblem([]model.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})
+	case errors.Is(err, model.ErrNotFound):
+		return NewProblem(api.CodeNotFound, notFound, err)
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return NewProblem(api.CodeUnauthenticated,
+			"No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
+	case errors.Is(err, model.ErrConflict):
+		return NewProblem(api.CodeConflict, err.Error(), err)
+	}
+	return NewProblem(
+		api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err,
+	)
+}
+
+// MaxFaults bounds the faults that an answer names: a body of 2 MiB has room for
+// half a million.
+const MaxFaults = 1000
+
+// invalidProblem names all bad members of a request at once, up to maxFaults.
+func invalidProblem(fields []model.FieldError) *problem {
+	if len(fields) > MaxFaults {
+		fields = append(fields[:MaxFaults:MaxFaults], model.FieldError{
+			Location: "body",
+			Message:  fmt.Sprintf("has more than these %d faults", MaxFaults),
+		})
+	}
+	p := NewProblem(api.CodeInvalidArgument, (&model.InvalidError{Fields: fields}).Error(), nil)
+	for _, f := range fields {
+		p.Errors = append(p.Errors, api.FieldError{Location: f.Location, Message: f.Message, Value: shown(f.Value)})
+	}
+	return p
+}
+
+// maxShown bounds how much of a bad value is sent back, in bytes.
+const maxShown = 200
+
+// shown is a bad value as the answer shows it: scalars that are short enough.
+func shown(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > maxShown {
+			return nil
+		}
+		return v
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	case bool, json.Number, int, int64, uint64:
+		return v
+	}
+	return nil
+}
+
+// init has huma report its faults as this server's problems, and bounds without an
+// exponent. The library offers only variables for it, and no other package imports it.
+func init() {
+	huma.ErrorFormatter = func(format string, args ...any) string { //nolint:reassign // as above
+		for i, arg := range args {
+			if n, ok := arg.(float64); ok {
+				args[i] = strconv.FormatFloat(n, 'f', -1, 64)
+			}
+		}
+		return fmt.Sprintf(format, args...)
+	}
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
+		c := CallOf(ctx.Context())
+		p := c.Server.spec.humaProblem(ctx.Operation(), status, detail, faults, c.nulls)
+		c.complete(p)
+		return p
+	}
+}
+
+// humaProblem translates what huma found. It decodes and validates, so all it
+// finds is the client's, but for faults that it has no words for. A location
+// is named once, with what its schema says before what a handler checks.
+func (s *Spec) humaProblem(
+	op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError,
+) *problem {
+	if status >= http.StatusInternalServerError {
+		return NewProblem(api.CodeInternal, ProblemOf(errors.New(detail)).Detail,
+			errors.Join(append(faults, errors.New(detail))...))
+	}
+	fields := nulls
+	for _, fault := range faults[:min(len(faults), MaxFaults+1)] {
+		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
+			fields = append(fields, s.fieldError(op, d))
+		}
+	}
+	if len(fields) == 0 {
+		fields = []model.FieldError{{Location: "body", Message: detail}}
+	}
+	named := map[string]bool{}
+	return invalidProblem(slices.DeleteFunc(fields, func(f model.FieldError) bool {
+		again := named[f.Location]
+		named[f.Location] = true
+		return again
+	}))
+}
+
+// WriteProblem answers a request that failed before or beside huma.
+func WriteProblem(w http.ResponseWriter, r *http.Request, p *problem) {
+	CallOf(r.Context()).complete(p)
+	w.Header().Set("Content-Type", ProblemType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(p.Problem) //nolint:errchkjson // plain members; a lost connection has nobody to tell
+}
+
+// complete adds what the request knows to a problem, sets the headers that
+// belong to it, and keeps its cause for the log.
+func (c *Call) complete(p *problem) {
+	p.Instance = instance(c.path)
+	p.RequestID = c.requestID
+	p.Message = p.Detail
+	if p.Cause != nil {
+		c.cause = p.Cause
+	}
+	if p.Code == api.CodeUnauthenticated {
+		challenge := cmp.Or(c.challenge, `Bearer realm="redoubt"`)
+		if httpx.Bearer(c.R) != "" {
+			challenge += `, error="invalid_token"`
+		}
+		c.W.Header().Set("WWW-Authenticate", challenge)
+	}
+	if p.Wait > 0 {
+		httpx.RetryAfter(c.W.Header(), p.Wait)
+	}
+}
+
+// instance is the path as the client wrote it, as a URI reference.
+func instance(path string) string { return (&url.URL{Path: path}).EscapedPath() }

@@ -1,0 +1,427 @@
+package core
+
+import (
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/httpx"
+)
+
+// Spec is the table in the form that huma works with: one operation for each
+// route, and openapi.json.
+type Spec struct {
+	Api        huma.API
+	Operations map[string]*Operation              // by id
+	members    map[*huma.Schema]map[string]string // of each object, by folded name
+	Published  func() ([]byte, error)             // openapi.json, which is made once
+	Table
+}
+
+// Table lists what the Web API consists of.
+type Table struct {
+	Routes      []Route
+	Tags        []Tag
+	Paths       map[string]PathWord // parameters of paths, by name
+	Differences []Difference        // of the hosted dialect
+}
+
+// Tag is a part of the API in openapi.json.
+type Tag struct{ Name, Text string }
+
+// RouteDoc describes an operation: a title of a few words, and what to know.
+type RouteDoc struct{ Summary, Text string }
+
+// PathWord describes a parameter of paths.
+type PathWord struct{ Text, Example string }
+
+// adapter is what huma takes for a router. The server routes by itself, so it
+// only keeps what is handed to it.
+type adapter struct{ operations map[string]*Operation }
+
+// Handle keeps the handler of an operation.
+func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
+	o := a.operations[op.OperationID]
+	o.Described, o.handle = op, handle
+}
+
+// ServeHTTP is asked by nobody: the server has a mux of its own.
+func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, r) }
+
+// NewSpec makes the operations of a table, and openapi.json.
+func NewSpec(t Table) *Spec {
+	huma.DefaultArrayNullable = false
+	s := &Spec{Operations: map[string]*Operation{}, members: map[*huma.Schema]map[string]string{}, Table: t}
+	s.Published = sync.OnceValues(func() ([]byte, error) { return publish(s.Api.OpenAPI()) })
+	s.Api = huma.NewAPI(s.config(), adapter{s.Operations})
+	registry := s.Api.OpenAPI().Components.Schemas
+	register(registry)
+	for header, text := range headerWords {
+		s.Api.OpenAPI().Components.Headers[header] = textHeader(text)
+	}
+	for status := range errorWords {
+		s.Api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
+	}
+	for _, route := range s.Routes {
+		o := &Operation{Described: s.describe(route), Params: map[string]bool{}}
+		s.Operations[route.ID] = o
+		route.handler(s.Api, o)
+		if o.Described.RequestBody != nil || o.Files != nil {
+			o.fails(http.StatusRequestEntityTooLarge)
+			o.fails(http.StatusUnsupportedMediaType)
+		}
+	}
+	s.describeMounted()
+	for _, schema := range registry.Map() {
+		s.finishSchema(schema)
+	}
+	// The library would put a default in the place of what is absent, which is not the same here.
+	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
+	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
+		delete(registry.Map(), name)
+	}
+	for _, o := range s.Operations {
+		s.finish(o)
+	}
+	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
+		s.Operations[id].Described.RequestBody.Required = true
+	}
+	for _, o := range s.Operations {
+		if o.Files != nil {
+			o.Described.RequestBody = o.Files
+		}
+		if o.content != nil {
+			o.Described.Responses["200"].Content = o.content
+		}
+	}
+	return s
+}
+
+// TakingFiles is a handler of an operation whose body is files.
+func TakingFiles(body *huma.RequestBody, h Handler) Handler {
+	return func(a huma.API, o *Operation) {
+		o.Files = body
+		h(a, o)
+	}
+}
+
+// AnsweringFile is a handler of an operation that answers a file of one of several media types.
+func AnsweringFile(mediaTypes []string, h Handler) Handler {
+	return func(a huma.API, o *Operation) {
+		o.content = map[string]*huma.MediaType{}
+		for _, name := range mediaTypes {
+			o.content[name] = fileContent(name)
+		}
+		h(a, o)
+	}
+}
+
+// finish describes what the types of an operation's handler do not.
+func (s *Spec) finish(o *Operation) {
+	op := o.Described
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			o.Params[p.Name] = p.Schema.Type == huma.TypeArray
+			if !p.Required { // no value is the same as not sending it (semantics §2)
+				p.Extensions = map[string]any{"allowEmptyValue": true}
+			}
+		}
+		nameWords(p.Schema)
+		markByWords(p.Description, ExtensionWords, &p.Extensions)
+		markByWords(p.Description, SeveralWords, &p.Schema.Extensions)
+	}
+	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+		body := op.RequestBody.Content["application/json"]
+		// Without the media type that the library adds for raw bytes.
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
+		o.Body = s.Resolve(body.Schema)
+		op.RequestBody.Required = len(o.Body.Required) > 0 // no body is the empty object (semantics §2)
+	}
+	for _, status := range []string{"200", "304"} {
+		answer := op.Responses[status]
+		if answer == nil {
+			continue
+		}
+		refer(answer, api.DialectHeader)
+		if len(op.Security) > 0 {
+			refer(answer, rates...)
+		}
+		for header, operations := range answerHeaders {
+			if slices.Contains(operations, op.OperationID) && (status == "200" || header == api.ChangesCursorHeader) {
+				refer(answer, header)
+			}
+		}
+	}
+}
+
+// answerHeaders are the headers that answers of some operations have.
+var answerHeaders = map[string][]string{
+	api.FindingsHeader:      {"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"},
+	api.LicensePolicyHeader: {"listDependencies", "listDependencyRepositories"},
+	api.ChangesCursorHeader: {"listFindings", "exportFindings"},
+	api.ViewProblemHeader:   {"listFindings", "countFindings", "exportFindings"},
+}
+
+// finishSchema names enumerations, marks extensions, and adds null to the words of members
+// that may be null: in JSON Schema a type that admits it does not make an enumeration do so.
+func (s *Spec) finishSchema(object *huma.Schema) {
+	s.members[object] = spellings(object)
+	for _, member := range object.Properties {
+		nameWords(member)
+		markByWords(member.Description, ExtensionWords, &member.Extensions)
+		if member.Nullable && len(member.Enum) > 0 {
+			member.Enum = append(member.Enum, nil)
+		}
+		member.PatternDescription = "" // its message is made; JSON Schema has no such word
+		if member.Items != nil {
+			member.Items.PatternDescription = ""
+		}
+	}
+}
+
+func (s *Spec) config() huma.Config {
+	c := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Redoubt Web API", Version: "1",
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is " +
+					"JSON; every error is a problem document (RFC 9457). " +
+					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what " +
+					"is described here is the contract's. " +
+					"What is marked `x-redoubt` is an extension that neither the contract nor the hosted service has. " +
+					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once " +
+					"what it is based on has changed.",
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
+			Components: &huma.Components{
+				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
+				Responses: map[string]*huma.Response{},
+				Headers:   map[string]*huma.Param{},
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"token": {
+						Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN.",
+					},
+				},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{hostedAnswer},
+	}
+	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (semantics §2)
+	for _, t := range s.Tags {
+		c.Tags = append(c.Tags, &huma.Tag{Name: t.Name, Description: t.Text})
+	}
+	return c
+}
+
+// describe says of a route what its types do not.
+func (s *Spec) describe(route Route) *huma.Operation {
+	op := &huma.Operation{
+		OperationID: route.ID, Method: route.Method, Path: route.Pattern, Tags: []string{route.Tag},
+		Summary: route.words.Summary, Description: route.words.Text,
+		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body was read before huma sees it
+		Responses: map[string]*huma.Response{},
+	}
+	if route.Scope == httpx.Anyone {
+		op.Extensions = map[string]any{"security": []any{}} // says that none is needed; the library leaves an empty list out
+	} else {
+		op.Security = []map[string][]string{{"token": {}}}
+		op.Description += " Scope: " + scopeWords(route) + "."
+	}
+	for _, part := range PathPart.FindAllStringSubmatch(route.Pattern, -1) {
+		about := s.Paths[part[1]]
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: part[1], In: "path", Required: true, Description: about.Text, Example: about.Example,
+			Schema: &huma.Schema{Type: huma.TypeString},
+		})
+	}
+	for _, status := range Failures(route) {
+		op.Responses[strconv.Itoa(status)] = failing(status)
+	}
+	return op
+}
+
+var PathPart = regexp.MustCompile(`\{(\w+)\}`)
+
+func scopeWords(r Route) string {
+	text := "`web_api`"
+	if r.Scope == httpx.Upload {
+		text = "`ci` or `web_api`"
+	}
+	if r.Writes {
+		text += ", not `read_only`"
+	}
+	return text
+}
+
+// Failures lists the statuses besides 200 that a route may answer.
+func Failures(r Route) []int {
+	list := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if r.Scope != httpx.Anyone {
+		list = append(list, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+	} else if PathPart.MatchString(r.Pattern) {
+		list = append(list, http.StatusForbidden)
+	}
+	if PathPart.MatchString(r.Pattern) {
+		list = append(list, http.StatusNotFound)
+	}
+	if r.Writes {
+		list = append(list, http.StatusConflict)
+	}
+	return list
+}
+
+// responseName names an error among the components, as NotFound.
+func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
+
+// failing refers to an error among the components.
+func failing(status int) *huma.Response {
+	return &huma.Response{Ref: "#/components/responses/" + responseName(status)}
+}
+
+// fails describes an error that operations of its kind do not answer.
+func (o *Operation) fails(status int) {
+	o.Described.Responses[strconv.Itoa(status)] = failing(status)
+}
+
+// MayConflict is a handler of a read whose question may not fit what there is.
+func MayConflict(h Handler) Handler {
+	return func(a huma.API, o *Operation) {
+		o.fails(http.StatusConflict)
+		h(a, o)
+	}
+}
+
+// failure describes an error that many operations answer.
+func (s *Spec) failure(status int) *huma.Response {
+	schema := s.Api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
+	out := &huma.Response{
+		Description: errorWords[status],
+		Content:     map[string]*huma.MediaType{ProblemType: {Schema: schema}},
+		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
+	}
+	refer(out, api.DialectHeader)
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
+	}
+	if status == http.StatusTooManyRequests {
+		refer(out, rates...)
+	}
+	if status == http.StatusUnauthorized {
+		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
+	}
+	return out
+}
+
+// rates are the headers that tell a token how much it may ask for; every answer
+// to one has them, unless the server sets no limit.
+var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+
+// headerWords describe the headers that stand among the components.
+var headerWords = map[string]string{
+	api.DialectHeader:  "The dialect of the answer: contract or hosted.",
+	api.FindingsHeader: `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
+	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks " +
+		"no dependency.",
+	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer " +
+		"was made (an extension). A token that is bound to projects gets none.",
+	api.ViewProblemHeader: "What the saved view that the request names asks for and is not there any more, in quotes: " +
+		"\"there is no project acme/old any more\". That part of it selects nothing.",
+	"RateLimit-Limit":     "Requests that the token may make at once.",
+	"RateLimit-Remaining": "Requests that are left of them.",
+	"RateLimit-Reset":     "Seconds until all of them are there again.",
+}
+
+// refer describes headers by what stands among the components.
+func refer(answer *huma.Response, names ...string) {
+	if answer.Headers == nil {
+		answer.Headers = map[string]*huma.Param{}
+	}
+	for _, name := range names {
+		answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
+}
+
+func textHeader(text string) *huma.Param {
+	return &huma.Param{Description: text, Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// Resolve follows references.
+func (s *Spec) Resolve(schema *huma.Schema) *huma.Schema {
+	for schema != nil && schema.Ref != "" {
+		schema = s.Api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+	}
+	return schema
+}
+
+// spellings lists the members of an object by folded name.
+func spellings(object *huma.Schema) map[string]string {
+	out := map[string]string{}
+	for name := range object.Properties {
+		if other, taken := out[fold(name)]; taken {
+			panic("members " + name + " and " + other + " of one object are the same in another spelling")
+		}
+		out[fold(name)] = name
+	}
+	return out
+}
+
+// An extension is what neither the contract nor the hosted service has. The
+// table marks operations by a word; parameters and members say it in theirs.
+
+// extensionMark is the member of openapi.json that is true on an extension.
+const extensionMark = "x-redoubt"
+
+// ExtensionWords end the text of a parameter or member that is an extension.
+const ExtensionWords = "(an extension)"
+
+// Beyond is a handler that the table marks as an extension.
+func Beyond(h Handler) Handler {
+	return func(a huma.API, o *Operation) {
+		mark(&o.Described.Extensions)
+		o.Described.Description += " An extension: no other server has it."
+		h(a, o)
+	}
+}
+
+// SeveralWords end the text of a parameter of which the contract takes one value, and this
+// server several.
+const SeveralWords = "(several: an extension)"
+
+func mark(extensions *map[string]any) {
+	if *extensions == nil {
+		*extensions = map[string]any{}
+	}
+	(*extensions)[extensionMark] = true
+}
+
+// markByWords marks a parameter or member whose text says that it is an extension.
+func markByWords(text, words string, extensions *map[string]any) {
+	if strings.Contains(text, words) {
+		mark(extensions)
+	}
+}
+
+// errorWords describe what else an operation may answer.
+var errorWords = map[int]string{
+	400: "The request is malformed; `errors` names every bad member.",
+	401: "No valid token was sent.",
+	403: "The token may not do this.",
+	404: "There is none, or it is another tenant's: the answer is the same.",
+	409: "The write does not fit what is stored by now, or the cursor what is known since.",
+	413: "The body is over the limit.",
+	415: "The body is of a kind that is not taken here.",
+	429: "The token sends too many requests; wait as `Retry-After` says.",
+	500: "Something failed inside the server; its log has the cause under the request id.",
+	503: "The server is busy or shutting down; try again as `Retry-After` says.",
+}

@@ -1,0 +1,171 @@
+package apihttp
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
+)
+
+var testCursors = core.Cursors{Key: []byte("a key")}
+
+func drawList(t *rapid.T) core.List {
+	return core.List{
+		Operation:  rapid.SampledFrom([]string{"scans", "secrets"}).Draw(t, "operation"),
+		Deployment: rapid.Int64Range(1, 3).Draw(t, "deployment"),
+		Filter:     rapid.StringN(0, 5, 20).Draw(t, "filter"),
+	}
+}
+
+func TestCursorRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := drawList(t)
+		position := rapid.SliceOfN(rapid.Int64(), 1, 3).Draw(t, "position")
+		text, err := testCursors.Encode(l, position...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := testCursors.Decode(l, text, len(position))
+		if err != nil || len(got) != len(position) {
+			t.Fatalf("decode: %v, %v", got, err)
+		}
+		for i := range got {
+			if got[i] != position[i] {
+				t.Fatalf("got %v, want %v", got, position)
+			}
+		}
+		if other := drawList(t); other != l {
+			if _, err := testCursors.Decode(other, text, len(position)); !errors.Is(err, core.ErrCursor) {
+				t.Fatalf("a cursor of %v was taken for %v", l, other)
+			}
+		}
+		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+		letter := rapid.SampledFrom([]byte("AZaz09-_=")).Draw(t, "letter")
+		if altered := text[:at] + string(letter) + text[at+1:]; altered != text {
+			if _, err := testCursors.Decode(l, altered, len(position)); !errors.Is(err, core.ErrCursor) {
+				t.Fatalf("altered cursor %q was taken", altered)
+			}
+		}
+	})
+}
+
+func TestNumericCursorRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := drawList(t)
+		position := rapid.Int64Range(0, 1<<core.AsText.PositionBits-1).Draw(t, "position")
+		text, err := testCursors.EncodeNumber(core.AsText, l, position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := testCursors.DecodeNumber(core.AsText, l, text)
+		if err != nil || got != position {
+			t.Fatalf("%d became %q and then %d, %v", position, text, got, err)
+		}
+	})
+}
+
+// A numeric cursor has 23 bits of checksum, so that fixed cases stand in for
+// random ones here.
+func TestNumericCursorIsChecked(t *testing.T) {
+	l := core.List{"dependencies", 1, "a"}
+	text, err := testCursors.EncodeNumber(core.AsText, l, 4711)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"4711", "00", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
+		if _, err := testCursors.DecodeNumber(core.AsText, l, bad); !errors.Is(err, core.ErrCursor) {
+			t.Errorf("%q was taken: %v", bad, err)
+		}
+	}
+	for _, other := range []core.List{{"dependencies", 2, "a"}, {"dependencies", 1, "b"}, {"other", 1, "a"}} {
+		if _, err := testCursors.DecodeNumber(core.AsText, other, text); !errors.Is(err, core.ErrCursor) {
+			t.Errorf("taken for %v", other)
+		}
+	}
+	for i := range text {
+		for digit := '0'; digit <= '9'; digit++ {
+			altered := text[:i] + string(digit) + text[i+1:]
+			if _, err := testCursors.DecodeNumber(core.AsText, l, altered); altered != text && err == nil {
+				t.Errorf("altered %q was taken", altered)
+			}
+		}
+	}
+	if _, err := testCursors.EncodeNumber(core.AsText, l, 1<<core.AsText.PositionBits); err == nil {
+		t.Error("a position without room was taken")
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	l := core.List{"scans", 1, nil}
+	good, err := testCursors.Encode(l, 1, 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add("AQ")
+	f.Add("9223372036854775807")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := testCursors.Decode(l, text, 2); err == nil && p != nil && text != good {
+			t.Errorf("%q was taken as %v", text, p)
+		}
+		if n, err := testCursors.DecodeNumber(core.AsText, l, text); err == nil && !core.Starts(text) {
+			if again, err := testCursors.EncodeNumber(core.AsText, l, n); err != nil || again != text {
+				t.Errorf("%q was taken as %d, which is %q", text, n, again)
+			}
+		}
+	})
+}
+
+func TestCursorsThatBegin(t *testing.T) {
+	l := core.List{"dependencies", 1, "a"}
+	for _, begin := range []string{"", "0"} {
+		if n, err := testCursors.DecodeNumber(core.AsText, l, begin); n != 0 || err != nil {
+			t.Errorf("%q is position %d, %v", begin, n, err)
+		}
+		if position, err := testCursors.Decode(l, begin, 2); position != nil || err != nil {
+			t.Errorf("%q is position %v, %v", begin, position, err)
+		}
+	}
+}
+
+// After a rotation, what the key before it signed is still believed, and nothing else.
+func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
+	before, use, other := core.Cursors{Key: []byte("before")}, core.Cursors{Key: []byte("use"), Old: [][]byte{[]byte("before")}}, core.Cursors{Key: []byte("other")}
+	l := core.List{Operation: "x", Deployment: 1, Filter: "f"}
+	for _, c := range []struct {
+		by   core.Cursors
+		want bool
+	}{{before, true}, {use, true}, {other, false}} {
+		text, err := c.by.Encode(l, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := c.by.EncodeNumber(core.AsText, l, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		position, err := use.Decode(l, text, 1)
+		if believed := err == nil && position[0] == 7; believed != c.want {
+			t.Errorf("a cursor of %q: %v, %v", c.by.Key, position, err)
+		}
+		n, err := use.DecodeNumber(core.AsText, l, number)
+		if believed := err == nil && n == 7; believed != c.want {
+			t.Errorf("a number of %q: %v, %v", c.by.Key, n, err)
+		}
+	}
+}
+
+func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
+	s := &core.Server{Config: core.Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
+	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
+		in := &api.DownloadQuery{Expires: 9, Signature: dependencies.Signature([]byte(key), "1", "task", 9)}
+		if dependencies.Signed(s, "1", "task", in) != want || dependencies.Signed(s, "2", "task", in) {
+			t.Errorf("an address signed with %q is believed: %v, want %v", key, !want, want)
+		}
+	}
+}

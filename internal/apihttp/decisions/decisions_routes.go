@@ -1,0 +1,59 @@
+package decisions
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// Routes returns the operations of this package.
+func Routes() []core.Route {
+	return core.Describe(decisionsWords, slices.Concat(exceptionRoutes()))
+}
+
+// exceptionRoutes are the rows about exceptions.
+func exceptionRoutes() []core.Route {
+	const one = core.BySlug + "/exceptions/{exceptionId}"
+	return []core.Route{
+		core.Op(
+			httpx.Row(http.MethodGet, core.BySlug+"/exceptions", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			"listExceptions", "policies", core.Beyond(core.View(listExceptions)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			"createException", "policies", core.Beyond(core.Keyed(core.Plain(createException))),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			"getException", "policies", core.Beyond(core.View(getException)),
+		),
+		core.Op(
+			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			"deleteException", "policies", core.Beyond(core.Update(deleteException)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/requests", httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).Asking(),
+			"requestException", "policies", core.Beyond(core.Update(requestException)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/documents", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Refused),
+			"importDocuments", "policies", core.Beyond(core.TakingFiles(documentsBody(), core.Keyed(core.Plain(importDocuments)))),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/approve", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			"approveException", "policies", core.Beyond(core.Update(approveException)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/refuse", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			"refuseException", "policies", core.Beyond(core.Update(refuseException)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).Asking(),
+			"withdrawException", "policies", core.Beyond(core.Update(withdrawException)),
+		),
+	}
+}

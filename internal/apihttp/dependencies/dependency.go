@@ -1,0 +1,229 @@
+package dependencies
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/weblink"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// dependenciesInput is a page of dependencies that is asked for.
+type dependenciesInput struct {
+	Body   api.ListDependenciesRequest
+	filter model.DependencyFilter
+	list   core.List
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
+	bad := core.Faults(core.Copies(ctx, &in.Body))
+	c := core.CallOf(ctx.Context())
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
+	in.list = core.List{"dependencies", c.Caller.Deployment.ID, in.filter}
+	var err error
+	if in.after, err = c.Server.Cursors().DecodeNumber(core.AsText, in.list, string(in.Body.Cursor)); err != nil {
+		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())
+	}
+	return bad
+}
+
+func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) model.DependencyFilter {
+	out := model.DependencyFilter{Projects: c.Caller.Globs()}
+	if f == nil {
+		return out
+	}
+	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
+	for _, t := range f.Transitivity {
+		// what is none the schema says
+		if kind, ok := model.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok {
+			out.Transitivities = append(out.Transitivities, kind)
+		}
+	}
+	out.Ecosystems = f.Ecosystem // spelt as they are kept by settleEcosystems
+	for _, id := range f.RepositoryID {
+		out.ProjectIDs = append(out.ProjectIDs, int64(id))
+	}
+	if c.HostedQuery.Nothing {
+		out.ProjectIDs = []int64{0} // which no project has
+	}
+	for i, p := range f.PackageFilters {
+		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
+			bad.Add(fmt.Sprintf("body.dependencyFilter.packageFilters[%d]", i), nil, "names neither a package nor a version")
+		}
+		out.Packages = append(out.Packages, model.PackageFilter{
+			Name: p.Name, ExactName: p.ExactNameMatch, Version: strings.TrimSpace(p.ExactVersion),
+			Lower: strings.TrimSpace(p.VersionLowerBound), Upper: strings.TrimSpace(p.VersionUpperBound),
+		})
+	}
+	return out
+}
+
+// settleEcosystems spells the ecosystems of a filter as they are kept. One that
+// nothing is of and nobody knows is an error: it would select nothing, which
+// reads as if there were nothing.
+func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilter) error {
+	if len(f.Ecosystems) == 0 {
+		return nil
+	}
+	kept, err := c.Tx.Ecosystems(ctx)
+	if err != nil {
+		return err
+	}
+	var bad model.InvalidError
+	settled := slices.Clone(f.Ecosystems)
+	for i, sent := range f.Ecosystems {
+		found := false
+		for _, name := range kept {
+			whole := purl.Ecosystem(name)
+			release, _, _ := strings.Cut(whole, ":") // debian is debian:12 too
+			if want := purl.Ecosystem(sent); want == whole || want == release {
+				settled, found = append(settled, name), true
+			}
+		}
+		if !found && !purl.IsEcosystem(sent) {
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: fmt.Sprintf("body.dependencyFilter.ecosystem[%d]", i), Value: sent,
+				Message: "is no ecosystem that is known, as npm or pypi, and nothing here is of it",
+			})
+		}
+	}
+	f.Ecosystems = settled
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+func listDependencies(ctx context.Context, c *core.Call, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+		return nil, err
+	}
+	rows, more, err := c.Tx.Dependencies(ctx, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDependenciesResponse{Dependencies: make([]api.Dependency, len(rows)), HasMore: more}
+	for i, d := range rows {
+		out.Dependencies[i] = dependencyOf(d)
+	}
+	if more {
+		out.Cursor, err = c.Server.Cursors().EncodeNumber(core.AsText, in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+func dependencyOf(d model.Dependency) api.Dependency {
+	licenses := d.Licenses
+	if licenses == nil {
+		licenses = []string{}
+	}
+	transitivity := d.Transitivity
+	if transitivity == 0 {
+		transitivity = model.TransitivityUnknown
+	}
+	return api.Dependency{
+		ID: core.Decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: core.Decimal(d.ProjectID),
+		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL, Line: int64(d.Line),
+		Link: weblink.New(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
+	}
+}
+
+// repositoriesInput is a page of projects with dependencies that is asked for.
+type repositoriesInput struct {
+	Body   api.ListDependencyRepositoriesRequest
+	filter model.DependencyFilter
+	list   core.List
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
+	bad := core.Faults(core.Copies(ctx, &in.Body))
+	c := core.CallOf(ctx.Context())
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
+	in.list = core.List{"repositories", c.Caller.Deployment.ID, in.filter}
+	var err error
+	if in.after, err = c.Server.Cursors().DecodeNumber(core.AsNumber, in.list, string(in.Body.Cursor)); err != nil {
+		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())
+	}
+	return bad
+}
+
+func listDependencyRepositories(
+	ctx context.Context, c *core.Call, in *repositoriesInput,
+) (*api.ListDependencyRepositoriesResponse, error) {
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+		return nil, err
+	}
+	rows, more, err := c.Tx.DependencyProjects(ctx, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDependencyRepositoriesResponse{
+		RepositorySummaries: make([]api.RepositorySummary, len(rows)),
+		HasMore:             more,
+	}
+	for i, r := range rows {
+		out.RepositorySummaries[i] = api.RepositorySummary{ID: r.ID, Name: r.Name, NumDependencies: int64(r.Dependencies)}
+	}
+	if more {
+		out.Cursor, err = c.Server.Cursors().EncodeNumber(core.AsNumber, in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+// lockfilesInput is a page of lockfiles that is asked for.
+type lockfilesInput struct {
+	Body   api.ListLockfilesRequest
+	filter model.DependencyFilter
+	list   core.List
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
+	bad := core.Faults(core.Copies(ctx, &in.Body))
+	c := core.CallOf(ctx.Context())
+	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
+	in.list = core.List{"lockfiles " + ctx.Param("repositoryId"), c.Caller.Deployment.ID, in.filter}
+	position, err := c.Server.Cursors().Decode(in.list, string(in.Body.Cursor), 1)
+	if err != nil {
+		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())
+	}
+	if position != nil {
+		in.after = position[0]
+	}
+	return bad
+}
+
+func listLockfiles(ctx context.Context, c *core.Call, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
+	id := c.PathID("repositoryId")
+	if _, err := c.Seen(c.Tx.Project(ctx, id)); err != nil {
+		return nil, err
+	}
+	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+		return nil, err
+	}
+	rows, more, err := c.Tx.Lockfiles(ctx, id, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListLockfilesResponse{LockfileSummaries: make([]api.LockfileSummary, len(rows)), HasMore: more}
+	for i, l := range rows {
+		out.LockfileSummaries[i] = api.LockfileSummary{LockfilePath: l.Path, NumDependencies: int64(l.Dependencies)}
+	}
+	if more {
+		out.Cursor, err = c.Server.Cursors().Encode(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}

@@ -1,0 +1,96 @@
+package apihttp
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// TestARefusedUploadReadsItsAnswer sends all of a body that will not do before it
+// reads, as most clients do, over each way of saying how long it is.
+func TestARefusedUploadReadsItsAnswer(t *testing.T) {
+	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
+	const size = 24 << 20 // more than what the kernel holds between the two
+	for _, test := range []struct {
+		chunked bool
+		begin   string // of the body; the rest is blanks
+		want    int
+	}{
+		{false, "", http.StatusRequestEntityTooLarge},
+		{true, "", http.StatusBadRequest}, // of blanks it reads no more
+		{true, `{"version":"2.1.0","runs":[`, http.StatusRequestEntityTooLarge},
+	} {
+		chunked, want := test.chunked, test.want
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := fmt.Sprintf("Content-Length: %d", size)
+		if chunked {
+			length = "Transfer-Encoding: chunked"
+		}
+		fmt.Fprintf(conn, "POST /api/v1/deployments/acme/imports?project=acme/a HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n", h.token, length)
+		body := test.begin + strings.Repeat(" ", 1<<20-len(test.begin))
+		for range size >> 20 {
+			text := body
+			if chunked {
+				text = fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
+			}
+			if _, err := conn.Write([]byte(text)); err != nil {
+				t.Fatalf("chunked %v: the body is not taken: %v", chunked, err)
+			}
+			body = strings.Repeat(" ", 1<<20)
+		}
+		if chunked {
+			fmt.Fprint(conn, "0\r\n\r\n")
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("chunked %v: no answer: %v", chunked, err)
+		}
+		if answer.StatusCode != want || answer.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("chunked %v: %s %s, want %d", chunked, answer.Status, answer.Header.Get("Content-Type"), want)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhatIsReadOn: after a refusal a body is read on, unless there is too much to do or it
+// is too large.
+func TestWhatIsReadOn(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		length int64 // as announced, -1 where it is not
+		read   bool
+	}{
+		{http.StatusOK, 10, false},
+		{http.StatusNotModified, -1, false},
+		{http.StatusBadRequest, 10, true},
+		{http.StatusRequestEntityTooLarge, -1, true},
+		{http.StatusInternalServerError, 10, true},
+		{http.StatusBadRequest, 0, false},
+		{http.StatusRequestEntityTooLarge, core.Drained, true},
+		{http.StatusRequestEntityTooLarge, core.Drained + 1, false},
+		{http.StatusTooManyRequests, 10, false},
+		{http.StatusServiceUnavailable, 10, false},
+	} {
+		body := strings.NewReader("0123456789")
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		r.ContentLength = test.length
+		core.Drain(httptest.NewRecorder(), r, test.status)
+		if read := body.Len() == 0; read != test.read {
+			t.Errorf("after %d, a body of %d bytes is read on: %v", test.status, test.length, read)
+		}
+	}
+}

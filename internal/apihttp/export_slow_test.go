@@ -1,0 +1,82 @@
+package apihttp
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/export"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// stuck is a client that takes some bytes and then none, until it is let go on.
+type stuck struct {
+	*httptest.ResponseRecorder
+	after int
+	here  chan struct{} // closed when it takes no more
+	goOn  chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	if before := s.Body.Len(); before < s.after && before+len(p) >= s.after {
+		close(s.here)
+		<-s.goOn
+	}
+	return s.ResponseRecorder.Write(p)
+}
+
+// TestASlowExportHoldsNothing: while a client that exports takes no more bytes, findings are
+// imported, triaged and listed, and no transaction is open that keeps old rows from being
+// removed. What it gets in the end is whole.
+func TestASlowExportHoldsNothing(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			config := storetest.Database(t, engine, clock)
+			h := newHarnessOn(t, config, clock, func(c *core.Config) {
+				c.Index = index.New(c.Store, index.Options{BodyCache: 1, Clock: clock.Now}) // so that bodies are read from the store
+			})
+			var lines []int
+			for line := range 1500 {
+				lines = append(lines, line+1)
+			}
+			h.imported(map[string][]int{"a.py": lines})
+			for i, f := range export.Formats() {
+				whole := h.exported(f, &stuck{ResponseRecorder: httptest.NewRecorder()})
+				slow := &stuck{httptest.NewRecorder(), whole / 2, make(chan struct{}), make(chan struct{})}
+				done := make(chan int)
+				go func() { done <- h.exported(f, slow) }()
+				<-slow.here
+				if open := storetest.OpenTransactions(t, config); open != 0 {
+					t.Errorf("%s: %d transactions are open", f, open)
+				}
+				h.imported(map[string][]int{"a.py": lines, "b.py": lines[:i+1]})
+				if a := h.send(http.MethodPost, "/api/v1/deployments/acme/triage", `{"issue_type":"sast","new_triage_state":"reviewing","issue_ids":[1]}`); a.status != http.StatusOK {
+					t.Errorf("%s: triage: %d %.200s", f, a.status, a.body)
+				}
+				if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings", ""); a.status != http.StatusOK {
+					t.Errorf("%s: the list: %d %.200s", f, a.status, a.body)
+				}
+				close(slow.goOn)
+				if got := <-done; got < whole*9/10 || f == export.JSONL && strings.Count(slow.Body.String(), "\n") < len(lines) {
+					t.Errorf("%s: %d bytes came, of about %d", f, got, whole)
+				}
+			}
+		})
+	}
+}
+
+// exported has a client export all findings, and returns how many bytes it got.
+func (h *harness) exported(f export.Format, to *stuck) int {
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodGet, "/api/v1/deployments/acme/findings/export?format="+string(f), nil)
+	r.Header.Set("Authorization", "Bearer "+h.token)
+	h.server.Handler().ServeHTTP(to, r)
+	if to.Code != http.StatusOK {
+		h.t.Errorf("%s: %d %.200s", f, to.Code, to.Body)
+	}
+	return to.Body.Len()
+}

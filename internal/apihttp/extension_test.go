@@ -1,0 +1,87 @@
+package apihttp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// elsewhere are the operations that the contract or the hosted service has. All
+// others are extensions, and a new one must be in this list or be marked.
+var elsewhere = []string{
+	"ping", "listDeployments", "listDeploymentsV2", "getDeployment", "pingAgent", "checkHealth", "getMe",
+	"listFindings", "triageFindings", "listSecrets", "searchIssues", "listVulns", "createTickets", "linkTicket", "unlinkTicket", "deleteTicket",
+	"listProjects", "getProject", "updateProject", "deleteProject", "toggleManagedScan", "addProjectTags", "removeProjectTags",
+	"listDependencies", "listDependencyRepositories", "listLockfiles", "createSBOMExport", "getSBOMExport", "downloadSBOM",
+	"searchScans", "getScan", "listPolicies", "listPolicyRules", "updatePolicy",
+	"getIdentity", "getAuthorizationServer",
+}
+
+// TestExtensionsAreMarked: openapi.json says of each operation, parameter and
+// member whether it is an extension, and the words say the same.
+func TestExtensionsAreMarked(t *testing.T) {
+	type described struct {
+		Name        string
+		Description string
+		Extension   bool `json:"x-redoubt"`
+		Schema      struct {
+			Several bool `json:"x-redoubt"` // values of which the contract takes one
+		}
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			described
+			OperationID string
+			Parameters  []described
+		}
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]described }
+		}
+	}
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	marked, several := 0, []string{}
+	check := func(what string, d described) {
+		if says := strings.Contains(d.Description, core.ExtensionWords); says != d.Extension {
+			t.Errorf("%s is marked %t, and says %q", what, d.Extension, d.Description)
+		}
+		if d.Extension {
+			marked++
+		}
+	}
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			says := strings.Contains(op.Description, "An extension:")
+			if ours := !slices.Contains(elsewhere, op.OperationID); op.Extension != ours || says != ours {
+				t.Errorf("%s is an extension: %t; marked %t, says so %t", op.OperationID, ours, op.Extension, says)
+			}
+			for _, p := range op.Parameters {
+				check(op.OperationID+" "+p.Name, p)
+				if says := strings.Contains(p.Description, core.SeveralWords); says != p.Schema.Several {
+					t.Errorf("%s of %s takes several, marked %t, and says %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
+				} else if says {
+					several = append(several, op.OperationID+" "+p.Name)
+				}
+			}
+		}
+	}
+	for name, schema := range doc.Components.Schemas {
+		for member, d := range schema.Properties {
+			check(name+"."+member, d)
+		}
+	}
+	if !slices.Equal(several, []string{"listFindings status"}) {
+		t.Errorf("several values are an extension of %v", several)
+	}
+	if marked < 10 {
+		t.Errorf("only %d parameters and members are marked", marked)
+	}
+}

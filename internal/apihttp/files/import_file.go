@@ -1,0 +1,267 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/redact"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// maxFiles and maxField bound a form: its files, and the bytes of one field.
+const (
+	maxFiles = 1000
+	maxField = 4 << 10
+)
+
+// Reader reads the files of an upload. One lockfile among several that
+// cannot be read keeps none of the others out (semantics §15).
+type Reader struct {
+	Call     *core.Call
+	In       *api.ImportQuery
+	O        report.Options
+	May      func(bytes int) bool // whether there is room for what saves work
+	Free     func(bytes int)      // gives that room back
+	Reading  report.Reading
+	begun    bool                         // the rules are known
+	Secret   func(tool, rule string) bool // rules that look for secrets
+	named    int                          // files that the form has so far; 0 without one
+	Buffered *bufferedFile                // the first file, until it is read
+	Read     int
+	Unread   []api.UnreadFile
+	fault    error // of the first that could not be read
+
+	rules   []byte        // digestOfRules
+	Project model.Project // as it is stored; zero for a new one
+}
+
+// ReadBody reads the body: a form with files, or one raw file.
+func (f *Reader) ReadBody(ctx context.Context) error {
+	body, err := core.Inflate(f.Call.R, f.Call.Server.Limits.Upload)
+	if err != nil {
+		return err
+	}
+	media, params, err := mime.ParseMediaType(f.Call.R.Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" {
+		if err := f.readForm(ctx, multipart.NewReader(body, params["boundary"])); err != nil {
+			return err
+		}
+		return f.begin(ctx) // of a form without files
+	}
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	return f.Add(body, f.In.Filename)
+}
+
+// begin asks, before the first file is read and once it is told what it is of, what is
+// to be known of rules, and of the project.
+func (f *Reader) begin(ctx context.Context) error {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
+	f.names().Names(&f.In.Project, &f.In.Ref, &f.In.Commit, &f.In.Category, &f.In.RepoURL, &f.In.Filename, &f.In.Root)
+	c := f.Call
+	return c.View(ctx, func(ctx context.Context) error {
+		texts, err := c.Tx.RuleTexts(ctx)
+		if err != nil {
+			return err
+		}
+		f.O.RuleText, f.rules = func(name string) []byte { return texts[name] }, digestOfRules(texts)
+		if f.Secret, err = conceal.KnownRules(ctx, c.Tx); err != nil {
+			return err
+		}
+		f.Project, err = knownProject(ctx, c.Tx, c.Caller.Globs(), f.In)
+		return err
+	})
+}
+
+// readForm reads fields, which must come first since they say how files are to
+// be read, and then files.
+func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF { //nolint:errorlint // a form that is cut off wraps it, and would pass for one that ended
+			break
+		}
+		if err != nil {
+			return core.BodyFault(err)
+		}
+		switch {
+		case part.FileName() == "" && f.named > 0:
+			return model.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
+		case part.FileName() == "":
+			err = setField(f.In, part)
+		case f.named == maxFiles:
+			err = model.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
+		default:
+			f.named++
+			if err = f.begin(ctx); err == nil {
+				err = f.addPart(part)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.named == 0 && !f.In.Whole:
+		return model.Invalid("body", "holds no file")
+	case f.In.Whole:
+		f.Reading.Whole() // there may be no lockfile left
+	case f.Read == 0 && f.Buffered == nil:
+		return f.fault
+	}
+	return nil
+}
+
+// formFileName is the whole name that a client gave: FileName cuts folders off,
+// and for a lockfile they are its path in the repository.
+func formFileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return part.FileName()
+	}
+	return params["filename"]
+}
+
+// addPart reads a file of a form, or why it was not sent.
+func (f *Reader) addPart(part *multipart.Part) error {
+	name := formFileName(part)
+	if part.FormName() == "unread" {
+		return f.addUnsent(part, name)
+	}
+	return f.Add(part, name)
+}
+
+// Add reads a file as the request says to, which a form may say late. The first one waits
+// until another one or the end comes.
+func (f *Reader) Add(body io.Reader, name string) error {
+	return f.Call.Idempotent.File(body, name, func(body io.Reader) error {
+		body, waits := f.buffer(body, name)
+		if waits {
+			return nil
+		}
+		if err := f.readBuffered(); err != nil {
+			return err
+		}
+		return f.readFile(body, name)
+	})
+}
+
+func (f *Reader) readFile(body io.Reader, name string) error {
+	o := f.options(name)
+	err := f.Reading.Add(body, o)
+	switch {
+	case err == nil:
+		f.Read++
+	case f.named > 0 && !f.In.Strict && f.isFileFault(err) && f.leaveOut(o, err):
+		return nil
+	}
+	return err
+}
+
+// names redacts what the request says of its files, as the reports are.
+func (f *Reader) names() redact.Finder { return redact.Finder{Key: f.O.Key} }
+
+func (f *Reader) options(name string) report.Options {
+	o := f.O
+	o.Name, o.Format, o.Category, o.Root = f.names().Name(name), report.Format(f.In.Format), f.In.Category, f.In.Root
+	return o
+}
+
+// isFileFault reports whether the file is to blame: not the connection, nor the
+// room that there is.
+func (f *Reader) isFileFault(err error) bool {
+	var bad *report.FileError
+	var oversize *http.MaxBytesError
+	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, core.ErrCutOff) &&
+		!errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.O.Take(0) == nil
+}
+
+// leaveOut notes that a lockfile cannot be read, and returns false for any other
+// file: what a report says without it might close what it holds.
+func (f *Reader) leaveOut(o report.Options, err error) bool {
+	reason := err.Error()
+	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
+		reason = bad.Reason()
+	}
+	path, ok := f.Reading.Unread(o, reason)
+	if !ok {
+		return false
+	}
+	f.Unread = append(f.Unread, api.UnreadFile{Name: path, Reason: reason})
+	if f.fault == nil {
+		f.fault = err
+	}
+	return true
+}
+
+// addUnsent takes why a lockfile is not sent.
+func (f *Reader) addUnsent(part *multipart.Part, name string) error {
+	var why []byte
+	err := f.Call.Idempotent.File(part, name+"\x00unread", func(body io.Reader) (err error) {
+		why, err = io.ReadAll(io.LimitReader(body, maxField+1))
+		return err
+	})
+	switch {
+	case err != nil:
+		return core.BodyFault(err)
+	case len(why) == 0 || len(why) > maxField:
+		return model.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
+	}
+	if err := f.readBuffered(); err != nil { // there is more than one file
+		return err
+	}
+	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {
+		return model.Invalid("body.unread", "names %.200q, which is no lockfile", name)
+	}
+	return nil
+}
+
+// setField takes a field of the form, under the name of the parameter.
+func setField(in *api.ImportQuery, part *multipart.Part) error {
+	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return core.BodyFault(err)
+	}
+	name, value := part.FormName(), string(data)
+	if len(data) > maxField {
+		return model.Invalid("body."+name, "is longer than %d bytes", maxField)
+	}
+	texts := map[string]*string{
+		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
+		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename, "root": &in.Root,
+	}
+	flags := map[string]*bool{"whole": &in.Whole, "full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
+	switch {
+	case texts[name] != nil:
+		*texts[name] = value
+	case flags[name] != nil:
+		if *flags[name], err = strconv.ParseBool(value); err != nil {
+			return model.Invalid("body."+name, "expected true or false, got %.20q", value)
+		}
+	}
+	return nil
+}
+
+// Storing returns the context for storing an upload: a large upload lets small ones go first.
+func Storing(ctx context.Context, room *httpx.Reservation) context.Context {
+	if room.Long() {
+		return store.Long(ctx)
+	}
+	return ctx
+}

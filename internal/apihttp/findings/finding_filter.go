@@ -1,0 +1,180 @@
+package findings
+
+import (
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// selectedBy turns filters into what they mean: those of the listing, of counts, of
+// exports and of bulk triage, which differ in what they take. Locations of faults
+// begin with prefix.
+func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *core.Faults) model.FindingFilter {
+	return model.FindingFilter{
+		Since: core.Epoch(q.Since, prefix+"since", bad),
+		Ref:   core.RefFilter(q.Ref),
+		Dedup: q.Dedup,
+
+		Projects:     q.Repos,
+		ProjectIDs:   q.RepositoryIDs,
+		ProjectTags:  q.ProjectTags,
+		Visibilities: core.Parsed(q.RepositoryVisibility, model.ParseVisibility),
+
+		Statuses:      core.Parsed(q.Status, model.ParseStatus),
+		TriageReasons: core.Parsed(q.TriageReasons, model.ParseTriageReason),
+		Severities:    core.Parsed(q.Severities, model.ParseSeverity),
+		Confidences:   core.Parsed(q.Confidence, model.ParseConfidence),
+		Modes:         modes(q, prefix, bad),
+		Rules:         q.Rules,
+		Rulesets:      q.Ruleset,
+		Categories:    q.Categories,
+		Verdicts:      core.Parsed(core.Single(q.AutotriageVerdict), model.ParseVerdict),
+		ComponentTags: q.ComponentTags,
+		PRStates:      q.ClickToFixPRStates,
+		Assignees:     q.Assignees,
+		Due:           dueFilter(q.Due, now),
+		DueBefore:     dueBefore(q.DueBefore, bad),
+
+		Reachabilities: core.Parsed(q.Exposures, model.ParseReachability),
+		Transitivities: core.Parsed(q.Transitivities, model.ParseTransitivity),
+		Malicious:      q.IsMalicious.Pointer(),
+		Packages:       q.Dependencies,
+		EPSS:           core.Parsed(q.EPSSProbability, model.ParseEPSSBand),
+		Exploited:      q.KnownExploited.Pointer(),
+		Unrated:        q.SeverityUnrated.Pointer(),
+
+		ProOnly:          q.ProOnly.Pointer(),
+		ExcludeHistoric:  q.IncludeHistorical.Set && !q.IncludeHistorical.Value,
+		SecretTypes:      q.SecretTypes,
+		ValidationStates: core.Parsed(q.ValidationState, model.ParseValidationState),
+	}
+}
+
+// modes are those that both spellings of the filter accept. Two that have none
+// in common would select nothing, which nobody means.
+func modes(q *api.FindingsSelection, prefix string, bad *core.Faults) []model.PolicyMode {
+	boards, named := core.Parsed(q.Policies, model.ParseRuleBoard), core.Parsed(q.PolicyMode, model.ParsePolicyMode)
+	if len(boards) == 0 || len(named) == 0 {
+		return append(boards, named...)
+	}
+	var both []model.PolicyMode
+	for _, mode := range boards {
+		for _, other := range named {
+			if mode == other {
+				both = append(both, mode)
+			}
+		}
+	}
+	if len(both) == 0 {
+		bad.Add(prefix+"policy_mode", nil, "has no mode in common with policies, so nothing can match both")
+	}
+	return both
+}
+
+// selectionFilters are the filters of a query that names several issue types.
+func selectionFilters(q *api.FindingsSelection, now time.Time, bad *core.Faults) []model.FindingFilter {
+	types := q.IssueType
+	if len(types) == 0 {
+		types = []string{model.SAST.String(), model.SCA.String(), model.Secrets.String()}
+	}
+	f := selectedBy(q, "query.", now, bad)
+	var out []model.FindingFilter
+	seen := map[string]bool{}
+	for _, t := range types {
+		if seen[t] {
+			continue
+		}
+		seen[t] = true
+		refuseTied("query.", t, selectionTies(q), bad)
+		f.IssueType, _ = model.ParseIssueType(t)
+		out = append(out, f)
+	}
+	return out
+}
+
+// selectionTies are the filters of counts and exports that findings of one issue
+// type alone can pass. The listing has more, by its contract.
+func selectionTies(q *api.FindingsSelection) []tied {
+	return []tied{
+		{"sast", []member{{"pro_only", q.ProOnly.Set}}},
+		supplyChainTie(q),
+		{"secrets", []member{
+			{"secret_types", len(q.SecretTypes) > 0},
+			{"validation_state", len(q.ValidationState) > 0},
+			{"include_historical", q.IncludeHistorical.Set && !q.IncludeHistorical.Value}, // true is what holds anyway
+		}},
+	}
+}
+
+// listingTies are those of the listing, which has code or the supply chain.
+func listingTies(q *api.FindingsSelection) []tied {
+	return []tied{
+		{"sast", []member{
+			{"policies", len(q.Policies) > 0},
+			{"rules", len(q.Rules) > 0},
+			{"categories", len(q.Categories) > 0},
+			{"confidence", len(q.Confidence) > 0},
+			{"autotriage_verdict", q.AutotriageVerdict != ""},
+			{"pro_only", q.ProOnly.Set},
+		}},
+		supplyChainTie(q),
+	}
+}
+
+// supplyChainTie are the filters that findings of the supply chain alone can pass,
+// whatever is asked for.
+func supplyChainTie(q *api.FindingsSelection) tied {
+	return tied{"sca", []member{
+		{"exposures", len(q.Exposures) > 0},
+		{"transitivities", len(q.Transitivities) > 0},
+		{"is_malicious", q.IsMalicious.Set},
+		{"dependencies", len(q.Dependencies) > 0},
+		{"epss_probability", len(q.EPSSProbability) > 0},
+		{"known_exploited", q.KnownExploited.Set},
+		{"severity_unrated", q.SeverityUnrated.Set},
+	}}
+}
+
+// tied are filters that only one issue type has.
+type tied struct {
+	issueType string
+	members   []member
+}
+
+// member is a filter, and whether a request has it.
+type member struct {
+	name string
+	set  bool
+}
+
+// refuseTied reports every filter that is set and belongs to another type.
+func refuseTied(prefix, issueType string, all []tied, bad *core.Faults) {
+	for _, t := range all {
+		for _, m := range t.members {
+			if m.set && t.issueType != issueType {
+				bad.Add(prefix+m.name, nil, "filters findings of issue_type "+t.issueType+" only, and issue_type is "+issueType)
+			}
+		}
+	}
+}
+
+// dueFilter is what a query asks of due dates.
+func dueFilter(windows []string, now time.Time) *model.DueFilter {
+	named := model.Map(windows, func(w string) model.DueWindow { return model.DueWindow(w) })
+	return model.DueWithin(named, now)
+}
+
+// dueBefore reads a day; the empty text is none.
+func dueBefore(day string, bad *core.Faults) time.Time {
+	if day == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil || t.IsZero() { // which is no bound
+		bad.Add("query.due_before", day, "expected a day, as 2027-01-31")
+	}
+	return t
+}

@@ -1,0 +1,126 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// Sizes of a page of findings.
+const (
+	defaultPageSize = 100
+	maxPageSize     = 3000
+)
+
+// ClampPageSize takes the size out of the query: below what the contract takes
+// it is honoured all the same, for clients that end at a page shorter than that.
+func ClampPageSize(c *core.Call, query url.Values) {
+	sent := query.Get("page_size")
+	query.Del("page_size")
+	n, err := strconv.Atoi(sent) // the most there is, beside an error, where it is out of range
+	switch {
+	case sent == "":
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		query.Set("page_size", sent) // refused with its reason
+	case n <= 0:
+		c.HostedQuery.PageSize = defaultPageSize
+	default:
+		c.HostedQuery.PageSize = min(n, maxPageSize)
+	}
+}
+
+// MergeIssueTypes takes the issue types out of the query, but for one.
+func MergeIssueTypes(c *core.Call, query url.Values) {
+	for _, sent := range query["issue_type"] {
+		c.HostedQuery.IssueTypes = append(c.HostedQuery.IssueTypes, strings.Split(sent, ",")...)
+	}
+	sent := len(c.HostedQuery.IssueTypes) > 0
+	for i, t := range c.HostedQuery.IssueTypes {
+		c.HostedQuery.IssueTypes[i] = strings.ToLower(strings.Join(strings.Fields(t), "_"))
+	}
+	c.HostedQuery.IssueTypes = slices.DeleteFunc(c.HostedQuery.IssueTypes, func(t string) bool { return t == "" })
+	if sent && len(c.HostedQuery.IssueTypes) == 0 {
+		c.HostedQuery.IssueTypes = []string{model.SAST.String()} // as if it were not there
+	}
+	slices.Sort(c.HostedQuery.IssueTypes)
+	c.HostedQuery.IssueTypes = slices.Compact(c.HostedQuery.IssueTypes)
+	aiAt := slices.Index(c.HostedQuery.IssueTypes, "ai_sast")
+	if aiAt >= 0 { // which no scanner here reports
+		c.HostedQuery.IssueTypes = slices.Delete(c.HostedQuery.IssueTypes, aiAt, aiAt+1)
+		c.HostedQuery.Nothing = c.HostedQuery.Nothing || len(c.HostedQuery.IssueTypes) == 0
+	}
+	query.Del("issue_type")
+	for _, t := range c.HostedQuery.IssueTypes {
+		if _, ok := model.ParseIssueType(t); !ok || t == "secrets" {
+			query.Set("issue_type", t) // refused with its reason
+		}
+	}
+}
+
+// of returns the filter for an issue type, without what only the other one has.
+func (in *findingsInput) of(issueType string) model.FindingFilter {
+	f := in.filter
+	f.IssueType, _ = model.ParseIssueType(issueType)
+	if f.IssueType == model.SCA {
+		f.Modes, f.Rules, f.Categories, f.Confidences, f.Verdicts, f.ProOnly = nil, nil, nil, nil, nil, nil
+	} else {
+		f.Reachabilities, f.Transitivities, f.Malicious = nil, nil, nil
+		f.Packages, f.EPSS, f.Exploited, f.Unrated = nil, nil, nil, nil
+	}
+	return f
+}
+
+// hostedFindings selects a page as the hosted service does.
+func hostedFindings(ctx context.Context, c *core.Call, view *index.View, in *findingsInput) (*index.Page, error) {
+	page, size := int(in.Page), cmp.Or(c.HostedQuery.PageSize, int(in.PageSize))
+	types, filter := c.HostedQuery.IssueTypes, in.filter
+	switch {
+	case c.HostedQuery.Nothing:
+		return &index.Page{}, nil
+	case in.View != 0: // the filter is that of the view
+	case len(types) > 1 && in.order != index.Newest:
+		return nil, model.Invalid("query.sort", "sorts findings of one issue_type only")
+	case len(types) > 1:
+		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
+	default:
+		filter = in.of(hostedType(types))
+	}
+	if !in.order.Fits(filter.IssueType) {
+		return nil, model.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s",
+			filter.IssueType)
+	}
+	return view.Sorted(ctx, filter, in.order, page, size)
+}
+
+// hostedType names the issue types that a query asks for; without one it is code.
+func hostedType(types []string) string {
+	return cmp.Or(strings.Join(types, ", "), model.SAST.String())
+}
+
+// hostedPage writes one list, in the hosted dialect. An empty one stays below 100
+// bytes, since a client takes that for the end.
+type hostedPage struct {
+	page *index.Page
+	org  string
+}
+
+func (p hostedPage) Header(h http.Header) {
+	h.Set("Content-Type", "application/json")
+	hint(h, p.page.Len(), "findings")
+}
+
+// WriteTo writes the page.
+func (p hostedPage) WriteTo(w io.Writer) (int64, error) {
+	return written(w, `{"findings":`, p.page.Hosted(p.org), "}\n")
+}

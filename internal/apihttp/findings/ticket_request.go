@@ -1,0 +1,171 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/ticket"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// createTicketsInput asks for tickets, and selects what they are about.
+type createTicketsInput struct {
+	Body   api.CreateTicketsRequest
+	filter model.FindingFilter
+	search bool // by the filter; else by ids alone
+}
+
+// Resolve reads the selection. One that selects nothing is an error, never everything.
+func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
+	bad := core.Faults(core.Copies(ctx, &in.Body))
+	b := &in.Body
+	f := &b.TriageFilter
+	in.search = hasFilter(f)
+	if b.IssueType != "" {
+		refuseTied("body.", b.IssueType, tiedFilters(f), &bad)
+	}
+	switch {
+	case !in.search && len(b.IssueIDs) == 0:
+		bad.Add("body.issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
+	case in.search && b.IssueType == "":
+		bad.Add("body.issue_type", nil, "is needed with a filter: sast, sca or secrets")
+	}
+	if b.JiraProjectID != "" && b.Project != "" && string(b.JiraProjectID) != b.Project {
+		bad.Add(
+			"body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out",
+		)
+	}
+	selection := selectionOf(f, &bad)
+	in.filter = selectedBy(&selection, "body.", core.CallOf(ctx.Context()).Server.Clock(), &bad)
+	in.filter.IssueType, _ = model.ParseIssueType(b.IssueType)
+	in.filter.Visible = core.CallOf(ctx.Context()).Caller.Globs()
+	in.filter.HasIDs = b.IssueIDs != nil
+	for _, id := range b.IssueIDs {
+		in.filter.IDs = append(in.filter.IDs, int64(id))
+	}
+	return bad
+}
+
+// createTickets asks for tickets, and waits a little for trackers to take them. What is
+// asked for is kept by then: who goes away loses nothing.
+func createTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+	out, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) {
+		return askForTickets(ctx, c, in)
+	})
+	if err != nil || len(out.Pending) == 0 {
+		return out, err
+	}
+	return out, awaitTickets(ctx, c, out)
+}
+
+func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+	out := &api.CreateTicketsResponse{
+		Succeeded: []api.TicketMade{},
+		Skipped:   []api.TicketSkipped{},
+		Failed:    []api.TicketFailed{},
+		Pending:   []api.TicketPending{},
+	}
+	findings, err := selectForTickets(ctx, c, in, out)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	limit := cmp.Or(int(b.Limit), model.MaxTicketSelection)
+	asked, err := ticket.Ask(ctx, c.Tx, ticket.Request{
+		Findings: findings, Limit: limit, Group: b.GroupIssues == nil || *b.GroupIssues,
+		Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.Caller.Globs(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range asked.Requested {
+		out.Pending = append(out.Pending, api.TicketPending{IssueIDs: g.IDs, TicketID: g.TicketID})
+	}
+	for _, g := range asked.Skipped {
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
+	}
+	if len(asked.Left) > 0 && !in.search {
+		reason := fmt.Sprintf("One request makes tickets for %d findings: ask for these in another.", limit)
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: asked.Left, Reason: reason})
+	}
+	for _, g := range asked.Failed {
+		out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: g.IDs, Error: g.Reason})
+	}
+	return out, nil
+}
+
+// selectForTickets reads the findings that are selected, and tells of ids that there are
+// not. Of what a filter selects it reads the newest, as many as one triage takes.
+func selectForTickets(
+	ctx context.Context, c *core.Call, in *createTicketsInput, out *api.CreateTicketsResponse,
+) ([]model.Finding, error) {
+	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
+	ids := asked
+	if in.search || in.filter.IssueType != 0 {
+		view, err := c.Findings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found, err := view.Newest(ctx, in.filter, model.MaxTriage)
+		if err != nil {
+			return nil, err
+		}
+		ids = nil
+		for _, t := range found {
+			ids = append(ids, t.FindingID)
+		}
+	}
+	findings, err := core.SomeFindings(ctx, c, ids)
+	if err != nil || in.search {
+		return findings, err
+	}
+	there := map[int64]bool{}
+	for _, f := range findings {
+		there[f.ID] = true
+	}
+	for _, id := range asked {
+		if !there[id] {
+			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "There is no such finding."})
+		}
+	}
+	return findings, nil
+}
+
+// awaitTickets waits for the pending tickets of an answer, and moves those that were created or
+// failed.
+func awaitTickets(ctx context.Context, c *core.Call, out *api.CreateTicketsResponse) error {
+	pending := out.Pending
+	ids := model.Map(pending, func(p api.TicketPending) int64 { return p.TicketID })
+	view := func(ctx context.Context, read func(context.Context, ticket.Reader) error) error {
+		return c.View(ctx, func(ctx context.Context) error { return read(ctx, c.Tx) })
+	}
+	tickets, err := ticket.Await(ctx, view, ids, ticketWait,
+		func() bool { return c.Server.CreatesTickets && !c.Server.Draining.Load() })
+	if err != nil {
+		return err
+	}
+	out.Pending = []api.TicketPending{}
+	for _, p := range pending {
+		switch t := tickets[p.TicketID]; t.State {
+		case model.TicketRequested:
+			out.Pending = append(out.Pending, p)
+		case model.TicketFailed:
+			out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
+		default:
+			out.Succeeded = append(out.Succeeded, api.TicketMade{
+				IssueIDs:     p.IssueIDs,
+				TicketID:     t.ID,
+				TicketURL:    t.URL,
+				ExternalSlug: t.Slug,
+			})
+		}
+	}
+	return nil
+}

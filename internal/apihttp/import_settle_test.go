@@ -1,0 +1,42 @@
+package apihttp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/apihttp/scans"
+)
+
+// A large upload is answered once lists have it, so that nobody waits who asks next.
+func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
+	h := newHarness(t)
+	h.store.OnCommit(h.server.Index.Committed)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		h.server.Index.Run(ctx)
+		close(done)
+	}()
+	defer func() {
+		stop()
+		<-done
+	}()
+	if a := h.send(http.MethodGet, findings, ""); a.status != http.StatusOK { // from here on it is loaded
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	var results []string
+	for i := range scans.LargeImport {
+		results = append(results, fmt.Sprintf(`{"check_id":"eqeq","path":"f%d.py","start":{"line":1,"col":1},"end":{"line":1,"col":5},"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x","fingerprint":"%d"}}`, i, i))
+	}
+	report := `{"version":"1.180.0","results":[` + strings.Join(results, ",") + `],"errors":[],"paths":{"scanned":["f0.py"]}}`
+	a := h.send(http.MethodPost, fmt.Sprintf("/api/v1/deployments/%d/imports?project=acme/large&ref=main", h.deployment.ID), report, "Content-Type", "application/octet-stream")
+	if a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if n := h.server.Index.Stats().Findings; n != scans.LargeImport {
+		t.Errorf("the upload was answered when %d findings of %d were in lists", n, scans.LargeImport)
+	}
+}

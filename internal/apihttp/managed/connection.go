@@ -1,0 +1,392 @@
+package managed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// keeper is what asks code hosts.
+func keeper(c *core.Call) (core.CodeHosts, error) {
+	if c.Server.Connections == nil {
+		return nil, core.NewProblem(
+			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
+		)
+	}
+	return c.Server.Connections, nil
+}
+
+// hooksAt is where code hosts reach the server; empty: it was not told.
+func hooksAt(c *core.Call) string {
+	if c.Server.Connections == nil {
+		return ""
+	}
+	return c.Server.Connections.HooksAt()
+}
+
+func connectionOf(c *core.Call, of model.Connection, n store.RepositoryCount) api.Connection {
+	return api.Connection{
+		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
+		Follow: core.OrEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
+		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
+		WebhooksElsewhere: n.Elsewhere(hooksAt(c)), Problem: of.Problem,
+		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
+		CheckedAt: core.TimeOrNull(of.CheckedAt), HeardAt: core.TimeOrNull(of.HeardAt),
+	}
+}
+
+// hostPeople are the people of a connection, by their names at the host.
+func hostPeople(people model.HostPeople) []api.HostPerson {
+	out := make([]api.HostPerson, 0, len(people))
+	for _, login := range slices.Sorted(maps.Keys(people)) {
+		out = append(out, api.HostPerson{Login: login, User: people[login].User})
+	}
+	return out
+}
+
+func peopleOf(list []api.HostPerson) (model.HostPeople, error) {
+	out := model.HostPeople{}
+	for _, p := range list {
+		if err := out.Add(p.Login, p.User); err != nil {
+			return nil, core.InBody(err)
+		}
+	}
+	return out, nil
+}
+
+// connectionResponse is a connection alone, with how many repositories it sees.
+func connectionResponse(ctx context.Context, c *core.Call, found model.Connection) (*api.ConnectionResponse, error) {
+	counts, err := c.Tx.CountRepositories(ctx)
+	return &api.ConnectionResponse{Connection: connectionOf(c, found, counts[found.ID])}, err
+}
+
+func listConnections(ctx context.Context, c *core.Call, _ *core.None) (*api.ListConnectionsResponse, error) {
+	list, err := c.Tx.Connections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.Tx.CountRepositories(ctx)
+	out := &api.ListConnectionsResponse{Connections: make([]api.Connection, len(list))}
+	for i, one := range list {
+		out.Connections[i] = connectionOf(c, one, counts[one.ID])
+	}
+	return out, err
+}
+
+// connection finds the one that the path names.
+func connection(ctx context.Context, c *core.Call) (model.Connection, error) {
+	id := c.PathID("connectionId")
+	return c.Tx.Connection(ctx, id)
+}
+
+func getConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
+	found, err := connection(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return connectionResponse(ctx, c, found)
+}
+
+// askHost asks a code host something and keeps the answer: outside of any transaction, so
+// that no host holds up a deployment, and not at all where the request came before.
+func askHost(
+	ctx context.Context, c *core.Call, ask func(context.Context, core.CodeHosts) (store.SaveConnection, error),
+) (*api.ConnectionResponse, error) {
+	return core.RunPrepared(ctx, c, func(ctx context.Context) (store.SaveConnection, error) {
+		k, err := keeper(c)
+		if err != nil {
+			return nil, err
+		}
+		return ask(ctx, k)
+	}, func(ctx context.Context, keep store.SaveConnection) (*api.ConnectionResponse, error) {
+		found, err := keep(ctx, c.Tx)
+		if err != nil {
+			return nil, err
+		}
+		return connectionResponse(ctx, c, found)
+	})
+}
+
+// askHostOf does so with the connection that the path names.
+func askHostOf(
+	ctx context.Context, c *core.Call, ask func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
+) (*api.ConnectionResponse, error) {
+	id := c.PathID("connectionId")
+	err := c.View(ctx, func(ctx context.Context) error {
+		_, err := c.Tx.Connection(ctx, id)
+		return err
+	})
+	// with a key it may be what was deleted under it
+	if err != nil && (c.Idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
+		return nil, err
+	}
+	return askHost(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
+		return ask(ctx, k, id)
+	})
+}
+
+func credentialOf(in *api.ConnectionCredential) model.HostCredential {
+	if in == nil {
+		return model.HostCredential{}
+	}
+	return model.HostCredential{
+		Kind: model.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret),
+		KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
+	}
+}
+
+// keptInBody is inBody of what keeping finds.
+func keptInBody(keep store.SaveConnection) store.SaveConnection {
+	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
+		kept, err := keep(ctx, tx)
+		return kept, core.InBody(err)
+	}
+}
+
+func createConnection(
+	ctx context.Context, c *core.Call, in *core.Request[api.CreateConnectionRequest],
+) (*api.ConnectionResponse, error) {
+	kind, _ := model.ParseHostKind(in.Body.Kind)
+	wanted := model.Connection{
+		Kind:    kind,
+		Name:    model.Line(in.Body.Name),
+		BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"),
+		Follow:  in.Body.Follow,
+	}
+	wanted.Replies, _ = model.ParseReplyPolicy(in.Body.Replies)
+	var err error
+	if wanted.People, err = peopleOf(in.Body.People); err != nil {
+		return nil, err
+	}
+	return askHost(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
+		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
+		return keptInBody(keep), core.InBody(err)
+	})
+}
+
+func updateConnection(
+	ctx context.Context, c *core.Call, in *core.Request[api.UpdateConnectionRequest],
+) (*api.ConnectionResponse, error) {
+	change := model.ConnectionChange{Follow: in.Body.Follow}
+	if in.Body.Name != nil {
+		change.Name = new(model.Line(*in.Body.Name))
+	}
+	if in.Body.Credential != nil {
+		change.Credential = new(credentialOf(in.Body.Credential))
+	}
+	if in.Body.Replies != nil {
+		policy, _ := model.ParseReplyPolicy(*in.Body.Replies)
+		change.Replies = &policy
+	}
+	if in.Body.People != nil {
+		people, err := peopleOf(*in.Body.People)
+		if err != nil {
+			return nil, err
+		}
+		change.People = &people
+	}
+	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+		keep, err := k.AskToChange(ctx, c.Caller.Deployment.ID, id, change)
+		return keptInBody(keep), core.InBody(err)
+	})
+}
+
+func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
+	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+		keep, asked, err := k.AskAgain(ctx, c.Caller.Deployment.ID, id) // what the host said is the answer
+		if asked != nil {
+			c.Idempotent.MayPass()
+		}
+		return keep, err
+	})
+}
+
+// makeWebhooks has the host tell this server of what happens there. It is asked outside of
+// any transaction; what it was asked before is not asked again.
+func makeWebhooks(ctx context.Context, c *core.Call, _ *core.None) (*api.MakeWebhooksResponse, error) {
+	id := c.PathID("connectionId")
+	return core.RunPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
+		k, err := keeper(c)
+		if err != nil {
+			return nil, err
+		}
+		n, refused, err := k.Hook(ctx, c.Caller.Deployment.ID, c.Caller.Actor(), id, 0)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		out := &api.MakeWebhooksResponse{Repositories: int64(n)}
+		if refused != nil {
+			out.Problem = model.Line(refused.Error())
+			c.Idempotent.MayPass()
+		}
+		return out, nil
+	}, func(_ context.Context, out *api.MakeWebhooksResponse) (*api.MakeWebhooksResponse, error) {
+		return out, nil
+	})
+}
+
+func deleteConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
+	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+		return k.AskToRemove(ctx, c.Caller.Deployment.ID, id)
+	})
+}
+
+// defaultRepositories is how many an answer holds when 0 are asked for.
+const defaultRepositories = 100
+
+// repositoryPage is a page of repositories that is asked for.
+type repositoryPage struct {
+	api.RepositoriesQuery
+	core.IdPosition
+}
+
+// Resolve finds the position in the list.
+func (in *repositoryPage) Resolve(ctx huma.Context) []error {
+	return in.Find(ctx, "repositories "+ctx.Param("connectionId"), in.Followed, in.Cursor)
+}
+
+func listRepositories(ctx context.Context, c *core.Call, in *repositoryPage) (*api.ListRepositoriesResponse, error) {
+	found, err := connection(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	q := store.RepositoryQuery{
+		ConnectionID: found.ID,
+		Skip:         int(in.After),
+		Limit:        cmp.Or(int(in.Limit), defaultRepositories),
+	}
+	if in.Followed != "" {
+		q.Followed = new(in.Followed == "true")
+	}
+	list, more, err := c.Tx.RepositoryPage(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
+	names, err := projectNames(ctx, c, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListRepositoriesResponse{Repositories: make([]api.HostRepository, len(list))}
+	for i, r := range list {
+		out.Repositories[i] = repositoryOf(r, names[r.ProjectID], c.Tx.Now())
+	}
+	if more {
+		out.Cursor, err = c.Server.Cursors().Encode(in.List, int64(q.Skip+q.Limit))
+	}
+	return out, err
+}
+
+func repositoryOf(r model.Repository, project string, now time.Time) api.HostRepository {
+	out := api.HostRepository{
+		Name:           r.FullName,
+		HostID:         r.HostID,
+		DefaultBranch:  r.DefaultBranch,
+		State:          r.State(),
+		Private:        r.Private,
+		URL:            r.WebURL,
+		Webhook:        r.HookID != "",
+		WebhookAddress: r.HookAddress,
+		HeardAt:        core.TimeOrNull(r.HeardAt),
+		WebhookProblem: r.HookProblem(now),
+	}
+	if project != "" {
+		out.Project = &project
+	}
+	return out
+}
+
+// projectNames are the names of projects by their ids.
+func projectNames(ctx context.Context, c *core.Call, ids []int64) (map[int64]string, error) {
+	list, err := c.Tx.ProjectsByID(ctx, ids)
+	names := make(map[int64]string, len(list))
+	for _, p := range list {
+		names[p.ID] = p.Name
+	}
+	return names, err
+}
+
+func followRepositories(
+	ctx context.Context, c *core.Call, in *core.Request[api.ChooseRepositoriesRequest],
+) (*api.FollowRepositoriesResponse, error) {
+	found, err := connection(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := c.Tx.FollowRepositories(ctx, found.ID, in.Body.Names)
+	out := &api.FollowRepositoriesResponse{Projects: []string{}}
+	for _, p := range taken {
+		out.Projects = append(out.Projects, p.Name)
+	}
+	return out, err
+}
+
+func unfollowRepositories(
+	ctx context.Context, c *core.Call, in *core.Request[api.ChooseRepositoriesRequest],
+) (*api.UnfollowRepositoriesResponse, error) {
+	found, err := connection(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	left, err := c.Tx.LeaveRepositories(ctx, found.ID, in.Body.Names)
+	out := &api.UnfollowRepositoriesResponse{Repositories: []string{}}
+	for _, r := range left {
+		out.Repositories = append(out.Repositories, r.FullName)
+	}
+	return out, err
+}
+
+// defaultDeliveries is how many an answer holds when 0 are asked for.
+const defaultDeliveries = 100
+
+// deliveryPage is a page of deliveries that is asked for.
+type deliveryPage struct {
+	api.DeliveriesQuery
+	core.IdPosition
+}
+
+// Resolve finds the position in the list.
+func (in *deliveryPage) Resolve(ctx huma.Context) []error {
+	return in.Find(ctx, "deliveries "+ctx.Param("connectionId"), nil, in.Cursor)
+}
+
+func listDeliveries(ctx context.Context, c *core.Call, in *deliveryPage) (*api.ListDeliveriesResponse, error) {
+	found, err := connection(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	list, more, err := c.Tx.Deliveries(ctx, store.DeliveryQuery{
+		ConnectionID: found.ID,
+		Before:       in.After,
+		Limit:        cmp.Or(int(in.Limit), defaultDeliveries),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDeliveriesResponse{Deliveries: make([]api.Delivery, len(list))}
+	for i, d := range list {
+		out.Deliveries[i] = api.Delivery{
+			ID:         d.ID,
+			Event:      d.Event,
+			HostID:     d.Repository,
+			Outcome:    d.Outcome,
+			ReceivedAt: api.Time{Time: d.ReceivedAt},
+		}
+	}
+	if more {
+		out.Cursor, err = c.Server.Cursors().Encode(in.List, list[len(list)-1].ID)
+	}
+	return out, err
+}

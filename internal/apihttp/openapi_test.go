@@ -1,0 +1,251 @@
+package apihttp
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/httpx"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+var updateGolden = flag.Bool("update", false, "write golden files")
+
+func TestOpenAPIIsCurrent(t *testing.T) {
+	got, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "../../api/openapi.json"
+	if *updateGolden {
+		if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+		t.Errorf("openapi.json is not what the table says; go test ./internal/server -update writes it:\n%s", diff)
+	}
+}
+
+// TestEverySchemaIsReferredTo: what nothing refers to describes nothing.
+func TestEverySchemaIsReferredTo(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range theSpec().Api.OpenAPI().Components.Schemas.Map() {
+		if !strings.Contains(string(text), `"#/components/schemas/`+name+`"`) {
+			t.Errorf("nothing refers to %s", name)
+		}
+	}
+}
+
+// TestDescribedBodiesAreTaken holds the bodies that are described to those that
+// the server takes: their media types, and none at all where none is needed.
+func TestDescribedBodiesAreTaken(t *testing.T) {
+	h := newHarness(t)
+	for _, r := range Routes() {
+		body := theSpec().Operations[r.ID].Described.RequestBody
+		if body == nil {
+			continue
+		}
+		path := r.address()
+		for media := range body.Content {
+			if a := h.send(r.Method, path, "{}", "Content-Type", media); a.status == http.StatusUnsupportedMediaType {
+				t.Errorf("%s does not take %s: %s", r.ID, media, a.body)
+			}
+		}
+		if r.ID == "removeProjectTags" {
+			path += "?tags=x" // what the body would name
+		}
+		if a := h.send(r.Method, path, ""); body.Required != (a.status == http.StatusBadRequest) && a.status != http.StatusNotFound {
+			t.Errorf("%s without a body answers %d, and says that one is needed: %t", r.ID, a.status, body.Required)
+		}
+	}
+}
+
+// TestOpenAPISaysWhatIsSo holds openapi.json to what the library that makes it
+// does not say by itself.
+func TestOpenAPISaysWhatIsSo(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Security  *[]map[string][]string
+			Responses map[string]struct{ Headers map[string]any }
+		}
+		Components struct {
+			Responses map[string]struct{ Headers map[string]any }
+			Schemas   map[string]struct {
+				Properties map[string]struct {
+					Format   string
+					Default  any
+					Examples []any
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Routes() {
+		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == httpx.Anyone) {
+			t.Errorf("%s says of its security: %v", r.ID, s)
+		}
+		for status, answer := range doc.Paths[r.Pattern][strings.ToLower(r.Method)].Responses {
+			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != httpx.Anyone) {
+				t.Errorf("%s: %s tells how much is left: %v", r.ID, status, told)
+			}
+		}
+	}
+	limited := doc.Components.Responses["TooManyRequests"].Headers
+	for _, name := range []string{"Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		if limited[name] == nil {
+			t.Errorf("429 does not tell of %s", name)
+		}
+	}
+	if d := doc.Components.Schemas["TriageRequest"].Properties["include_historical"].Default; d != true {
+		t.Errorf("include_historical is %v by default", d)
+	}
+	dates := 0
+	for schema, object := range doc.Components.Schemas {
+		for name, member := range object.Properties {
+			if member.Format != "date-time" {
+				continue
+			}
+			for _, example := range member.Examples {
+				dates++
+				if _, err := time.Parse(time.RFC3339, fmt.Sprint(example)); err != nil {
+					t.Errorf("%s.%s: %v", schema, name, err)
+				}
+			}
+		}
+	}
+	if dates < 5 {
+		t.Errorf("only %d dates have examples", dates)
+	}
+}
+
+// TestBoundsAreWrittenOut: no bound is told with an exponent.
+func TestBoundsAreWrittenOut(t *testing.T) {
+	h := newHarness(t)
+	for query, want := range map[string]string{
+		"repository_ids=4294967296": "expected number <= 4294967295",
+		"page_size=99":              "expected number >= 100",
+	} {
+		a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, "")
+		h.wantProblem(a, "invalid_argument")
+		if len(a.problem.Errors) != 1 || a.problem.Errors[0].Message != want {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+}
+
+// TestSchemaFormsOfInstants: what the schema takes for an instant is read, but
+// for days that the calendar does not have.
+func TestSchemaFormsOfInstants(t *testing.T) {
+	for _, day := range []string{"2024-05-28", "0000-01-01", "9999-12-31"} {
+		for _, clock := range []string{"", "T00:00", "T23:59:59", "T06:38:54.9", "T06:38:54,962941123"} {
+			for _, zone := range []string{"", "Z", "+02:00", "-2359", "+00:00"} {
+				text := day + clock + zone
+				_, err := api.Instant(text).Time()
+				if taken := core.InstantPattern.MatchString(text); taken != (err == nil) || taken == (clock == "" && zone != "") {
+					t.Errorf("%s: the schema takes it: %t, and it reads as %v", text, taken, err)
+				}
+			}
+		}
+	}
+}
+
+// TestFormsHaveNames: what several members share is one schema of the document,
+// and no answer takes the name that generators give the result of a call.
+func TestFormsHaveNames(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		if strings.HasSuffix(name, "Response") {
+			t.Errorf("%s is what generators call the result of an operation", name)
+		}
+		members, _ := schema.(map[string]any)["properties"].(map[string]any)
+		for member, form := range members {
+			if form, _ := form.(map[string]any); form["oneOf"] != nil {
+				t.Errorf("%s.%s has forms without a name", name, member)
+			}
+		}
+	}
+	for _, name := range []string{"ID", "WholeNumber", "Flag", "TextList", "Status", "StatusList", "Product", "ProductList", "ScanStatus", "ScanStatusList", "Confidence", "ConfidenceList"} {
+		if doc.Components.Schemas[name] == nil {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// TestGeneratorsReadTheDocument: generators of clients lose a null among the types
+// of a named schema, import a type twice that a list and its alternative share,
+// and collide with the classes of their languages.
+func TestGeneratorsReadTheDocument(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Type  any
+				OneOf []struct {
+					Ref   string `json:"$ref"`
+					Items struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		if _, several := schema.Type.([]any); several {
+			t.Errorf("%s has several types: %v", name, schema.Type)
+		}
+		for i, form := range schema.OneOf {
+			for _, other := range schema.OneOf[:i] {
+				if form.Ref != "" && (form.Ref == other.Items.Ref || form.Ref == other.Ref) {
+					t.Errorf("%s refers to %s in two forms", name, form.Ref)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"Exception", "Error", "Object", "String", "Number", "Int", "Int32", "Int64", "Float64", "Bool", "Time"} {
+		if _, there := doc.Components.Schemas[name]; there {
+			t.Errorf("%s is a type of generated clients", name)
+		}
+	}
+	content := string(text)[strings.Index(string(text), `"operationId": "importReports"`):]
+	if form, raw := strings.Index(content, `"multipart/form-data"`), strings.Index(content, `"application/octet-stream"`); form < 0 || form > raw {
+		t.Error("the form is not the first content of importReports")
+	}
+}

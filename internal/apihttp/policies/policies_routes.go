@@ -1,0 +1,94 @@
+package policies
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// Routes returns the operations of this package.
+func Routes() []core.Route {
+	return core.Describe(policiesWords, slices.Concat(policyRoutes(), policyRuleRoutes()))
+}
+
+// policyRoutes are the rows about policies.
+func policyRoutes() []core.Route {
+	const one = core.ByID + "/policies/{policyId}"
+	return []core.Route{
+		core.Op(
+			httpx.Row(http.MethodGet, core.ByID+"/policies", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			"listPolicies", "policies", core.Listed(listPolicies),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, core.ByID+"/policies", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"createPolicy", "policies", core.Beyond(core.Tagged(core.Update(createPolicy))),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listPolicyRules", "policies", core.Listed(listPolicyRules),
+		),
+		core.Op(httpx.Row(http.MethodPut, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused), "updatePolicy", "policies", core.Update(updatePolicy)),
+		core.Op(
+			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"deletePolicy", "policies", core.Beyond(core.Tagged(core.Update(deletePolicy))),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one+"/settings", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			"getPolicySettings", "policies", core.Beyond(core.Tagged(core.View(getPolicySettings))),
+		),
+		core.Op(
+			httpx.Row(http.MethodPut, one+"/settings", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"setPolicySettings", "policies", core.Beyond(core.Tagged(core.Update(setPolicySettings))),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/preview", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
+			"previewPolicy", "policies", core.Beyond(core.View(previewPolicy)),
+		),
+	}
+}
+
+// policyRuleRoutes are the rows about the rules, due days and conditions of a policy.
+func policyRuleRoutes() []core.Route {
+	const one = core.ByID + "/policies/{policyId}"
+	return []core.Route{
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/rules", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"addPolicyRules", "policies", core.Beyond(core.Update(addPolicyRules)),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one+"/served-rules", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
+			"listServedRules", "policies", core.Beyond(core.View(listServedRules)),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
+			"getPolicyRule", "policies", core.Beyond(core.View(getPolicyRule)),
+		),
+		core.Op(
+			httpx.Row(http.MethodDelete, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"removePolicyRule", "policies", core.Beyond(core.Update(removePolicyRule)),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one+"/due-days", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			"getDueDays", "policies", core.Beyond(core.View(getDueDays)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPut, one+"/due-days", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"setDueDays", "policies", core.Beyond(core.Update(setDueDays)),
+		),
+		core.Op(
+			httpx.Row(http.MethodGet, one+"/conditions", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			"listPolicyConditions", "policies", core.Beyond(core.View(listPolicyConditions)),
+		),
+		core.Op(
+			httpx.Row(http.MethodPost, one+"/conditions", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"createPolicyCondition", "policies", core.Beyond(core.Update(createPolicyCondition)),
+		),
+		core.Op(
+			httpx.Row(http.MethodDelete, one+"/conditions/{conditionId}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			"deletePolicyCondition", "policies", core.Beyond(core.Update(deletePolicyCondition)),
+		),
+	}
+}

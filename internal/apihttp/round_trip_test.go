@@ -1,0 +1,81 @@
+package apihttp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// farAway is a harness on a PostgreSQL behind a proxy that counts round trips.
+// Nothing works in the background.
+func farAway(t *testing.T) (*harness, *storetest.Proxy) {
+	t.Helper()
+	clock := storetest.NewClock()
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
+	config.Timeout = 10 * time.Minute // so that nothing asks whether the database still answers
+	h := newHarnessOn(t, config, clock)
+	h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
+	h.client.Token = h.token
+	return h, proxy
+}
+
+// resultsOf is a report with n findings of one rule, told apart by the round.
+func resultsOf(round string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"check_id":"eqeq","path":"src/f%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
+			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"%s == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, i, round, i, round, i)
+	}
+	return `{"version":"1.180.0","results":[` + b.String() + `],"errors":[],"paths":{"scanned":[]}}`
+}
+
+// maxRoundTrips bounds how often an import waits for PostgreSQL, whatever its size.
+const maxRoundTrips = 40
+
+// TestAnImportTakesAtMost40RoundTrips imports reports of several sizes into new and known
+// projects. A connection prepares statements at first, so the least of some imports counts.
+func TestAnImportTakesAtMost40RoundTrips(t *testing.T) {
+	h, proxy := farAway(t)
+	trips := func(project, round string, n int) int {
+		t.Helper()
+		before := proxy.RoundTrips()
+		out, err := h.client.ImportReport(t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(resultsOf(round, n)))
+		if err != nil || out.Imports[0].New != n {
+			t.Fatalf("%s: %+v, %v", project, out, err)
+		}
+		return proxy.RoundTrips() - before
+	}
+	for _, warm := range []string{"acme/warm-a", "acme/warm-b", "acme/warm-c"} {
+		trips(warm, "first", 2)
+		trips(warm, "again", 2)
+	}
+	for _, size := range []struct{ findings, rounds int }{{2, 3}, {2000, 3}, {60_000, 1}} {
+		var first []int
+		for round := range size.rounds {
+			first = append(first, trips(fmt.Sprintf("acme/of-%d-%d", size.findings, round), "first", size.findings))
+		}
+		t.Logf("%d findings in a new project: %d round trips", size.findings, first)
+		if slices.Min(first) > maxRoundTrips {
+			t.Errorf("%d findings took %d round trips, at most %d are allowed", size.findings, first, maxRoundTrips)
+		}
+	}
+	for _, findings := range []int{2, 2000} {
+		var again []int
+		for round := range 3 {
+			again = append(again, trips(fmt.Sprintf("acme/of-%d-%d", findings, round), "again", findings))
+		}
+		t.Logf("%d findings instead of others: %d round trips", findings, again)
+		if slices.Min(again) > maxRoundTrips {
+			t.Errorf("%d findings instead of others took %d round trips, at most %d are allowed", findings, again, maxRoundTrips)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package scans
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/apihttp/files"
+)
+
+// importReports reads reports from the body as it comes in, and takes all of
+// them in within one transaction. Nothing is kept of the body on the way, and
+// secrets in it are gone before anything is written (semantics §16). With a key,
+// what is compared is the files and fields, not how the form puts them.
+func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api.ImportResponse, error) {
+	room := c.Server.Intake.Reserve()
+	defer room.Release()
+	reader := &files.Reader{Call: c, In: in, May: room.May, Free: room.Free, O: report.Options{
+		Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, Take: room.Add, Built: room.Build,
+	}}
+	if err := reader.ReadBody(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.Idempotent.Members(in); err != nil {
+		return nil, err
+	}
+	upload, err := uploadOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := gate.MayTake(c.Caller.Globs(), in.Project); err != nil {
+		return nil, err
+	}
+	if signedIn := c.Caller.SignedIn; signedIn != nil {
+		if err := signedIn(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out, err := importIdentical(ctx, c, &upload, reader)
+	if err != nil || out != nil {
+		return out, err
+	}
+	cleaned := reader.Reading.Clean(reader.Secret) // what takes long, before others wait for it
+	if out, err = takeImport(files.Storing(ctx, room), c, upload, reader, cleaned); err == nil {
+		settle(ctx, c, out)
+	}
+	return out, err
+}
+
+// importIdentical records an upload of one file that is identical to the previous one. Any
+// other upload it parses, and returns nil.
+func importIdentical(
+	ctx context.Context, c *core.Call, upload *ingest.Upload, reader *files.Reader,
+) (out *api.ImportResponse, err error) {
+	if reader.Buffered == nil {
+		return nil, nil
+	}
+	upload.Decides = c.Caller.CanTriage()
+	if upload.Digest, err = reader.Digest(upload.Decides); err != nil {
+		return nil, err
+	}
+	known, err := hasUpload(ctx, c, *upload, reader)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		if out, err = recordIdentical(ctx, c, *upload); err != nil || out != nil {
+			return out, err
+		}
+	}
+	return nil, reader.ReadToEnd()
+}
+
+// takeImport takes in what was read of an upload.
+func takeImport(
+	ctx context.Context, c *core.Call, upload ingest.Upload, reader *files.Reader, cleaned *report.Cleaned,
+) (*api.ImportResponse, error) {
+	return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
+		upload.Globs, upload.Decides = c.Caller.Globs(), c.Caller.CanTriage()
+		upload.Advised = c.Server.Advisories.For(c.Tx)
+		if err := gate.MayHandIn(ctx, c.Tx, c.Caller, upload.Ref, upload.Commit); err != nil {
+			return nil, err
+		}
+		judge := importGate{tx: c.Tx}
+		upload.Before = judge.look
+		reports, err := conceal.Resolve(ctx, c.Tx, cleaned)
+		if err != nil {
+			return nil, err
+		}
+		summaries, err := ingest.ApplyAll(ctx, c.Tx, exceptions.ForImport{Store: c.Tx}, upload, reports)
+		if err != nil {
+			return nil, err
+		}
+		out := gate.ImportAnswer(summaries)
+		out.Files, out.Unread = reader.Read, append(out.Unread, reader.Unread...)
+		out.Given = out.Files + len(out.Unread)
+		out.Gate, err = judge.answer(ctx, summaries)
+		return out, err
+	})
+}
+
+const (
+	// LargeImport is how many findings an upload changes that is answered once lists
+	// show them at once.
+	LargeImport = 1000
+	// settleMost is how long that may take; it is far less than to store them.
+	settleMost = 2 * time.Second
+)
+
+// settle has lists show what a large upload changed before it is answered, so that
+// nobody waits who asks for one next. A small one is followed faster than one can ask.
+func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
+	changed := 0
+	for _, i := range out.Imports {
+		changed += i.New + i.Changed + i.Returned + i.Moved + i.Closed + i.Removed
+	}
+	if changed < LargeImport {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleMost)
+	defer cancel()
+	c.Server.Index.Settle(ctx, c.Caller.Deployment.ID)
+}
+
+// uploadOf says of the reports what the request says of them.
+func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
+	var bad model.InvalidError
+	fault := func(location, text string) {
+		bad.Fields = append(bad.Fields, model.FieldError{Location: location, Message: text})
+	}
+	u := ingest.Upload{
+		Project: model.Project{Name: in.Project, URL: in.RepoURL},
+		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full || in.Whole,
+		Whole: in.Whole, Category: in.Category, Strict: in.Strict,
+	}
+	if in.Project == "" {
+		fault("query.project", "is needed: the project that the report is of, as acme/payments")
+	} else if err := model.CheckProjectName(in.Project); err != nil {
+		fault("query.project", err.Error())
+	}
+	if in.Full && in.Diff {
+		fault("query.diff", "contradicts full: a report is of everything or of a change")
+	}
+	if in.Whole && in.Diff {
+		fault("query.diff", "contradicts whole: the lockfiles are all that there are, or a change")
+	}
+	if in.At != "" {
+		at, err := time.Parse(time.RFC3339, in.At)
+		if err != nil || at.UTC().Year() < 1 {
+			fault("query.at", "expected an RFC 3339 date-time, as 2024-05-28T06:38:54Z")
+		}
+		u.At = at
+	}
+	if len(bad.Fields) > 0 {
+		return u, &bad
+	}
+	return u, nil
+}
+
+// importBody describes what the operation takes, which no struct does.
+func importBody() *huma.RequestBody {
+	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	fields := map[string]*huma.Schema{"file": {
+		Type:        huma.TypeArray,
+		Items:       binary,
+		Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository.",
+	}}
+	fields["unread"] = &huma.Schema{
+		Type:  huma.TypeArray,
+		Items: binary,
+		Description: "Lockfiles that are there and are not sent, as they are too large: the file name is the path in the " +
+			"repository, the content says why, in a line. What is known of them stays.",
+	}
+	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
+		fields[name] = &huma.Schema{
+			Type:        huma.TypeString,
+			Description: fmt.Sprintf("As the parameter %s; before the reader.", name),
+		}
+	}
+	for _, name := range []string{"whole", "full", "diff", "strict"} {
+		fields[name] = &huma.Schema{
+			Type:        huma.TypeBoolean,
+			Description: fmt.Sprintf("As the parameter %s; before the reader.", name),
+		}
+	}
+	return &huma.RequestBody{
+		Required: true, Description: "Reports of scanners, or lockfiles.",
+		Content: map[string]*huma.MediaType{
+			"multipart/form-data": {
+				Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}},
+			},
+			"application/octet-stream": {Schema: binary},
+			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A report as JSON."}},
+		},
+	}
+}

@@ -1,0 +1,207 @@
+package scans
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// maxPlaces bounds how many findings of a scan get code.
+const maxPlaces = 10_000
+
+// snippetScan finds the scan that the path names, for tokens that see its
+// project. That of a managed run has a part in scans of the run's commit alone: an upload that
+// was there already is answered with the scan that brought it.
+func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
+	id := c.PathID("scanId")
+	scan, err := c.Tx.Scan(ctx, id)
+	if err != nil {
+		return scan, err
+	}
+	if _, err = c.Seen(c.Tx.Project(ctx, scan.ProjectID)); err != nil {
+		return scan, err
+	}
+	return scan, gate.MayHandIn(ctx, c.Tx, c.Caller, scan.Ref, scan.Commit)
+}
+
+// listSnippets says of which findings code is wanted.
+func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSnippetsResponse, error) {
+	out := &api.ListSnippetsResponse{
+		Kept:     c.Tx.Deployment().KeepsCode,
+		Findings: []api.SnippetPlace{},
+		Secrets:  []api.SnippetPlace{},
+	}
+	scan, err := snippetScan(ctx, c)
+	if err != nil || !out.Kept {
+		return out, err
+	}
+	places, more, err := snippetPlaces(ctx, c, scan, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		out.Findings = append(out.Findings, api.SnippetPlace(p))
+	}
+	out.More = more
+	hidden, err := secretPlaces(ctx, c, scan)
+	for _, p := range hidden {
+		out.Secrets = append(out.Secrets, api.SnippetPlace(p))
+	}
+	return out, err
+}
+
+// snippetPlaces are the places of the scan's findings, or of some of them.
+func snippetPlaces(
+	ctx context.Context, c *core.Call, scan model.Scan, ids []int64,
+) (list []model.SnippetPlace, more bool, err error) {
+	places, more, err := c.Tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
+	if err != nil {
+		return nil, false, err
+	}
+	about := map[int64]bool{} // rules about secrets in code
+	for _, p := range places {
+		if _, known := about[p.RuleID]; !known {
+			rule, err := c.Tx.Rule(ctx, p.RuleID)
+			if err != nil {
+				return nil, false, err
+			}
+			about[p.RuleID] = secrets.SpeaksOfSecrets(rule.Name + " " + rule.Message)
+		}
+		p.Strings = !p.Secret && (about[p.RuleID] || secrets.SpeaksOfSecrets(p.Message))
+		list = append(list, p.SnippetPlace)
+	}
+	return list, more, nil
+}
+
+func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []model.SnippetPlace, err error) {
+	places, err := c.Tx.SecretPlaces(ctx, scan.ProjectID, scan.Ref)
+	for _, p := range places {
+		list = append(list, p.SnippetPlace)
+	}
+	return list, err
+}
+
+// putSnippets keeps code around findings that are where the sender says. What
+// looks like a secret is taken out here too, whoever sends.
+func putSnippets(ctx context.Context, c *core.Call, in *core.Request[api.PutSnippetsRequest]) (*api.PutSnippetsResponse, error) {
+	scan, err := snippetScan(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Tx.Deployment().KeepsCode {
+		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can "+
+			"change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
+	}
+	if err := checkSnippets(in.Body.Snippets); err != nil {
+		return nil, err
+	}
+	if len(in.Body.Snippets) == 0 { // no ids would mean all findings
+		return &api.PutSnippetsResponse{}, nil
+	}
+	ids := model.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
+	places, _, err := snippetPlaces(ctx, c, scan, ids)
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := secretPlaces(ctx, c, scan)
+	if err != nil {
+		return nil, err
+	}
+	keep := snippetsAt(scan, in.Body.Snippets, places, hidden)
+	out := &api.PutSnippetsResponse{Stored: len(keep), Skipped: len(ids) - len(keep)}
+	return out, c.Tx.PutSnippets(ctx, keep)
+}
+
+// checkSnippets refuses what no build sends.
+func checkSnippets(list []api.Snippet) error {
+	var bad model.InvalidError
+	seen := map[int64]bool{}
+	for i, s := range list {
+		fault := func(member, text string) {
+			bad.Fields = append(bad.Fields, model.FieldError{
+				Location: fmt.Sprintf("body.snippets[%d].%s", i, member),
+				Message:  text,
+			})
+		}
+		if seen[s.FindingID] {
+			fault("finding_id", "comes twice")
+		}
+		seen[s.FindingID] = true
+		if s.First > s.Line || s.First+len(s.Lines) <= s.Line {
+			fault("first", "the lines do not hold the finding's first")
+		}
+		if slices.ContainsFunc(s.Lines, func(line string) bool { return len(line) > model.MaxSnippetLine }) {
+			fault("lines", fmt.Sprintf("a line has more than %d bytes", model.MaxSnippetLine))
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// snippetsAt are the snippets of findings that are where they are said to be,
+// free of secrets.
+func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetPlace) (keep []model.Snippet) {
+	at := make(map[int64]model.SnippetPlace, len(places))
+	for _, p := range places {
+		at[p.FindingID] = p
+	}
+	hidden := map[string][]model.SnippetPlace{}
+	for _, p := range known {
+		hidden[p.Path] = append(hidden[p.Path], p)
+	}
+	var blanker secrets.Blanker
+	for _, s := range sent {
+		blanker.Learn(strings.Join(s.Lines, "\n"))
+	}
+	for _, s := range sent {
+		p, there := at[s.FindingID]
+		if !there || p.Path != s.Path || p.Line != s.Line {
+			continue
+		}
+		for i, line := range s.Lines {
+			s.Lines[i] = printable(line)
+		}
+		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
+		secrets.BlankSnippet(lines, s.First, p, hidden[p.Path])
+		keep = append(keep, model.Snippet{
+			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit,
+			Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
+		})
+	}
+	return keep
+}
+
+// printable is a line of code as people can see it: what would end it, move
+// other text or hide it is spelt out.
+func printable(line string) string {
+	if !strings.ContainsFunc(line, isUnseen) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		switch {
+		case r < ' ' && r != '\t', r == unicode.ReplacementChar, r == 0x7f:
+			b.WriteRune(unicode.ReplacementChar)
+		case isUnseen(r):
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isUnseen(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Cf, r)
+}

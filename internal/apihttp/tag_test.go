@@ -1,0 +1,96 @@
+package apihttp
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+)
+
+// TestWhatIsReadHasATag: every operation by GET describes a tag, or says why it has none.
+func TestWhatIsReadHasATag(t *testing.T) {
+	reasons := map[string]bool{}
+	for _, r := range Routes() {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		o := theSpec().Operations[r.ID].Described
+		takes := false
+		for _, p := range o.Parameters {
+			takes = takes || p.Name == core.IfNoneMatch
+		}
+		why := core.Untagged[r.ID] != ""
+		reasons[r.ID] = why
+		if answers := o.Responses["200"].Headers["ETag"] != nil; answers == why || takes == why {
+			t.Errorf("%s: reason %q, takes If-None-Match %t, answers ETag %t", r.ID, core.Untagged[r.ID], takes, answers)
+		}
+	}
+	for id := range core.Untagged {
+		if !reasons[id] {
+			t.Errorf("%s is said to have no tag, and is no operation by GET", id)
+		}
+	}
+}
+
+// TestTheSameAnswerIsNotSentAgain asks for everything that has no id in its address: who
+// has the answer gets none, and who has another's gets it.
+func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1, 2}})
+	deployment, asked := regexp.MustCompile(`\{deployment(Id|Slug)\}`), 0
+	for _, r := range Routes() {
+		path := deployment.ReplaceAllString(r.Pattern, "acme")
+		if r.Method != http.MethodGet || core.Untagged[r.ID] != "" || strings.Contains(path, "{") {
+			continue
+		}
+		if r.ID == "search" {
+			path += "?q=app" // which it needs
+		}
+		asked++
+		first := h.send(http.MethodGet, path, "")
+		tag := first.header.Get("ETag")
+		if first.status != http.StatusOK || !strings.HasPrefix(tag, `W/"`) {
+			t.Errorf("%s: %d with the tag %q", r.ID, first.status, tag)
+			continue
+		}
+		if a := h.send(http.MethodGet, path, "", core.IfNoneMatch, tag); a.status != http.StatusNotModified || a.body != "" || a.header.Get("ETag") != tag {
+			t.Errorf("%s again: %d %q %q", r.ID, a.status, a.header.Get("ETag"), a.body)
+		}
+		if a := h.send(http.MethodGet, path, "", core.IfNoneMatch, tag, api.DialectHeader, "hosted"); a.status != http.StatusOK {
+			t.Errorf("%s in the other dialect: %d", r.ID, a.status)
+		}
+	}
+	if asked < 15 {
+		t.Errorf("%d operations were asked", asked)
+	}
+}
+
+// TestTagsFollowWhatTimeDoes: an answer that time alone changes has another tag then, and
+// one that a write does not change keeps it.
+func TestTagsFollowWhatTimeDoes(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1}})
+	a := h.send(http.MethodPost, "/api/v1/deployments/acme/exceptions", `{"target":"eqeq","reason":"for a while","projects":["acme/app"],"until":"`+
+		h.clock.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
+	if a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	const list = "/api/v1/deployments/acme/exceptions"
+	tag := h.send(http.MethodGet, list, "").header.Get("ETag")
+	if _, err := h.store.RenameDeployment(t.Context(), h.deployment.ID, "", "Another name", storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.send(http.MethodGet, list, "", core.IfNoneMatch, tag); a.status != http.StatusNotModified {
+		t.Errorf("after a write that is not told: %d", a.status)
+	}
+	h.clock.Advance(2 * time.Hour)
+	if a := h.send(http.MethodGet, list, "", core.IfNoneMatch, tag); a.status != http.StatusOK || a.header.Get("ETag") == tag {
+		t.Errorf("once it is over: %d %s", a.status, a.body)
+	}
+}

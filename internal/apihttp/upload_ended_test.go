@@ -1,0 +1,106 @@
+package apihttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// onceAsked is a body that does something when it is first read: the server asks for a
+// body once it has let its sender in.
+type onceAsked struct {
+	io.Reader
+	do   func()
+	once sync.Once
+}
+
+func (o *onceAsked) Read(p []byte) (int, error) {
+	o.once.Do(o.do)
+	return o.Reader.Read(p)
+}
+
+// TestTokensThatEndWhileTheyUpload has a token be revoked, and another expire, after the
+// server let an upload in and before all of it has come. Who was let in in time has the
+// time that it takes; what was revoked stores nothing.
+func TestTokensThatEndWhileTheyUpload(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(t *testing.T, h *harness)
+		want int
+	}{
+		"revoked": {func(t *testing.T, h *harness) {
+			err := h.store.Update(t.Context(), h.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				list, err := tx.Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				return tx.RevokeToken(ctx, list[len(list)-1].ID)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}, http.StatusUnauthorized},
+		"expired": {func(_ *testing.T, h *harness) { h.clock.Advance(2 * time.Hour) }, http.StatusOK},
+	} {
+		for _, engine := range storetest.Engines {
+			t.Run(name+"/"+engine, func(t *testing.T) {
+				clock := storetest.NewClock()
+				h := newHarnessOn(t, storetest.Database(t, engine, clock), clock)
+				h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}, ExpiresAt: clock.Now().Add(time.Hour)})
+				before := len(h.projects())
+				asked := false
+				body := &onceAsked{Reader: strings.NewReader(semgrepReport(map[string][]int{"a.py": {1}})), do: func() {
+					asked = true
+					c.end(t, h)
+				}}
+				if status := h.sendOnceAsked(imports+"?project=acme/one", body); status != c.want || !asked {
+					t.Errorf("it is answered with %d, asked for: %t", status, asked)
+				}
+				if stored := len(h.projects()) > before; stored != (c.want == http.StatusOK) {
+					t.Errorf("it is stored: %t", stored)
+				}
+				if again := h.send(http.MethodPost, imports+"?project=acme/two", semgrepReport(nil)); again.status != http.StatusUnauthorized {
+					t.Errorf("the next one is %d %s", again.status, again.body)
+				}
+			})
+		}
+	}
+}
+
+// sendOnceAsked uploads a body that is sent when the server asks for it.
+func (h *harness) sendOnceAsked(target string, body io.Reader) (status int) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+target, body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Expect", "100-continue")
+	res, err := (&http.Transport{ExpectContinueTimeout: time.Minute}).RoundTrip(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+// projects are the deployment's.
+func (h *harness) projects() (list []model.Project) {
+	h.t.Helper()
+	err := h.store.View(h.t.Context(), h.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.Projects(ctx, store.ProjectQuery{})
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return list
+}

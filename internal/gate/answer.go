@@ -1,0 +1,206 @@
+package gate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+// ImportAnswer says what an upload did, as the API and the command line do.
+func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
+	out := &api.ImportResponse{
+		Imports: make([]api.Import, len(summaries)),
+		Unread:  []api.UnreadFile{},
+		Gate:    api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}},
+	}
+	for i, s := range summaries {
+		out.Imports[i] = importOf(s)
+	}
+	return out
+}
+
+// notDecided says why what an upload says of findings changed none.
+const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes " +
+	"outside of the code stay open. " +
+	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends " +
+	"the same again."
+
+func importOf(s ingest.Summary) api.Import {
+	out := api.Import{
+		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref,
+		Source: s.Source, ScanID: strconv.FormatInt(s.ScanID, 10), Outcome: outcomeOf(s),
+		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved,
+		Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
+		MorePlaces: s.MorePlaces, ProposedMutes: s.ProposedMutes,
+		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)),
+		RefusedCount: s.CountRefused(), Counts: CountsOf(s.Counts),
+		Changes: api.InventoryChange{
+			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded,
+			Removed: s.DependenciesRemoved, LockfilesDropped: append([]string{}, s.LockfilesDropped...),
+		},
+		VEX: make([]api.ImportVEX, len(s.VEX)),
+	}
+	dropped, again := 0, 0
+	for i, r := range s.VEX {
+		out.VEX[i] = VEXAnswer(r)
+		if r.Outcome == model.VEXProposed {
+			out.Note = notDecided
+		}
+		dropped += len(r.Dropped)
+		if r.Outcome == model.VEXDropped {
+			again++
+		}
+	}
+	if s.ProposedMutes > 0 {
+		out.Note = notDecided
+	}
+	var gone []string
+	if dropped > 0 {
+		gone = append(gone, fmt.Sprintf("%d older proposals of the project", dropped))
+	}
+	if again > 0 {
+		gone = append(gone, fmt.Sprintf("%d of this upload", again))
+	}
+	if len(gone) > 0 {
+		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d "+
+			"statements of %d MiB, a deployment %d documents of %d MiB.",
+			strings.Join(gone, " and "), model.MaxVEXProposals, model.MaxVEXProposedStatements, model.MaxVEXProposedBytes>>20,
+			model.MaxAllVEXProposals, model.MaxAllVEXProposedBytes>>20))
+	}
+	if s.SkippedVulnerabilities > 0 {
+		out.Note = strings.TrimSpace(out.Note + " " + SkippedNote(s.SkippedVulnerabilities))
+	}
+	if s.Followed != nil {
+		out.Advised = importItems(s.Followed.Items)
+	}
+	for i, r := range s.Refused {
+		out.Refused[i] = api.RefusedItem{Item: r.Item, Reason: r.Reason}
+	}
+	return out
+}
+
+// SkippedNote explains to users how many vulnerabilities of an SBOM were skipped.
+func SkippedNote(n int) string {
+	return fmt.Sprintf("Skipped vulnerabilities: %d. Redoubt wrote this SBOM, so only its packages were imported. To "+
+		"move decisions, import a VEX document.", n)
+}
+
+func importItems(items []ingest.Item) []api.ImportItem {
+	out := make([]api.ImportItem, len(items))
+	for i, item := range items {
+		out[i] = api.ImportItem{
+			FindingID: item.FindingID,
+			Rule:      item.Rule,
+			Path:      item.Path,
+			Line:      item.Line,
+			Change:    string(item.Change),
+			Muted:     item.Muted,
+		}
+	}
+	return out
+}
+
+func outcomeOf(s ingest.Summary) string {
+	switch {
+	case s.Repeat:
+		return "repeat"
+	case s.Outcome == model.ScanLate:
+		return "late"
+	case s.Outcome == model.ScanSuperseded:
+		return "superseded"
+	}
+	return "applied"
+}
+
+// Answer says what the verdicts on an upload's reports come to. A finding of
+// the advisories is seen with every report, and told once.
+func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGate {
+	changes := map[int64]ingest.ItemChange{}
+	note := func(items []ingest.Item) {
+		for _, item := range items {
+			changes[item.FindingID] = item.Change
+		}
+	}
+	for _, s := range summaries {
+		note(s.Items)
+		if s.Followed != nil {
+			note(s.Followed.Items)
+		}
+	}
+	out := api.ImportGate{Blocking: []api.ImportItem{}, Noted: []api.ImportItem{}, BlockingScans: []string{}}
+	var reasons []string
+	told := map[int64]bool{}
+	tell := func(list *[]api.ImportItem, sightings []policy.Sighting) {
+		for i := range sightings {
+			s, f := &sightings[i], &sightings[i].Finding
+			if f.ID != 0 && told[f.ID] {
+				continue
+			}
+			told[f.ID] = true
+			*list = append(*list, api.ImportItem{
+				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line,
+				Change:    string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
+				Condition: s.Condition, Mode: s.Mode.String(), Text: s.Explained(),
+			})
+		}
+	}
+	for i, verdict := range verdicts {
+		if len(verdict.Blocking) > 0 {
+			out.BlockingScans = append(out.BlockingScans, strconv.FormatInt(summaries[i].ScanID, 10))
+		}
+		before := len(out.Blocking)
+		tell(&out.Blocking, verdict.Blocking)
+		if len(out.Blocking) > before {
+			reasons = append(reasons, verdict.Reason)
+		}
+	}
+	for _, verdict := range verdicts {
+		tell(&out.Noted, verdict.Noted)
+	}
+	out.Blocked, out.Reason = len(out.Blocking) > 0, strings.Join(reasons, " ")
+	return out
+}
+
+// maxTold bounds how many findings of each kind the outcome of a scan names.
+const maxTold = 1000
+
+// ScanAnswer says of a scan that reported by itself what is said of an import,
+// as JSON, with the first of its findings.
+func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) {
+	summaries := []ingest.Summary{summary}
+	out := ImportAnswer(summaries)
+	out.Gate = Answer(summaries, []policy.Verdict{verdict})
+	told := &out.Imports[0]
+	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking, &out.Gate.Noted} {
+		*list = (*list)[:min(len(*list), maxTold)]
+	}
+	return json.Marshal(out)
+}
+
+// VEXAnswer describes what became of a document, as the API and the command line do.
+func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
+	out := api.ImportVEX{
+		Name: r.Document.Name, Format: r.Document.Format,
+		Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed,
+	}
+	if r.Document.ID != 0 {
+		out.ID = strconv.FormatInt(r.Document.ID, 10)
+	}
+	return out
+}
+
+func CountsOf(n model.FindingCounts) api.FindingsCounts {
+	return api.FindingsCounts{
+		Code:        int64(n.Code),
+		Secrets:     int64(n.Secrets),
+		SupplyChain: int64(n.SupplyChain),
+		Total:       int64(n.Total()),
+	}
+}
