@@ -11,7 +11,7 @@ import (
 func TestAnnotations(t *testing.T) {
 	h := newHarness(t)
 	id := h.importFindings().Imports[0].Items[0].FindingID
-	target := fmt.Sprintf("%s/%d", findings, id)
+	target := fmt.Sprintf("%s/%d", findingsPath, id)
 	for _, test := range []struct{ body, has, lacks string }{
 		{`{"assistant":{"component":{"tag":"payments","risk":"high"}}}`, `"component":{"risk":"high","tag":"payments"}`, `autotriage`},
 		{`{"assistant":{"autotriage":{"verdict":"false_positive","reason":"a test"}}}`, `"component"`, `nothing`},
@@ -32,7 +32,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		h.wantProblem(h.send(http.MethodPatch, target, body), api.CodeInvalidArgument)
 	}
-	h.wantProblem(h.send(http.MethodPatch, findings+"/999", `{"external_ticket":null}`), api.CodeNotFound)
+	h.wantProblem(h.send(http.MethodPatch, findingsPath+"/999", `{"external_ticket":null}`), api.CodeNotFound)
 }
 
 func TestAnnotationsAreFilteredOn(t *testing.T) {

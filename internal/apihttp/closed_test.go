@@ -66,9 +66,9 @@ func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, m
 	}
 }
 
-// address fills the parts of a path: the deployment's own, and numbers that
+// addressOf fills the parts of a path: the deployment's own, and numbers that
 // nothing has.
-func (r core.Route) address() string {
+func addressOf(r core.Route) string {
 	path := strings.NewReplacer("{deploymentId}", "acme", "{deploymentSlug}", "acme", "{projectName}", "acme/nothing").Replace(r.Pattern)
 	return core.PathPart.ReplaceAllString(path, "999")
 }
@@ -93,7 +93,7 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 		})
 		for key, object := range objects {
 			at := append(slices.Clip(paths[key]), "nobodyKnows")
-			a := h.send(r.Method, r.address(), at.holding(true))
+			a := h.send(r.Method, addressOf(r), at.holding(true))
 			if refused := slices.Contains(a.locations(), at.String()); refused != (object.AdditionalProperties == false) {
 				t.Errorf("%s: %s is refused: %t, and the schema says %v: %d %s", r.ID, at, refused, object.AdditionalProperties, a.status, a.body)
 			}

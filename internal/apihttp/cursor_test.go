@@ -72,7 +72,7 @@ func TestNumericCursorRoundTrip(t *testing.T) {
 // A numeric cursor has 23 bits of checksum, so that fixed cases stand in for
 // random ones here.
 func TestNumericCursorIsChecked(t *testing.T) {
-	l := core.List{"dependencies", 1, "a"}
+	l := core.List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	text, err := testCursors.EncodeNumber(core.AsText, l, 4711)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestNumericCursorIsChecked(t *testing.T) {
 			t.Errorf("%q was taken: %v", bad, err)
 		}
 	}
-	for _, other := range []core.List{{"dependencies", 2, "a"}, {"dependencies", 1, "b"}, {"other", 1, "a"}} {
+	for _, other := range []core.List{{Operation: "dependencies", Deployment: 2, Filter: "a"}, {Operation: "dependencies", Deployment: 1, Filter: "b"}, {Operation: "other", Deployment: 1, Filter: "a"}} {
 		if _, err := testCursors.DecodeNumber(core.AsText, other, text); !errors.Is(err, core.ErrCursor) {
 			t.Errorf("taken for %v", other)
 		}
@@ -101,7 +101,7 @@ func TestNumericCursorIsChecked(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	l := core.List{"scans", 1, nil}
+	l := core.List{Operation: "scans", Deployment: 1, Filter: nil}
 	good, err := testCursors.Encode(l, 1, 2)
 	if err != nil {
 		f.Fatal(err)
@@ -122,7 +122,7 @@ func FuzzCursor(f *testing.F) {
 }
 
 func TestCursorsThatBegin(t *testing.T) {
-	l := core.List{"dependencies", 1, "a"}
+	l := core.List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	for _, begin := range []string{"", "0"} {
 		if n, err := testCursors.DecodeNumber(core.AsText, l, begin); n != 0 || err != nil {
 			t.Errorf("%q is position %d, %v", begin, n, err)

@@ -22,17 +22,17 @@ var problemCodes = map[string]string{
 	"CodeUnsupportedMediaType": api.CodeUnsupportedMediaType, "CodeRateLimited": api.CodeRateLimited, "CodeUnavailable": api.CodeUnavailable, "CodeInternal": api.CodeInternal,
 }
 
-// source is what the functions of the package, and the methods of call, call and send.
-// A method is call.name, as what is asked of c is everywhere.
+// source has what the functions of the packages of the Web API, and the methods of core.Call, call, by package and
+// name, as findings.listFindings. A method is Call.name.
 type source struct {
 	calls, codes map[string][]string
-	handlers     map[string][]string // what the rows of the table name, by operation
+	handlers     map[string][]string // what the rows of the tables name, by operation
 }
 
 func readSource(t *testing.T) source {
 	t.Helper()
 	out := source{map[string][]string{}, map[string][]string{}, map[string][]string{}}
-	names, err := filepath.Glob("*.go")
+	names, err := filepath.Glob("*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,28 +44,33 @@ func readSource(t *testing.T) source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
-				calls, codes := used(f.Body)
-				switch receiver := receiverOf(f); receiver {
-				case "":
-					out.calls[f.Name.Name], out.codes[f.Name.Name] = calls, codes
-				case "call":
-					out.calls["call."+f.Name.Name], out.codes["call."+f.Name.Name] = calls, codes
-				}
-			}
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if row, ok := n.(*ast.CompositeLit); ok && len(row.Elts) == 4 {
-				if id, ok := row.Elts[1].(*ast.BasicLit); ok && id.Kind == token.STRING {
-					operation, _ := strconv.Unquote(id.Value)
-					out.handlers[operation], _ = used(row.Elts[3])
-				}
-			}
-			return true
-		})
+		out.add(filepath.Dir(name), file)
 	}
 	return out
+}
+
+// add reads a file of a package.
+func (s source) add(pkg string, file *ast.File) {
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
+			calls, codes := used(pkg, f.Body)
+			switch receiver := receiverOf(f); receiver {
+			case "":
+				s.calls[pkg+"."+f.Name.Name], s.codes[pkg+"."+f.Name.Name] = calls, codes
+			case "Call":
+				s.calls["Call."+f.Name.Name], s.codes["Call."+f.Name.Name] = calls, codes
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if row, ok := n.(*ast.CallExpr); ok && len(row.Args) == 4 {
+			if id, ok := row.Args[1].(*ast.BasicLit); ok && id.Kind == token.STRING {
+				operation, _ := strconv.Unquote(id.Value)
+				s.handlers[operation], _ = used(pkg, row.Args[3])
+			}
+		}
+		return true
+	})
 }
 
 // receiverOf is the type of a method, empty for a function.
@@ -83,36 +88,38 @@ func receiverOf(f *ast.FuncDecl) string {
 	return "another"
 }
 
-// used lists which functions and methods of call a piece of source calls or hands on,
-// and the codes of the problems that it makes.
-func used(n ast.Node) (names, codes []string) {
+// used lists the functions and methods of core.Call that a piece of source of a package names, and the codes of the
+// problems that it makes.
+func used(pkg string, n ast.Node) (names, codes []string) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			f := n.Fun
-			if generic, ok := f.(*ast.IndexExpr); ok {
-				f = generic.X
-			}
-			if generic, ok := f.(*ast.IndexListExpr); ok {
-				f = generic.X
-			}
-			name, ok := f.(*ast.Ident)
-			if !ok {
-				return true
-			}
-			names = append(names, name.Name)
-			if name.Name == "newProblem" {
+			if called := nameOf(pkg, n.Fun); called == "core.NewProblem" {
 				codes = append(codes, n.Args[0].(*ast.SelectorExpr).Sel.Name)
 			}
 		case *ast.SelectorExpr:
-			_, method := n.X.(*ast.ParenExpr) // (*call).name
-			if c, ok := n.X.(*ast.Ident); method || ok && c.Name == "c" {
-				names = append(names, "call."+n.Sel.Name)
-			}
+			names = append(names, nameOf(pkg, n))
+		case *ast.Ident:
+			names = append(names, nameOf(pkg, n))
 		}
 		return true
 	})
 	return names, codes
+}
+
+// nameOf returns the name of a function, as core.NewProblem, or of a method, as Call.View.
+func nameOf(pkg string, n ast.Expr) string {
+	switch n := n.(type) {
+	case *ast.Ident:
+		return pkg + "." + n.Name
+	case *ast.SelectorExpr:
+		if of, ok := n.X.(*ast.Ident); ok && of.Name == "c" {
+			return "Call." + n.Sel.Name
+		} else if ok {
+			return of.Name + "." + n.Sel.Name
+		}
+	}
+	return ""
 }
 
 // TestOperationsDeclareTheProblemsOfTheirHandlers: what a handler makes a problem of by
@@ -125,7 +132,7 @@ func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 			t.Errorf("the row of %s was not found", route.ID)
 		}
 		reached := slices.Clone(s.handlers[route.ID])
-		seen := map[string]bool{"problemOf": true} // which knows what any room may answer
+		seen := map[string]bool{"core.ProblemOf": true} // which knows what any room may answer
 		for len(reached) > 0 {
 			name := reached[len(reached)-1]
 			if reached = reached[:len(reached)-1]; seen[name] {

@@ -24,7 +24,7 @@ func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 		stop()
 		<-done
 	}()
-	if a := h.send(http.MethodGet, findings, ""); a.status != http.StatusOK { // from here on it is loaded
+	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // from here on it is loaded
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	var results []string

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 
 	"github.com/redoubt/redoubt/internal/apihttp/core"
-	"github.com/redoubt/redoubt/internal/apihttp/scans"
 )
 
 const imports = "/api/v1/deployments/acme/imports"
@@ -223,7 +223,8 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 
 // TestTheNoteOfDroppedProposals is a sentence of its own where the upload proposes none.
 func TestTheNoteOfDroppedProposals(t *testing.T) {
-	note := scans.ImportOf(ingest.Summary{VEX: []model.VEXReceipt{{Outcome: model.VEXDropped}}}).Note
+	dropped := ingest.Summary{VEX: []model.VEXReceipt{{Outcome: model.VEXDropped}}}
+	note := gate.ImportAnswer([]ingest.Summary{dropped}).Imports[0].Note
 	if note == "" || note != strings.TrimSpace(note) || strings.ToUpper(note[:1]) != note[:1] {
 		t.Errorf("the note is %q", note)
 	}

@@ -94,11 +94,11 @@ func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if a := h.send(r.Method, r.address(), "null"); a.status != http.StatusBadRequest || !slices.Contains(a.locations(), "body") {
+		if a := h.send(r.Method, addressOf(r), "null"); a.status != http.StatusBadRequest || !slices.Contains(a.locations(), "body") {
 			t.Errorf("%s takes null for all of its body: %d %s", r.ID, a.status, a.body)
 		}
 		spec.Members(body.Schema, nil, func(at bodyPath, s jsonSchema) {
-			a := h.send(r.Method, r.address(), at.holding(nil))
+			a := h.send(r.Method, addressOf(r), at.holding(nil))
 			named := 0
 			for _, location := range a.locations() {
 				if location == at.String() {

@@ -21,8 +21,8 @@ func TestOneLogLineARequest(t *testing.T) {
 	h := newHarness(t)
 	h.send(http.MethodGet, "/api/v1/deployments/acme/findings?ref=a-secret-branch", "")
 	h.send(http.MethodGet, "/api/v1/nowhere/hunter2", "")
-	h.send(http.MethodGet, findings, "", "Authorization", "Bearer hunter3")
-	h.send(http.MethodPut, findings, "")
+	h.send(http.MethodGet, findingsPath, "", "Authorization", "Bearer hunter3")
+	h.send(http.MethodPut, findingsPath, "")
 	lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("%d lines:\n%s", len(lines), h.log.String())
@@ -56,7 +56,7 @@ func TestOneLogLineARequest(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	h := newHarness(t)
-	h.send(http.MethodGet, findings, "")
+	h.send(http.MethodGet, findingsPath, "")
 	h.send("BREW", "/api/v1/nowhere", "")
 	a := serve(t, h.server.MetricsHandler(), http.MethodGet, "/metrics")
 	for _, want := range []string{
@@ -130,7 +130,7 @@ func TestProbes(t *testing.T) {
 	if a := h.send(http.MethodGet, "/healthz", ""); a.status != http.StatusOK {
 		t.Errorf("alive without a database: %d", a.status)
 	}
-	a := h.send(http.MethodGet, findings, "")
+	a := h.send(http.MethodGet, findingsPath, "")
 	h.wantProblem(a, api.CodeUnavailable)
 	if a.header.Get("Retry-After") == "" {
 		t.Error("nobody is told when to come back")
@@ -140,16 +140,16 @@ func TestProbes(t *testing.T) {
 func TestHeadAndCompression(t *testing.T) {
 	h := newHarness(t)
 	h.importFindings()
-	if a := h.send(http.MethodHead, findings, ""); a.status != http.StatusOK || a.body != "" {
+	if a := h.send(http.MethodHead, findingsPath, ""); a.status != http.StatusOK || a.body != "" {
 		t.Errorf("HEAD: %d %q", a.status, a.body)
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
-		a := h.send(http.MethodGet, findings, "", "Accept-Encoding", encoding)
+		a := h.send(http.MethodGet, findingsPath, "", "Accept-Encoding", encoding)
 		if a.header.Get("Content-Encoding") != encoding || contains(a.body, "sastFindings") {
 			t.Errorf("%s: %v", encoding, a.header)
 		}
 	}
-	if a := h.send(http.MethodGet, findings, ""); a.header.Get("Content-Encoding") != "" {
+	if a := h.send(http.MethodGet, findingsPath, ""); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("unasked: %v", a.header)
 	}
 }

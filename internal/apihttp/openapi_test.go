@@ -62,7 +62,7 @@ func TestDescribedBodiesAreTaken(t *testing.T) {
 		if body == nil {
 			continue
 		}
-		path := r.address()
+		path := addressOf(r)
 		for media := range body.Content {
 			if a := h.send(r.Method, path, "{}", "Content-Type", media); a.status == http.StatusUnsupportedMediaType {
 				t.Errorf("%s does not take %s: %s", r.ID, media, a.body)

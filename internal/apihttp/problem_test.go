@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-const findings = "/api/v1/deployments/acme/findings"
+const findingsPath = "/api/v1/deployments/acme/findings"
 
 func TestProblems(t *testing.T) {
 	h := newHarness(t)
@@ -32,27 +32,27 @@ func TestProblems(t *testing.T) {
 		headers                          []string
 		locations                        []string
 	}{
-		{name: "no token", target: findings, code: api.CodeUnauthenticated, headers: []string{"Authorization", ""}},
-		{name: "bad token", target: findings, code: api.CodeUnauthenticated, headers: []string{"Authorization", "Bearer rdt_1_x_y"}},
-		{name: "another scheme", target: findings, code: api.CodeUnauthenticated, headers: []string{"Authorization", "Basic " + h.token}},
-		{name: "wrong scope", target: findings, code: api.CodePermissionDenied, headers: []string{"Authorization", "Bearer " + ci}},
+		{name: "no token", target: findingsPath, code: api.CodeUnauthenticated, headers: []string{"Authorization", ""}},
+		{name: "bad token", target: findingsPath, code: api.CodeUnauthenticated, headers: []string{"Authorization", "Bearer rdt_1_x_y"}},
+		{name: "another scheme", target: findingsPath, code: api.CodeUnauthenticated, headers: []string{"Authorization", "Basic " + h.token}},
+		{name: "wrong scope", target: findingsPath, code: api.CodePermissionDenied, headers: []string{"Authorization", "Bearer " + ci}},
 		{name: "read-only writes", method: "POST", target: triage, body: "{}", code: api.CodePermissionDenied, headers: []string{"Authorization", "Bearer " + readOnly}},
 		{name: "unknown route", target: "/api/v1/nothing", code: api.CodeNotFound},
 		{name: "unknown deployment", target: "/api/v1/deployments/other/findings", code: api.CodeNotFound},
 		{name: "noisy tenant", target: "/api/v1/deployments/1/findings", code: api.CodeNotFound},
-		{name: "wrong method", method: "DELETE", target: findings, code: api.CodeMethodNotAllowed},
+		{name: "wrong method", method: "DELETE", target: findingsPath, code: api.CodeMethodNotAllowed},
 		{name: "malformed", method: "POST", target: triage, body: "{", code: api.CodeInvalidArgument, locations: []string{"body"}},
 		{name: "no object", method: "POST", target: triage, body: "[]", code: api.CodeInvalidArgument},
 		{name: "a form", method: "POST", target: triage, body: "a=1", code: api.CodeUnsupportedMediaType, headers: []string{"Content-Type", "application/x-www-form-urlencoded"}},
 		{name: "too large", method: "POST", target: triage, body: strings.Repeat(" ", 3<<20), code: api.CodeTooLarge},
 		{name: "bad cursor", method: "POST", target: "/api/v1/deployments/acme/dependencies", body: `{"cursor":"7"}`, code: api.CodeInvalidArgument, locations: []string{"body.cursor"}},
 		{name: "NUL in the path", target: "/api/v1/deployments/acme/projects/a%2F%00", code: api.CodeNotFound},
-		{name: "NUL in the query", target: findings + "?ref=%00", code: api.CodeInvalidArgument, locations: []string{"query.ref"}},
+		{name: "NUL in the query", target: findingsPath + "?ref=%00", code: api.CodeInvalidArgument, locations: []string{"query.ref"}},
 		{name: "path copy", method: "POST", target: triage, body: `{"deployment_slug":"other","issue_type":"sast","new_note":"x","issue_ids":["1"]}`, code: api.CodeInvalidArgument, locations: []string{"body.deploymentSlug"}},
 		{name: "unsigned download", target: export + "/task_x/download?expires=1&signature=x", code: api.CodePermissionDenied},
 		{name: "unknown task", target: export + "/task_x", code: api.CodeNotFound},
 		{
-			name: "all faults of a query at once", target: findings + "?page=x&page_size=50&severities=low,huge&issue_type=sca&policies=rule-board-audit&is_malicious=maybe&since=NaN",
+			name: "all faults of a query at once", target: findingsPath + "?page=x&page_size=50&severities=low,huge&issue_type=sca&policies=rule-board-audit&is_malicious=maybe&since=NaN",
 			code: api.CodeInvalidArgument,
 			locations: []string{
 				"query.is_malicious", "query.page", "query.page_size", "query.policies", "query.severities[1]", "query.since",
@@ -95,7 +95,7 @@ func TestProblems(t *testing.T) {
 
 func TestProblemsAreWrittenPlainly(t *testing.T) {
 	h := newHarness(t)
-	a := h.send(http.MethodGet, findings+"?page_size=50", "")
+	a := h.send(http.MethodGet, findingsPath+"?page_size=50", "")
 	if !contains(a.body, `expected number >= 100`) {
 		t.Error(a.body)
 	}
@@ -132,10 +132,10 @@ func TestProblemsAreBounded(t *testing.T) {
 
 func TestProblemHeaders(t *testing.T) {
 	h := newHarness(t)
-	if got := h.send(http.MethodGet, findings, "", "Authorization", "").header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {
+	if got := h.send(http.MethodGet, findingsPath, "", "Authorization", "").header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {
 		t.Errorf("WWW-Authenticate: %q", got)
 	}
-	if got := h.send(http.MethodPut, findings, "").header.Get("Allow"); got != "GET, HEAD" {
+	if got := h.send(http.MethodPut, findingsPath, "").header.Get("Allow"); got != "GET, HEAD" {
 		t.Errorf("Allow: %q", got)
 	}
 	if got := h.send(http.MethodPut, "/healthz", "").header.Get("Allow"); got != "GET, HEAD" {

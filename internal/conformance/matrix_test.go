@@ -216,7 +216,7 @@ func testTokens(t *testing.T, w *world) {
 					t.Errorf("%s: needs a token", name)
 				}
 				continue
-			case name == "ci only" && r.Scope == server.Upload:
+			case name == "ci only" && r.Scope == httpx.Upload:
 				if a := call(token); a.status != 200 {
 					t.Errorf("a token for uploads is refused: %s", a.body)
 				}

@@ -63,7 +63,7 @@ func each(t *testing.T, test func(t *testing.T, s *site)) {
 	}
 }
 
-func newSite(t testing.TB, engine string, limits ...server.Limits) *site {
+func newSite(t testing.TB, engine string, limits ...apihttp.Limits) *site {
 	t.Helper()
 	clock := storetest.NewClock()
 	s := &site{config: storetest.Database(t, engine, clock), clock: clock}
@@ -83,7 +83,7 @@ func (s *site) another(t testing.TB) *site {
 }
 
 // open wires a server as the program does, and serves it.
-func (s *site) open(t testing.TB, limits ...server.Limits) {
+func (s *site) open(t testing.TB, limits ...apihttp.Limits) {
 	t.Helper()
 	s.store = storetest.Open(t, s.config)
 	s.log = &logBuffer{}

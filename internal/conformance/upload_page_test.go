@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/apihttp"
+	"github.com/redoubt/redoubt/internal/apihttp/scans"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
@@ -52,7 +53,7 @@ func (s *site) uploads(t *testing.T, role model.Role) *uploader {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 1 << 20}), Clock: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		Version: "test", Viewers: u, SigningKeys: httpx.OneKey(signingKey), Uploads: func() web.Uploads { return s.server },
+		Version: "test", Viewers: u, SigningKeys: httpx.OneKey(signingKey), Uploads: func() web.Uploads { return scans.Uploads{Server: s.server} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
 		var told api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = s.server.UploadTaken(ctx, tx, key)
+			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
 			return err
 		})
 		if err != nil || len(told.Imports) != 2 { // the lockfile that could not be read is one
@@ -157,7 +158,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		u.taken(t, again)
 		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
 		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = s.server.UploadTaken(ctx, tx, key)
+			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
 			return err
 		})
 		if err != nil || told.Imports[0].Unchanged != 2 || told.Imports[0].New != 0 {

@@ -42,6 +42,11 @@ type List struct {
 	Filter     any
 }
 
+// List is a list of the caller's deployment.
+func (c *Call) List(operation string, filter any) List {
+	return List{Operation: operation, Deployment: c.Caller.Deployment.ID, Filter: filter}
+}
+
 // IdPosition is a position in a list that goes by one id.
 type IdPosition struct {
 	List  List

@@ -29,7 +29,7 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())
 	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
-	in.list = core.List{"dependencies", c.Caller.Deployment.ID, in.filter}
+	in.list = c.List("dependencies", in.filter)
 	var err error
 	if in.after, err = c.Server.Cursors().DecodeNumber(core.AsText, in.list, string(in.Body.Cursor)); err != nil {
 		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())
@@ -151,7 +151,7 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())
 	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
-	in.list = core.List{"repositories", c.Caller.Deployment.ID, in.filter}
+	in.list = c.List("repositories", in.filter)
 	var err error
 	if in.after, err = c.Server.Cursors().DecodeNumber(core.AsNumber, in.list, string(in.Body.Cursor)); err != nil {
 		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())
@@ -195,7 +195,7 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())
 	in.filter = dependencyFilter(c, in.Body.DependencyFilter, &bad)
-	in.list = core.List{"lockfiles " + ctx.Param("repositoryId"), c.Caller.Deployment.ID, in.filter}
+	in.list = c.List("lockfiles "+ctx.Param("repositoryId"), in.filter)
 	position, err := c.Server.Cursors().Decode(in.list, string(in.Body.Cursor), 1)
 	if err != nil {
 		bad.Add("body.cursor", string(in.Body.Cursor), err.Error())

@@ -39,7 +39,7 @@ const wholeFeed = -1
 // Resolve reads the cursor, or the time where there is none.
 func (in *changesInput) Resolve(ctx huma.Context) []error {
 	c := core.CallOf(ctx.Context())
-	in.list = core.List{"changes", c.Caller.Deployment.ID, nil}
+	in.list = c.List("changes", nil)
 	at, err := c.Server.Cursors().Decode(in.list, in.Cursor, 3)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}
@@ -129,7 +129,7 @@ func tellCursor(c *core.Call, view *index.View) error {
 	if len(c.Caller.Globs()) > 0 {
 		return nil
 	}
-	cursor, err := c.Server.Cursors().Encode(core.List{"changes", c.Caller.Deployment.ID, nil}, view.Version(), 0, 0)
+	cursor, err := c.Server.Cursors().Encode(c.List("changes", nil), view.Version(), 0, 0)
 	if err == nil {
 		c.W.Header().Set(api.ChangesCursorHeader, cursor)
 	}

@@ -45,7 +45,7 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 			in.filter.Statuses = append(in.filter.Statuses, model.StatusReviewing, model.StatusFixing)
 		}
 	}
-	in.list = core.List{"secrets", c.Caller.Deployment.ID, []any{in.filter, q.Repo}}
+	in.list = c.List("secrets", []any{in.filter, q.Repo})
 	position, err := c.Server.Cursors().Decode(in.list, q.Cursor, 1)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: q.Cursor}}

@@ -42,7 +42,7 @@ type policyInput struct {
 // Resolve finds the position in the list.
 func (in *policyInput) Resolve(ctx huma.Context) []error {
 	c := core.CallOf(ctx.Context())
-	in.list = core.List{"policy " + ctx.Param("policyId"), c.Caller.Deployment.ID, nil}
+	in.list = c.List("policy "+ctx.Param("policyId"), nil)
 	position, err := c.Server.Cursors().Decode(in.list, in.Cursor, 1)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}

@@ -30,7 +30,7 @@ var projectsWords = map[string]core.RouteDoc{
 		Summary: "Get who the token is",
 		Text:    "What the token may do, until when, who made it and which deployment it belongs to.",
 	},
-	"listProjects":  {"List projects", "Projects by name, in pages. A page past the end is empty."},
+	"listProjects":  {Summary: "List projects", Text: "Projects by name, in pages. A page past the end is empty."},
 	"createProject": {Summary: "Create a project", Text: "Makes a project before its first scan does."},
 	"getProject": {
 		Summary: "Get a project",

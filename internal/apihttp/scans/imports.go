@@ -185,13 +185,13 @@ func importBody() *huma.RequestBody {
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
 		fields[name] = &huma.Schema{
 			Type:        huma.TypeString,
-			Description: fmt.Sprintf("As the parameter %s; before the reader.", name),
+			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
 		}
 	}
 	for _, name := range []string{"whole", "full", "diff", "strict"} {
 		fields[name] = &huma.Schema{
 			Type:        huma.TypeBoolean,
-			Description: fmt.Sprintf("As the parameter %s; before the reader.", name),
+			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
 		}
 	}
 	return &huma.RequestBody{

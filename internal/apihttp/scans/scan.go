@@ -51,7 +51,7 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 			bad.Add("body.total_time", nil, "has a min above its max")
 		}
 	}
-	in.list = core.List{"scans", c.Caller.Deployment.ID, []any{in.filter, in.none}}
+	in.list = c.List("scans", []any{in.filter, in.none})
 	position, err := c.Server.Cursors().Decode(in.list, string(b.Cursor), 2)
 	if err != nil {
 		bad.Add("body.cursor", string(b.Cursor), err.Error())
