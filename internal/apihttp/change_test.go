@@ -13,10 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // follower keeps what the feed of changes tells.
@@ -234,61 +232,15 @@ func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	}
 	first := ask("")
 	kept := ask(first.Cursor)
-	if len(h.server.Rounds.All) != 1 {
-		t.Fatalf("%d rounds", len(h.server.Rounds.All))
+	if n := h.server.Rounds.Len(); n != 1 {
+		t.Fatalf("%d rounds", n)
 	}
-	h.server.Rounds.Forget(h.server.Rounds.All[0].RoundKey)
+	h.server.Rounds = core.NewRounds(1 << 20)
 	read := ask(first.Cursor)
 	if diff := cmp.Diff(kept, read); diff != "" {
 		t.Errorf("(-kept +read):\n%s", diff)
 	}
-	if last := ask(read.Cursor); last.HasMore || len(h.server.Rounds.All) != 0 || h.server.Rounds.Size != 0 {
-		t.Errorf("after the last answer %d rounds of %d bytes are kept, and there is more: %t", len(h.server.Rounds.All), h.server.Rounds.Size, last.HasMore)
-	}
-}
-
-// ofBytes are findings that take about so many bytes of memory.
-func (h *harness) ofBytes(n int) index.Affected {
-	h.t.Helper()
-	view, err := h.server.Index.Deployment(h.t.Context(), h.deployment.ID)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	var set model.ChangeSet
-	for id := range int64(n / 2) { // two bytes for each that has no neighbour
-		set.Findings = append(set.Findings, model.IDRun{id * 64, 0})
-	}
-	a := view.Affected(&set)
-	if size := a.Size(); size < n || size > n+n/4 {
-		h.t.Fatalf("made %d bytes of findings, not %d", size, n)
-	}
-	return a
-}
-
-// TestManyFollowers: rounds of a hundred followers are cached together. Beyond the limit the
-// least recently used ones are dropped.
-func TestManyFollowers(t *testing.T) {
-	h := newHarness(t)
-	const most = 8 << 20
-	r := core.Rounds{Most: most}
-	small, large := h.ofBytes(1000), h.ofBytes(most/16)
-	known := func(deployment, until int64) bool {
-		_, ok := r.Find(core.RoundKey{deployment, 1, until})
-		return ok
-	}
-	for until := range int64(100) {
-		r.Keep(core.RoundKey{1, 1, until}, small)
-	}
-	for until := range int64(100) {
-		if !known(1, until) {
-			t.Fatalf("the round of follower %d is not cached", until)
-		}
-	}
-	for until := range int64(50) {
-		r.Keep(core.RoundKey{2, 1, until}, large)
-		known(2, 0) // it is in use all the time
-	}
-	if r.Size > most || r.Size < most/2 || !known(2, 0) || !known(2, 49) || known(2, 1) || known(1, 1) {
-		t.Errorf("%d rounds of %d bytes are cached", len(r.All), r.Size)
+	if last := ask(read.Cursor); last.HasMore || h.server.Rounds.Len() != 0 {
+		t.Errorf("after the last answer %d rounds are cached, and there is more: %t", h.server.Rounds.Len(), last.HasMore)
 	}
 }

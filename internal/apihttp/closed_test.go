@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,11 +67,19 @@ func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, m
 	}
 }
 
+var pathPart = regexp.MustCompile(`\{\w+\}`)
+
+// takesFiles reports whether the body of an operation is files.
+func takesFiles(id string) bool {
+	body := theSpec().Operation(id).RequestBody
+	return body != nil && body.Content["multipart/form-data"] != nil
+}
+
 // addressOf fills the parts of a path: the deployment's own, and numbers that
 // nothing has.
 func addressOf(r core.Route) string {
 	path := strings.NewReplacer("{deploymentId}", "acme", "{deploymentSlug}", "acme", "{projectName}", "acme/nothing").Replace(r.Pattern)
-	return core.PathPart.ReplaceAllString(path, "999")
+	return pathPart.ReplaceAllString(path, "999")
 }
 
 // TestUnknownMembersAreRefused holds every object of every body that selects or
@@ -78,8 +87,8 @@ func addressOf(r core.Route) string {
 func TestUnknownMembersAreRefused(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
-		body := bodyOf(theSpec().Operations[r.ID].Described)
-		if body == nil || r.Method == http.MethodGet || (theSpec().Operations[r.ID].Files != nil) {
+		body := bodyOf(theSpec().Operation(r.ID))
+		if body == nil || r.Method == http.MethodGet || takesFiles(r.ID) {
 			continue
 		}
 		if open := slices.Contains(openBodies, r.ID); open == (body.AdditionalProperties == false) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // problemCodes are the codes by their names in the source.
@@ -142,8 +140,8 @@ func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 			reached = append(reached, s.calls[name]...)
 			for _, code := range s.codes[name] {
 				found++
-				status := core.StatusOf[problemCodes[code]]
-				if theSpec().Operations[route.ID].Described.Responses[strconv.Itoa(status)] == nil {
+				status := statusOf[problemCodes[code]]
+				if theSpec().Operation(route.ID).Responses[strconv.Itoa(status)] == nil {
 					t.Errorf("%s answers %d by %s, which openapi.json does not say", route.ID, status, name)
 				}
 			}

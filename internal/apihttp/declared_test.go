@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // statusRecorder notes the status of an answer.
@@ -37,14 +37,14 @@ var describedRoutes = sync.OnceValue(func() *http.ServeMux {
 })
 
 // operationOf is what openapi.json says of a request; nil where it is of no operation.
-func operationOf(r *http.Request) *core.Operation {
+func operationOf(r *http.Request) *huma.Operation {
 	if path.Clean(r.URL.Path) != r.URL.Path {
 		return nil
 	}
 	_, pattern := describedRoutes().Handler(r)
 	for _, route := range Routes() {
 		if route.Method+" "+route.Pattern == pattern {
-			return theSpec().Operations[route.ID]
+			return theSpec().Operation(route.ID)
 		}
 	}
 	return nil
@@ -60,8 +60,8 @@ func declared(t testing.TB, next http.Handler) http.Handler {
 			return
 		}
 		status := max(seen.status, http.StatusOK)
-		if o.Described.Responses[strconv.Itoa(status)] == nil {
-			t.Errorf("%s %s answered %d, which openapi.json does not say of %s", r.Method, r.URL.Path, status, o.Described.OperationID)
+		if o.Responses[strconv.Itoa(status)] == nil {
+			t.Errorf("%s %s answered %d, which openapi.json does not say of %s", r.Method, r.URL.Path, status, o.OperationID)
 		}
 	})
 }

@@ -1,10 +1,3 @@
-// Package server is the Web API over HTTP.
-//
-// routes.go is the table of all operations. endpoint.go takes every request
-// through the same steps: who calls, may they, decode, validate, transaction,
-// encode, log. A file per noun holds the handlers, which turn requests into
-// questions to the index and the store, and answers into package api.
-//
-// Its border: HTTP, and the library that decodes, validates and describes it,
-// end here. No SQL, no rule of what findings mean: those are asked for.
+// Package apihttp is the Web API over HTTP. It joins the operations of the packages below it, one per subject,
+// into one table, and makes a server of them. The golden file api/routes.golden lists every operation.
 package apihttp

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/export"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // stuck is a client that takes some bytes and then none, until it is let go on.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // elsewhere are the operations that the contract or the hosted service has. All
@@ -50,7 +48,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	marked, several := 0, []string{}
 	check := func(what string, d described) {
-		if says := strings.Contains(d.Description, core.ExtensionWords); says != d.Extension {
+		if says := strings.Contains(d.Description, "(an extension)"); says != d.Extension {
 			t.Errorf("%s is marked %t, and says %q", what, d.Extension, d.Description)
 		}
 		if d.Extension {
@@ -65,7 +63,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 			}
 			for _, p := range op.Parameters {
 				check(op.OperationID+" "+p.Name, p)
-				if says := strings.Contains(p.Description, core.SeveralWords); says != p.Schema.Several {
+				if says := strings.Contains(p.Description, "(several: an extension)"); says != p.Schema.Several {
 					t.Errorf("%s of %s takes several, marked %t, and says %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
 				} else if says {
 					several = append(several, op.OperationID+" "+p.Name)

@@ -2,6 +2,7 @@ package apihttp
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -13,14 +14,13 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -103,6 +103,13 @@ func (h *harness) newToken(token model.Token) string {
 	return secret.Text
 }
 
+// statusOf are the statuses of the codes of problems.
+var statusOf = map[string]int{
+	api.CodeInvalidArgument: 400, api.CodeUnauthenticated: 401, api.CodePermissionDenied: 403, api.CodeNotFound: 404,
+	api.CodeMethodNotAllowed: 405, api.CodeConflict: 409, api.CodeTooLarge: 413, api.CodeUnsupportedMediaType: 415,
+	api.CodeRateLimited: 429, api.CodeInternal: 500, api.CodeUnavailable: 503,
+}
+
 // answer is what a raw call got.
 type answer struct {
 	status  int
@@ -135,7 +142,7 @@ func (h *harness) send(method, target, body string, headers ...string) answer {
 		h.t.Fatal(err)
 	}
 	out := answer{status: resp.StatusCode, header: resp.Header, body: string(data)}
-	if resp.Header.Get("Content-Type") == core.ProblemType {
+	if resp.Header.Get("Content-Type") == "application/problem+json" {
 		if err := json.Unmarshal(data, &out.problem); err != nil && method != http.MethodHead {
 			h.t.Fatalf("%s %s: %v in %s", method, target, err, data)
 		}
@@ -147,7 +154,7 @@ func (h *harness) send(method, target, body string, headers ...string) answer {
 func (h *harness) wantProblem(a answer, code string) {
 	h.t.Helper()
 	p := a.problem
-	if p.Code != code || p.Status != a.status || core.StatusOf[code] != a.status {
+	if p.Code != code || p.Status != a.status || statusOf[code] != a.status {
 		h.t.Errorf("got %d %s, want %s: %s", a.status, p.Code, code, a.body)
 		return
 	}
@@ -197,4 +204,12 @@ func serve(t *testing.T, handler http.Handler, method, target string) answer {
 	a := answer{status: w.Code, header: w.Header(), body: w.Body.String()}
 	_ = json.Unmarshal(w.Body.Bytes(), &a.problem)
 	return a
+}
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // TestFindingHistory: what scans told, what people decided, in the order in which

@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 const imports = "/api/v1/deployments/acme/imports"

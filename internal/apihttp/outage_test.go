@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // TestOutagesAreSaid holds that an answer names what is wrong and when to come

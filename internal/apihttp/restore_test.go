@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // backup copies the database into a new data folder, and returns that.

@@ -10,8 +10,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // member makes a user and a token of theirs that has every scope.
@@ -52,7 +50,7 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 			if managing[r.ID] {
 				least = model.RoleAdmin
 			}
-			path := core.PathPart.ReplaceAllStringFunc(r.Pattern, func(part string) string {
+			path := pathPart.ReplaceAllStringFunc(r.Pattern, func(part string) string {
 				switch {
 				case strings.HasPrefix(part, "{deployment"):
 					return "1"

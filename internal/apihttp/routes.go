@@ -18,7 +18,8 @@ import (
 // Routes returns every operation of the Web API.
 func Routes() []core.Route {
 	return slices.Concat(
-		projects.Routes(), findings.Routes(), dependencies.Routes(), scans.Routes(), policies.Routes(), decisions.Routes(), managed.Routes(),
+		projects.Routes(), findings.Routes(), dependencies.Routes(), scans.Routes(), policies.Routes(),
+		decisions.Routes(), managed.Routes(),
 		notifications.Routes(),
 	)
 }

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 func TestSBOMExportFromJobToDownload(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 

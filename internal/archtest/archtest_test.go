@@ -22,6 +22,7 @@ var rules = []struct {
 }{
 	{"package table", packagesHaveRows},
 	{"layers", importsGoDown},
+	{"independent areas", areasAreIndependent},
 	{"import depth", importsAreShallow},
 	{"confined libraries", librariesAreConfined},
 	{"test packages", testPackagesStayInTests},

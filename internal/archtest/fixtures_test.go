@@ -38,25 +38,30 @@ func TestRules(t *testing.T) {
 		}},
 		{"layers", module{
 			architecture: table(". 1", "api 1", "internal/report 2", "internal/report/read 1", "internal/ingest 2",
-				"internal/server 4", "internal/web 4"),
+				"internal/apihttp 4", "internal/web 4"),
 			"api/a.go":                   imports("net/http", modulePath, "github.com/google/go-cmp/cmp"),
 			"internal/ingest/a.go":       imports(modulePath, "golang.org/x/sync/errgroup", modulePath+"/internal/report/read"),
 			"internal/ingest/b.go":       imports(modulePath + "/internal/report"),
 			"internal/ingest/c_test.go":  imports(modulePath + "/internal/web"),
 			"internal/report/a.go":       imports(modulePath + "/internal/report/sarif"),
 			"internal/report/sarif/a.go": imports(modulePath + "/internal/web"),
-			"internal/web/a.go":          imports(modulePath+"/internal/report", modulePath+"/internal/server"),
+			"internal/web/a.go":          imports(modulePath+"/internal/report", modulePath+"/internal/apihttp"),
 		}, []string{
 			"api/a.go (layer 1) imports . (layer 1)", "api/a.go: github.com/google/go-cmp/cmp is not in the standard",
 			"internal/ingest/b.go (layer 2) imports internal/report (layer 2)",
 			"internal/report/sarif/a.go (layer 2) imports internal/web (layer 4)",
-			"internal/web/a.go (layer 4) imports internal/server (layer 4)",
+			"internal/web/a.go (layer 4) imports internal/apihttp (layer 4)",
 		}},
+		{"independent areas", module{
+			"internal/apihttp/a.go":          imports(modulePath + "/internal/apihttp/findings"),
+			"internal/apihttp/findings/a.go": imports(modulePath+"/internal/apihttp/core", modulePath+"/internal/apihttp/scans"),
+			"internal/store/findings/a.go":   imports(modulePath + "/internal/store/projects"),
+		}, []string{"internal/apihttp/findings/a.go imports internal/apihttp/scans"}},
 		{"import depth", chain("cmd/redoubt", "internal/a", "internal/b", "internal/b/x", "internal/c", "internal/d", "."), []string{
 			"cmd → internal/a → internal/b → internal/c → internal/d → .: 6 units",
 		}},
 		{"confined libraries", module{
-			"internal/server/a.go":             imports("net/http", "github.com/danielgtaylor/huma/v2"),
+			"internal/apihttp/a.go":             imports("net/http", "github.com/danielgtaylor/huma/v2"),
 			"internal/web/a.go":                imports("net/http/httputil", "github.com/danielgtaylor/huma/v2"),
 			"internal/triage/a.go":             imports("database/sql/driver"),
 			"internal/sbom/a.go":               imports("net/url"),
@@ -64,7 +69,7 @@ func TestRules(t *testing.T) {
 			"internal/testutil/storetest/a.go": imports("database/sql"),
 		}, []string{
 			"internal/triage/a.go: database/sql/driver is only for internal/store",
-			"internal/web/a.go: github.com/danielgtaylor/huma/v2 is only for internal/server",
+			"internal/web/a.go: github.com/danielgtaylor/huma/v2 is only for internal/apihttp",
 		}},
 		{"test packages", module{
 			"internal/ingest/a.go":              imports(modulePath + "/internal/testutil/reporttest"),
@@ -140,9 +145,9 @@ func TestRules(t *testing.T) {
 		{"tenant in statements", module{"internal/store/a.go": "package store"}, []string{"schema.postgres.sql: not found"}},
 		{"SQL in the store", module{
 			"internal/store/findings/a.go": "package findings\nconst good = `DELETE FROM finding WHERE deployment_id = $1`",
-			"internal/server/a.go":         "package server\nconst bad = ` UPDATE finding\n SET state = 1`",
+			"internal/apihttp/a.go":         "package apihttp\nconst bad = ` UPDATE finding\n SET state = 1`",
 			"cmd/redoubt/a.go":             "package main\nconst bad, good = \"DELETE FROM finding\", `Select a file from the list`",
-		}, []string{"cmd/redoubt/a.go:2: SQL is only for internal/store", "internal/server/a.go:2: SQL is only for internal/store"}},
+		}, []string{"cmd/redoubt/a.go:2: SQL is only for internal/store", "internal/apihttp/a.go:2: SQL is only for internal/store"}},
 		{"migration numbers", module{
 			"internal/store/migrations/00001_a.sql":          "",
 			"internal/store/migrations/00001_e.sql":          "",

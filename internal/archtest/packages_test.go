@@ -86,6 +86,25 @@ func importsGoDown(src *source) (found findings) {
 	return found
 }
 
+// areasAreIndependent allows the packages below some folders to import, of that folder, the shared packages only.
+func areasAreIndependent(src *source) (found findings) {
+	for _, f := range src.code() {
+		shared, ok := areas[unit(f.dir())]
+		area := strings.TrimPrefix(f.dir(), unit(f.dir())+"/")
+		if !ok || f.dir() == unit(f.dir()) {
+			continue
+		}
+		for _, imported := range f.imports() {
+			dir, local := localDir(imported)
+			other := strings.TrimPrefix(dir, unit(f.dir())+"/")
+			if local && unit(dir) == unit(f.dir()) && other != area && !withinAny(other, shared) {
+				found.add(f.dir(), "%s imports %s: move what both need to %s/%s", f.path, dir, unit(dir), shared[0])
+			}
+		}
+	}
+	return found
+}
+
 func importsAreShallow(src *source) (found findings) {
 	graph := map[string][]string{}
 	for _, f := range src.code() {

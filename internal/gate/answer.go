@@ -196,6 +196,7 @@ func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 	return out
 }
 
+// CountsOf returns counts of findings as the API has them.
 func CountsOf(n model.FindingCounts) api.FindingsCounts {
 	return api.FindingsCounts{
 		Code:        int64(n.Code),

@@ -52,6 +52,7 @@ func Upper[T interface {
 	return prefix + strings.ToUpper(v.String())
 }
 
+// OrEmpty returns an empty list in place of nil, which would be null in JSON.
 func OrEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -63,12 +64,14 @@ func OrEmpty(list []string) []string {
 // not shown, since it may hold a password.
 const NotWebAddress = "expected an absolute http or https URL without a user or password"
 
+// WebAddress reports whether a text is an absolute http or https URL without a user or password.
 func WebAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-func IdOrNull(id int64) *int64 {
+// IDOrNull is null in place of 0.
+func IDOrNull(id int64) *int64 {
 	if id == 0 {
 		return nil
 	}

@@ -20,12 +20,15 @@ type RoundKey struct{ Deployment, Since, Until int64 }
 // Rounds caches the affected findings of unfinished rounds, so that the next answer of a round
 // does not read all changes again. The least recently used rounds are dropped first.
 type Rounds struct {
-	Most int // bytes of all
+	most int // bytes of all
 
 	mu   sync.Mutex
-	All  []round // the last used at the end
-	Size int     // bytes
+	all  []round // the last used at the end
+	size int     // bytes
 }
+
+// NewRounds returns an empty cache of at most so many bytes.
+func NewRounds(most int) *Rounds { return &Rounds{most: most} }
 
 type round struct {
 	RoundKey
@@ -33,23 +36,25 @@ type round struct {
 	size     int // bytes
 }
 
+// Find returns the affected findings of a round.
 func (r *Rounds) Find(key RoundKey) (affected index.Affected, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.remove(key)
 	if ok {
-		r.Add(one)
+		r.add(one)
 	}
 	return one.affected, ok
 }
 
+// Keep stores the affected findings of a round.
 func (r *Rounds) Keep(key RoundKey, affected index.Affected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remove(key)
-	r.Add(round{RoundKey: key, affected: affected, size: affected.Size() + roundOverhead})
-	for r.Size > r.Most {
-		r.remove(r.All[0].RoundKey)
+	r.add(round{RoundKey: key, affected: affected, size: affected.Size() + roundOverhead})
+	for r.size > r.most {
+		r.remove(r.all[0].RoundKey)
 	}
 }
 
@@ -60,18 +65,25 @@ func (r *Rounds) Forget(key RoundKey) {
 	r.remove(key)
 }
 
-func (r *Rounds) Add(one round) {
-	r.All = append(r.All, one)
-	r.Size += one.size
+func (r *Rounds) add(one round) {
+	r.all = append(r.all, one)
+	r.size += one.size
 }
 
 func (r *Rounds) remove(key RoundKey) (one round, ok bool) {
-	at := slices.IndexFunc(r.All, func(one round) bool { return one.RoundKey == key })
+	at := slices.IndexFunc(r.all, func(one round) bool { return one.RoundKey == key })
 	if at < 0 {
 		return one, false
 	}
-	one = r.All[at]
-	r.All = slices.Delete(r.All, at, at+1)
-	r.Size -= one.size
+	one = r.all[at]
+	r.all = slices.Delete(r.all, at, at+1)
+	r.size -= one.size
 	return one, true
+}
+
+// Len returns the number of rounds.
+func (r *Rounds) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
 }

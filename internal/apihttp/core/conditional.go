@@ -15,11 +15,11 @@ import (
 // program, the query and who asks. It is weak: the same tag is the same list, and the bytes may be packed in
 // another way (semantics §3).
 
-// IfNoneMatch is the header of the tags of answers that a client has.
-const IfNoneMatch = "If-None-Match"
+// ifNoneMatch is the header of the tags of answers that a client has.
+const ifNoneMatch = "If-None-Match"
 
-// Untagged are the operations by GET that have no tag, and why.
-var Untagged = map[string]string{
+// untagged are the operations by GET that have no tag, and why.
+var untagged = map[string]string{
 	"ping":               "it says nothing",
 	"pingAgent":          "it says nothing",
 	"checkHealth":        "it says nothing that stays",
@@ -30,13 +30,13 @@ var Untagged = map[string]string{
 }
 
 // compared reports whether an operation has a tag of what its answer says.
-func (o *Operation) compared() bool {
-	return o.Described.Method == http.MethodGet && !o.tagged && Untagged[o.Described.OperationID] == ""
+func (o *operation) compared() bool {
+	return o.described.Method == http.MethodGet && !o.tagged && untagged[o.described.OperationID] == ""
 }
 
 // Conditional is a handler of a list that answers 304 to who has it already.
 func Conditional(h Handler) Handler {
-	return func(a huma.API, o *Operation) {
+	return func(a huma.API, o *operation) {
 		o.mayBeKnown()
 		h(a, o)
 		o.answers("ETag", "Names the state of the list; for If-None-Match.")
@@ -47,8 +47,8 @@ func Conditional(h Handler) Handler {
 // nothing else: not of the time of day, nor of what deployments share. It answers
 // 304 to who has it already.
 func Listed[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
-	return Conditional(func(a huma.API, o *Operation) {
-		huma.Register(a, *o.Described, func(ctx context.Context, in *In) (*reply[Out], error) {
+	return Conditional(func(a huma.API, o *operation) {
+		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c, out := CallOf(ctx), &reply[Out]{http.StatusNotModified, new(Out)}
 			err := c.View(ctx, func(ctx context.Context) error {
 				if c.Known([]any{c.Tx.Version(), c.Tx.LastCommit()}) {
@@ -68,19 +68,20 @@ func Listed[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Han
 }
 
 // mayBeKnown describes the header of what the client has.
-func (o *Operation) mayBeKnown() {
-	o.Described.Parameters = append(o.Described.Parameters, &huma.Param{
-		Name: IfNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
+func (o *operation) mayBeKnown() {
+	o.described.Parameters = append(o.described.Parameters, &huma.Param{
+		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
 		Description: "The ETag of an answer that the client has: while it is the same, the answer is 304 without a body " +
 			"(an extension).",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	})
-	o.Described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
+	o.described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
 }
 
 // NotModified is the answer without a body.
 type NotModified struct{}
 
+// Header sets nothing.
 func (NotModified) Header(http.Header) {}
 
 // WriteTo writes nothing.
@@ -99,7 +100,7 @@ func (c *Call) Known(state any) bool {
 
 // has reports whether the client has the answer of a tag.
 func (c *Call) has(tag string) bool {
-	for _, sent := range c.R.Header.Values(IfNoneMatch) {
+	for _, sent := range c.R.Header.Values(ifNoneMatch) {
 		if strings.TrimSpace(sent) == "*" {
 			return true
 		}

@@ -47,15 +47,15 @@ func (c *Call) List(operation string, filter any) List {
 	return List{Operation: operation, Deployment: c.Caller.Deployment.ID, Filter: filter}
 }
 
-// IdPosition is a position in a list that goes by one id.
-type IdPosition struct {
+// IDPosition is a position in a list that goes by one id.
+type IDPosition struct {
 	List  List
 	After int64 // 0 is the start
 }
 
 // Find reads the cursor of a query, for a list of the caller's deployment; one
 // that is not of that list is an error.
-func (p *IdPosition) Find(ctx huma.Context, operation string, filter any, cursor string) []error {
+func (p *IDPosition) Find(ctx huma.Context, operation string, filter any, cursor string) []error {
 	c := CallOf(ctx.Context())
 	p.List = List{operation, c.Caller.Deployment.ID, filter}
 	position, err := c.Server.Cursors().Decode(p.List, cursor, 1)
@@ -83,12 +83,12 @@ var (
 	AsNumber = numeric{32, 21} // written as a number, which JavaScript reads exactly below 2^53
 )
 
-var ErrCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
+var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
 	"made with; start over without a cursor")
 
-// Starts reports whether a cursor asks for the beginning of a list: it is empty,
+// starts reports whether a cursor asks for the beginning of a list: it is empty,
 // or 0, as clients send that count from there (semantics §3).
-func Starts(cursor string) bool { return cursor == "" || cursor == "0" }
+func starts(cursor string) bool { return cursor == "" || cursor == "0" }
 
 // Encode writes a position as text.
 func (c Cursors) Encode(l List, position ...int64) (string, error) {
@@ -106,12 +106,12 @@ func (c Cursors) Encode(l List, position ...int64) (string, error) {
 // Decode reads a position of n numbers; none at all for one
 // that starts the list.
 func (c Cursors) Decode(l List, text string, n int) ([]int64, error) {
-	if Starts(text) {
+	if starts(text) {
 		return nil, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) <= cursorSum || b[0] != cursorVersion {
-		return nil, ErrCursor
+		return nil, errCursor
 	}
 	body, sent := b[:len(b)-cursorSum], b[len(b)-cursorSum:]
 	believed, err := c.anyKey(func(c Cursors) (bool, error) {
@@ -122,19 +122,19 @@ func (c Cursors) Decode(l List, text string, n int) ([]int64, error) {
 		return nil, err
 	}
 	if !believed {
-		return nil, ErrCursor
+		return nil, errCursor
 	}
 	position := make([]int64, n)
 	body = body[1:]
 	for i := range position {
 		v, size := binary.Varint(body)
 		if size <= 0 {
-			return nil, ErrCursor
+			return nil, errCursor
 		}
 		position[i], body = v, body[size:]
 	}
 	if len(body) > 0 {
-		return nil, ErrCursor
+		return nil, errCursor
 	}
 	return position, nil
 }
@@ -152,12 +152,12 @@ func (c Cursors) EncodeNumber(as numeric, l List, position int64) (string, error
 // DecodeNumber reads what encodeNumber wrote; 0 for one that starts
 // the list.
 func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
-	if Starts(text) {
+	if starts(text) {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
-		return 0, ErrCursor
+		return 0, errCursor
 	}
 	position := int64(n & (1<<as.PositionBits - 1))
 	believed, err := c.anyKey(func(c Cursors) (bool, error) {
@@ -168,7 +168,7 @@ func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
 		return 0, err
 	}
 	if !believed {
-		return 0, ErrCursor
+		return 0, errCursor
 	}
 	return position, nil
 }

@@ -26,9 +26,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ReadJSON reads a body of at most limit bytes, before and after inflating. No
+// readJSON reads a body of at most limit bytes, before and after inflating. No
 // body at all is the empty object, since every member may be left out.
-func ReadJSON(r *http.Request, limit int64) ([]byte, error) {
+func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	body, err := Inflate(r, limit)
 	if err != nil {
 		return nil, err
@@ -102,18 +102,19 @@ func (w wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// ErrCutOff is the error of a body whose connection broke. It names no address.
 var ErrCutOff = errors.New("the connection broke, or was too slow")
 
 // fold makes one of all spellings of a member: repositoryId, repository_id.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// ReadBody reads JSON into a tree of maps, with the members of objects under the names
+// readBody reads JSON into a tree of maps, with the members of objects under the names
 // that the schema has and whole numbers as integers. It refuses what the library accepts
 // in silence: a member given twice in one object, in whichever spelling, and NUL
 // characters, which no database text holds. It returns each null that the schema does not
 // admit (semantics §2), which the library overlooks: a filter that is null would select
 // everything.
-func (s *Spec) ReadBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
+func (s *Spec) readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, model.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
@@ -155,7 +156,7 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 		return wholeNumber(token), nil
 	case nil:
 		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
-		if schema != nil && !nullable && len(r.nulls) <= MaxFaults {
+		if schema != nil && !nullable && len(r.nulls) <= maxFaults {
 			message := "may not be null; leave out what is not to be said"
 			r.nulls = append(r.nulls, model.FieldError{Location: at, Message: message})
 		}
@@ -264,11 +265,11 @@ func respelt(name string, known map[string]bool) string {
 // understood would widen what is counted, exported or followed.
 var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges", "search"}
 
-// CanonicalQuery writes the parameters that an operation knows in one spelling:
+// canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
 // name[0] (semantics §2). Others are refused by strict operations and ignored by the
 // rest. What a dialect is lenient with is settled before the rest is looked at.
-func CanonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
+func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
 		return "", model.Invalid("query", "malformed: %v", err)

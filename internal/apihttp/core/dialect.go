@@ -51,6 +51,7 @@ func (c *Call) settleDialect(operation string) error {
 	return nil
 }
 
+// Hosted reports whether the answer is in the hosted dialect.
 func (c *Call) Hosted() bool { return c.dialect == model.DialectHosted }
 
 // Difference is one way in which the hosted dialect is not the contract's
@@ -88,6 +89,7 @@ type hostedFindingsQuery struct {
 	Nothing    bool     // it selects nothing
 }
 
+// HostedTransitivity returns the word of the hosted service for a transitivity.
 func HostedTransitivity(word string) string {
 	if word == model.TransitivityUnknown.String() {
 		return "UNKNOWN_TRANSITIVITY"

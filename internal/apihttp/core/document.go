@@ -13,6 +13,7 @@ type Document struct {
 	Content         []byte
 }
 
+// Header sets the media type and the file name.
 func (d Document) Header(h http.Header) {
 	h.Set("Content-Type", d.MediaType)
 	h.Set("Content-Disposition", `attachment; filename="`+d.Name+`"`)

@@ -9,19 +9,19 @@ import (
 // What is read and thrown away of a body that was refused: so many bytes, for so long
 // in all, from a client that sends a part of it every so often.
 const (
-	Drained   = 512 << 20
+	drained   = 512 << 20
 	drainFor  = time.Minute
 	drainIdle = 5 * time.Second
 	drainPart = 4 << 20
 )
 
-// Drain reads on after a refusal. Most clients read the answer only once they have
+// drain reads on after a refusal. Most clients read the answer only once they have
 // sent all: one whose connection is closed meanwhile sees a reset, and not what
 // was wrong. What is announced to be larger still is not read at all, nor what comes
 // while there is too much to do.
-func Drain(w http.ResponseWriter, r *http.Request, status int) {
+func drain(w http.ResponseWriter, r *http.Request, status int) {
 	busy := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	if status < http.StatusBadRequest || busy || r.ContentLength == 0 || r.ContentLength > Drained {
+	if status < http.StatusBadRequest || busy || r.ContentLength == 0 || r.ContentLength > drained {
 		return
 	}
 	connection := http.NewResponseController(w)
@@ -32,7 +32,7 @@ func Drain(w http.ResponseWriter, r *http.Request, status int) {
 	enough, idle := time.AfterFunc(drainFor, end), time.AfterFunc(drainIdle, end)
 	defer enough.Stop()
 	defer idle.Stop()
-	for range Drained / drainPart {
+	for range drained / drainPart {
 		if _, err := io.CopyN(io.Discard, r.Body, drainPart); err != nil {
 			return // at its end, or cut off: nobody is told
 		}

@@ -52,10 +52,11 @@ func NewCall(
 	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: idempotent}
 }
 
-type CallKey struct{}
+type callKey struct{}
 
+// CallOf returns the call of a request. It panics outside of the server.
 func CallOf(ctx context.Context) *Call {
-	c, ok := ctx.Value(CallKey{}).(*Call)
+	c, ok := ctx.Value(callKey{}).(*Call)
 	if !ok {
 		panic("a request came past observe")
 	}
@@ -66,7 +67,7 @@ func CallOf(ctx context.Context) *Call {
 type endpoint struct {
 	server *Server
 	route  Route
-	op     *Operation
+	op     *operation
 }
 
 // ServeHTTP checks who calls, whether they may, and what they sent; what is
@@ -76,18 +77,18 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.W, c.R = w, r
 	w.Header().Set("Cache-Control", "no-store")
 	if err := e.admit(c, httpx.Bearer(r)); err != nil {
-		WriteProblem(w, r, ProblemOf(err))
+		writeProblem(w, r, ProblemOf(err))
 		return
 	}
 	if err := c.settleDialect(e.route.ID); err != nil {
-		WriteProblem(w, r, ProblemOf(err))
+		writeProblem(w, r, ProblemOf(err))
 		return
 	}
 	if err := e.canonical(c); err != nil {
-		WriteProblem(w, r, ProblemOf(err))
+		writeProblem(w, r, ProblemOf(err))
 		return
 	}
-	e.op.handle(humago.NewContext(e.op.Described, c.R, w))
+	e.op.handle(humago.NewContext(e.op.described, c.R, w))
 }
 
 // admit answers who calls and whether they may: 401, 429, 403, 404, in this
@@ -137,7 +138,7 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *Call) error {
 	strict := slices.Contains(strictQueries, e.route.ID)
-	query, err := CanonicalQuery(c.R.URL.RawQuery, e.op.Params, strict, c.lenient(e.op))
+	query, err := canonicalQuery(c.R.URL.RawQuery, e.op.params, strict, c.lenient(e.op))
 	if err != nil {
 		return err
 	}
@@ -150,14 +151,14 @@ func (e *endpoint) canonical(c *Call) error {
 	u := *c.R.URL
 	u.RawQuery = query
 	c.R.URL = &u
-	if e.op.Body == nil {
+	if e.op.body == nil {
 		return nil
 	}
-	body, err := ReadJSON(c.R, e.server.Limits.Body)
+	body, err := readJSON(c.R, e.server.Limits.Body)
 	if err != nil {
 		return err
 	}
-	tree, nulls, err := e.server.spec.ReadBody(body, e.op.Body)
+	tree, nulls, err := e.server.spec.readBody(body, e.op.body)
 	if err != nil {
 		return err
 	}
@@ -266,13 +267,13 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	WriteProblem(w, r,
+	writeProblem(w, r,
 		NewProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
 }
 
 // unmatched answers every address that the table does not have.
 func unmatched(w http.ResponseWriter, r *http.Request) {
-	WriteProblem(w, r, NewProblem(api.CodeNotFound, notFound, errors.New("no such route")))
+	writeProblem(w, r, NewProblem(api.CodeNotFound, notFound, errors.New("no such route")))
 }
 
 // ProjectNamed finds a project that the request names outside of the path.

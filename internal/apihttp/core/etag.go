@@ -85,16 +85,16 @@ func (c *Call) Unchanged(what, tag string) error {
 
 // Tagged is a handler whose answers have a tag; that of a change takes If-Match.
 func Tagged(h Handler) Handler {
-	return func(a huma.API, o *Operation) {
-		if o.Described.Method != http.MethodGet && o.Described.Method != http.MethodPost {
-			o.Described.Parameters = append(o.Described.Parameters, &huma.Param{
+	return func(a huma.API, o *operation) {
+		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
+			o.described.Parameters = append(o.described.Parameters, &huma.Param{
 				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
 				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and " +
 					"nothing is written.",
 				Schema: &huma.Schema{Type: huma.TypeString},
 			})
 		}
-		if o.tagged = true; o.Described.Method == http.MethodGet {
+		if o.tagged = true; o.described.Method == http.MethodGet {
 			o.mayBeKnown()
 		}
 		h(a, o)
@@ -105,8 +105,8 @@ func Tagged(h Handler) Handler {
 }
 
 // answers describes a header of the answer.
-func (o *Operation) answers(header, text string) {
-	ok := o.Described.Responses["200"]
+func (o *operation) answers(header, text string) {
+	ok := o.described.Responses["200"]
 	if ok.Headers == nil {
 		ok.Headers = map[string]*huma.Param{}
 	}

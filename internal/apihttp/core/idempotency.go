@@ -124,9 +124,9 @@ func (o *idempotentRequest) File(body io.Reader, name string, read func(io.Reade
 // Keyed is a handler that takes a key. It changes the deployment by one call of
 // runIdempotent.
 func Keyed(h Handler) Handler {
-	return func(a huma.API, o *Operation) {
+	return func(a huma.API, o *operation) {
 		o.keyed = true
-		o.Described.Parameters = append(o.Described.Parameters, &huma.Param{
+		o.described.Parameters = append(o.described.Parameters, &huma.Param{
 			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the " +
 				"request, for a day and within the deployment: sent again with the same key, path and body, " +
 				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the " +

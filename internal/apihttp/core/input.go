@@ -16,6 +16,7 @@ import (
 // that a client learns all of it at once.
 type Faults []error
 
+// Add adds a fault at a location, as query.cursor, with the bad value.
 func (f *Faults) Add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }

@@ -51,7 +51,7 @@ var unkept = map[string]func(any) bool{
 
 // lenient returns what brings the parameters of a client of the hosted service
 // into those of the contract; nil for the contract's own.
-func (c *Call) lenient(op *Operation) func(url.Values) {
+func (c *Call) lenient(op *operation) func(url.Values) {
 	if !c.Hosted() {
 		return nil
 	}
@@ -62,11 +62,11 @@ func (c *Call) lenient(op *Operation) func(url.Values) {
 			}
 		}
 		for _, d := range c.Server.spec.Differences {
-			if d.Query != nil && d.Operation == op.Described.OperationID {
+			if d.Query != nil && d.Operation == op.described.OperationID {
 				d.Query(c, query)
 			}
 		}
-		for _, p := range op.Described.Parameters {
+		for _, p := range op.described.Parameters {
 			values := query[p.Name]
 			if p.In != "query" || len(values) == 0 {
 				continue
@@ -77,7 +77,7 @@ func (c *Call) lenient(op *Operation) func(url.Values) {
 				}
 				values = slices.DeleteFunc(values, func(text string) bool { return text == "" })
 			}
-			absent := unheld[[2]string{op.Described.OperationID, p.Name}]
+			absent := unheld[[2]string{op.described.OperationID, p.Name}]
 			enumeration := c.Server.spec.Resolve(cmp.Or(p.Schema.Items, p.Schema)).Enum
 			foldWords(p.Name, values, append(wordsOf(enumeration), absent...))
 			if absent != nil && len(values) > 0 {
@@ -128,13 +128,13 @@ func clamped(text string, schema *huma.Schema) string {
 }
 
 // lenientBody does for a body what lenient does for parameters.
-func (c *Call) lenientBody(op *Operation, body any) {
+func (c *Call) lenientBody(op *operation, body any) {
 	members, ok := body.(map[string]any)
 	if !c.Hosted() || !ok {
 		return
 	}
 	for _, name := range sizes {
-		schema, value := op.Body.Properties[name], members[name]
+		schema, value := op.body.Properties[name], members[name]
 		if schema == nil || schema.Type != huma.TypeInteger || value == nil {
 			continue
 		}
@@ -146,12 +146,12 @@ func (c *Call) lenientBody(op *Operation, body any) {
 		}
 	}
 	for _, name := range foreignPaging {
-		if slices.Contains(pagedBodies, op.Described.OperationID) && op.Body.Properties[name] == nil {
+		if slices.Contains(pagedBodies, op.described.OperationID) && op.body.Properties[name] == nil {
 			delete(members, name)
 		}
 	}
 	for name, value := range members {
-		absent, words := unheld[[2]string{op.Described.OperationID, name}], wordsOf(value)
+		absent, words := unheld[[2]string{op.described.OperationID, name}], wordsOf(value)
 		if absent == nil || len(words) == 0 {
 			continue
 		}
@@ -162,7 +162,7 @@ func (c *Call) lenientBody(op *Operation, body any) {
 		}
 	}
 	if filter, sent := members["dependencyFilter"].(map[string]any); sent &&
-		op.Body.Properties["dependencyFilter"] != nil {
+		op.body.Properties["dependencyFilter"] != nil {
 		c.lenientFilter(filter)
 	}
 }

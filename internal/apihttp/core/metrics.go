@@ -49,7 +49,7 @@ func newMetrics(st *store.Store, x *index.Index, version string) *metrics {
 	return m
 }
 
-func (m *metrics) Observe(method, route string, status int, took time.Duration, bytes int64) {
+func (m *metrics) observe(method, route string, status int, took time.Duration, bytes int64) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 	m.sent.WithLabelValues(route).Add(float64(bytes))

@@ -31,7 +31,7 @@ func (s *Server) mounted(m httpx.Mounted) http.Handler {
 			if m.Challenge != nil {
 				c.challenge = m.Challenge(c.R)
 			}
-			WriteProblem(w, r, p)
+			writeProblem(w, r, p)
 		}
 	})
 }

@@ -26,9 +26,9 @@ func (s *Spec) describeMounted() {
 	}
 	identity.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	refer(identity.Responses["200"], rates...)
-	s.Api.OpenAPI().AddOperation(identity)
+	s.api.OpenAPI().AddOperation(identity)
 
-	s.Api.OpenAPI().AddOperation(&huma.Operation{
+	s.api.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "getAuthorizationServer", Method: http.MethodGet,
 		Path: "/api/auth/oauth2/.well-known/oauth-authorization-server", Tags: []string{"deployments"},
 		Summary: "Get the authorization server",
@@ -42,7 +42,7 @@ func (s *Spec) describeMounted() {
 
 // mountedResponses are an answer of a type, and what else may come.
 func (s *Spec) mountedResponses(answer reflect.Type, failures ...int) map[string]*huma.Response {
-	schema := s.Api.OpenAPI().Components.Schemas.Schema(answer, true, "")
+	schema := s.api.OpenAPI().Components.Schemas.Schema(answer, true, "")
 	out := map[string]*huma.Response{
 		"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
 	}

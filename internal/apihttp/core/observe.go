@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Observe gives every request its id and its place in the context, and writes
+// observe gives every request its id and its place in the context, and writes
 // one log line about it when it is over: never a query, never a token.
-func (s *Server) Observe(next http.Handler) http.Handler {
+func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
@@ -38,8 +38,8 @@ func (s *Server) Observe(next http.Handler) http.Handler {
 			s.logRequest(r, c, out, s.Clock().Sub(started))
 		}()
 		c.W = out
-		defer func() { Drain(out, r, out.status) }()
-		next.ServeHTTP(out, r.WithContext(context.WithValue(httpx.WithOrigin(r.Context(), origin), CallKey{}, c)))
+		defer func() { drain(out, r, out.status) }()
+		next.ServeHTTP(out, r.WithContext(context.WithValue(httpx.WithOrigin(r.Context(), origin), callKey{}, c)))
 	})
 }
 
@@ -78,7 +78,7 @@ func (s *Server) logRequest(r *http.Request, c *Call, out *recorder, took time.D
 		level = slog.LevelError
 	}
 	s.Logger.LogAttrs(r.Context(), level, "request", attrs...)
-	s.metrics.Observe(method(r.Method), c.route, status, took, out.bytes)
+	s.metrics.observe(method(r.Method), c.route, status, took, out.bytes)
 }
 
 // method bounds what a client may write into logs and labels.
@@ -129,10 +129,10 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Recovering answers a panic with a problem, its cause and place in the log. An
+// recovering answers a panic with a problem, its cause and place in the log. An
 // answer that has begun can only be broken off, so that it is not taken for a
 // whole one.
-func Recovering(next http.Handler) http.Handler {
+func recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := CallOf(r.Context())
 		begun := &recorder{ResponseWriter: w}
@@ -149,7 +149,7 @@ func Recovering(next http.Handler) http.Handler {
 			if begun.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			WriteProblem(begun, r, ProblemOf(c.cause))
+			writeProblem(begun, r, ProblemOf(c.cause))
 		}()
 		c.W = begun
 		next.ServeHTTP(begun, r)

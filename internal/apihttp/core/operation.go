@@ -29,21 +29,22 @@ type reply[T any] struct {
 // stream is an answer that is written piece by piece.
 type stream struct{ Body func(huma.Context) }
 
-// Operation is a handler on its way into huma: it decodes, validates and
+// operation is a handler on its way into huma: it decodes, validates and
 // describes what the types of the handler say.
-type Operation struct {
-	Described *huma.Operation
-	handle    func(huma.Context)
-	Params    map[string]bool            // query parameters, and whether each is a list
-	Body      *huma.Schema               // of JSON; nil without
-	keyed     bool                       // takes an Idempotency-Key
-	tagged    bool                       // has a tag of what can be changed
-	Files     *huma.RequestBody          // of files; nil for JSON or no body
-	content   map[string]*huma.MediaType // of an answer that is a file; nil for JSON
+type operation struct {
+	described  *huma.Operation
+	handle     func(huma.Context)
+	params     map[string]bool            // query parameters, and whether each is a list
+	body       *huma.Schema               // of JSON; nil without
+	keyed      bool                       // takes an Idempotency-Key
+	tagged     bool                       // has a tag of what can be changed
+	bodyNeeded bool                       // an empty body is refused
+	files      *huma.RequestBody          // of files; nil for JSON or no body
+	content    map[string]*huma.MediaType // of an answer that is a file; nil for JSON
 }
 
 // Handler makes an operation of a function.
-type Handler func(h huma.API, o *Operation)
+type Handler func(h huma.API, o *operation)
 
 // View is a handler that reads one state of the deployment.
 func View[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
@@ -66,13 +67,13 @@ func Update[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Han
 // Plain is a handler that opens what it needs itself. What is read has a tag of what the
 // answer says, unless untagged says why not.
 func Plain[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
-	return func(h huma.API, o *Operation) {
+	return func(h huma.API, o *operation) {
 		compared := o.compared()
 		if compared {
 			o.mayBeKnown()
 			defer o.answers("ETag", "Names what the answer says; for If-None-Match.")
 		}
-		huma.Register(h, *o.Described, func(ctx context.Context, in *In) (*reply[Out], error) {
+		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c := CallOf(ctx)
 			out, err := fn(ctx, c, in)
 			if err != nil {
@@ -98,12 +99,12 @@ type Writer interface {
 // Streamed is a handler whose answer is written piece by piece; Out says what
 // it looks like.
 func Streamed[In, Out any](fn func(context.Context, *Call, *In) (Writer, error)) Handler {
-	return func(h huma.API, o *Operation) {
+	return func(h huma.API, o *operation) {
 		schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Out](), true, "")
-		o.Described.Responses["200"] = &huma.Response{
+		o.described.Responses["200"] = &huma.Response{
 			Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
 		}
-		huma.Register(h, *o.Described, func(ctx context.Context, in *In) (*stream, error) {
+		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*stream, error) {
 			c := CallOf(ctx)
 			out, err := fn(ctx, c, in)
 			if err != nil {

@@ -27,7 +27,7 @@ func (s *Server) mux() *http.ServeMux {
 			patterns[route.Pattern] = methods{}
 			mux.Handle(route.Pattern, patterns[route.Pattern])
 		}
-		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: s.spec.Operations[route.ID]}
+		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: s.spec.operations[route.ID]}
 	}
 	for _, m := range s.Mounted {
 		mux.Handle(m.Pattern, s.mounted(m))
@@ -89,6 +89,7 @@ type readiness struct {
 	Index  string `json:"index,omitempty"` // loading, while a start goes on
 }
 
+// OK is the status of a healthy server.
 const OK = "ok"
 
 type version struct {
@@ -148,7 +149,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
 	text, err := s.spec.Published()
 	if err != nil {
-		WriteProblem(w, r, ProblemOf(err))
+		writeProblem(w, r, ProblemOf(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -171,7 +172,7 @@ func serveDocs(w http.ResponseWriter, r *http.Request) {
 	}
 	files, err := fs.Sub(swagger, "swagger")
 	if err != nil {
-		WriteProblem(w, r, ProblemOf(err))
+		writeProblem(w, r, ProblemOf(err))
 		return
 	}
 	if _, err := fs.Stat(files, name); err != nil {

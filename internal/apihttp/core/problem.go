@@ -33,12 +33,12 @@ type problem struct {
 // request.
 func (p *problem) Error() string             { return p.Detail }
 func (p *problem) GetStatus() int            { return p.Status }
-func (p *problem) ContentType(string) string { return ProblemType }
+func (p *problem) ContentType(string) string { return problemType }
 
-const ProblemType = "application/problem+json"
+const problemType = "application/problem+json"
 
-// StatusOf is semantics §3, row by row.
-var StatusOf = map[string]int{
+// statusOf is semantics §3, row by row.
+var statusOf = map[string]int{
 	api.CodeInvalidArgument:      http.StatusBadRequest,
 	api.CodeUnauthenticated:      http.StatusUnauthorized,
 	api.CodePermissionDenied:     http.StatusForbidden,
@@ -59,7 +59,7 @@ const notFound = "Not found: there is none, or this token may not see it. Check 
 
 // NewProblem makes a problem of a code, with a text for people.
 func NewProblem(code, detail string, cause error) *problem {
-	status := StatusOf[code]
+	status := statusOf[code]
 	return &problem{Cause: cause, Problem: api.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Code: code, Detail: detail, Errors: []api.FieldError{},
@@ -113,16 +113,16 @@ func ProblemOf(err error) *problem {
 	)
 }
 
-// MaxFaults bounds the faults that an answer names: a body of 2 MiB has room for
+// maxFaults bounds the faults that an answer names: a body of 2 MiB has room for
 // half a million.
-const MaxFaults = 1000
+const maxFaults = 1000
 
 // invalidProblem names all bad members of a request at once, up to maxFaults.
 func invalidProblem(fields []model.FieldError) *problem {
-	if len(fields) > MaxFaults {
-		fields = append(fields[:MaxFaults:MaxFaults], model.FieldError{
+	if len(fields) > maxFaults {
+		fields = append(fields[:maxFaults:maxFaults], model.FieldError{
 			Location: "body",
-			Message:  fmt.Sprintf("has more than these %d faults", MaxFaults),
+			Message:  fmt.Sprintf("has more than these %d faults", maxFaults),
 		})
 	}
 	p := NewProblem(api.CodeInvalidArgument, (&model.InvalidError{Fields: fields}).Error(), nil)
@@ -184,7 +184,7 @@ func (s *Spec) humaProblem(
 			errors.Join(append(faults, errors.New(detail))...))
 	}
 	fields := nulls
-	for _, fault := range faults[:min(len(faults), MaxFaults+1)] {
+	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
 		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
 			fields = append(fields, s.fieldError(op, d))
 		}
@@ -200,10 +200,10 @@ func (s *Spec) humaProblem(
 	}))
 }
 
-// WriteProblem answers a request that failed before or beside huma.
-func WriteProblem(w http.ResponseWriter, r *http.Request, p *problem) {
+// writeProblem answers a request that failed before or beside huma.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {
 	CallOf(r.Context()).complete(p)
-	w.Header().Set("Content-Type", ProblemType)
+	w.Header().Set("Content-Type", problemType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
 	enc := json.NewEncoder(w)

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// CanonicalPath lets one plain pattern serve all spellings of a path: it
+// canonicalPath lets one plain pattern serve all spellings of a path: it
 // collapses repeated slashes and drops the last one, without a redirect that
 // would lose a body, and turns the slashes of a project's name into %2F, which no router does
 // (semantics §1).
-func CanonicalPath(next http.Handler) http.Handler {
+func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()
-		want := JoinProjectName(r.Method, PlainSlashes(escaped))
+		want := joinProjectName(r.Method, plainSlashes(escaped))
 		if relative(want) {
 			unmatched(w, r)
 			return
@@ -27,7 +27,7 @@ func CanonicalPath(next http.Handler) http.Handler {
 		}
 		plain, err := url.PathUnescape(want)
 		if err != nil { // cannot be: the server unescaped the path already
-			WriteProblem(w, r, ProblemOf(err))
+			writeProblem(w, r, ProblemOf(err))
 			return
 		}
 		moved := r.WithContext(r.Context())
@@ -49,8 +49,8 @@ func relative(path string) bool {
 	return false
 }
 
-// PlainSlashes has no slash twice, and none at the end of what the API has.
-func PlainSlashes(path string) string {
+// plainSlashes has no slash twice, and none at the end of what the API has.
+func plainSlashes(path string) string {
 	path = collapseSlashes(path)
 	if strings.HasPrefix(path, "/api/") && len(path) > len("/api/") {
 		path = strings.TrimSuffix(path, "/")
@@ -75,10 +75,10 @@ func collapseSlashes(path string) string {
 // ofProjects are the methods of …/projects/{name}.
 var ofProjects = []string{http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodDelete}
 
-// JoinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
+// joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
 // last segment managed-scan or tags is no part of the name where one of two
 // segments or more stands before it, or where no project has the method.
-func JoinProjectName(method, path string) string {
+func joinProjectName(method, path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
 	if !ok {
 		return path

@@ -27,8 +27,8 @@ func own[T any](name string, schema huma.Schema) ownForm {
 	return ownForm{reflect.TypeFor[T](), reflect.TypeFor[wireForm[T]](), name, schema}
 }
 
-// InstantPattern is what an api.Instant looks like.
-var InstantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])` +
+// instantPattern is what an api.Instant looks like.
+var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])` +
 	`([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?|` +
 	`[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])` +
 	`(T([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?)$`)
@@ -42,7 +42,7 @@ const numberPattern = `^0*([0-9]{1,9}|[1-3][0-9]{9}|4[01][0-9]{8}|42[0-8][0-9]{7
 var ownForms = []ownForm{
 	own[api.Time]("", huma.Schema{Type: huma.TypeString, Format: "date-time"}),
 	own[api.Instant]("", huma.Schema{
-		Type: huma.TypeString, Pattern: InstantPattern.String(),
+		Type: huma.TypeString, Pattern: instantPattern.String(),
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
 	own[api.ID]("ID", either(huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, huma.Schema{Type: huma.TypeNumber})),
@@ -190,7 +190,7 @@ func (s *Spec) walk(op *huma.Operation, location string) *huma.Schema {
 	if parts[0] != "body" {
 		return nil
 	}
-	found := s.Operations[op.OperationID].Body
+	found := s.operations[op.OperationID].body
 	for _, part := range parts[1:] {
 		if found != nil {
 			found = s.Resolve(cmp.Or(found.Properties[part], found.Items))

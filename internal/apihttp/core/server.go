@@ -101,7 +101,7 @@ type Server struct {
 	callers *httpx.Callers
 	Intake  httpx.Intake
 	metrics *metrics
-	Rounds  Rounds
+	Rounds  *Rounds
 	handler http.Handler
 	began   time.Time
 
@@ -125,7 +125,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 		auth:    auth.New(c.Store, c.Clock),
 		Intake:  httpx.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
-		Rounds:  Rounds{Most: roundsKept},
+		Rounds:  NewRounds(roundsKept),
 	}
 	s.callers = httpx.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
@@ -137,7 +137,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.hangingUp(s.Observe(compress(Recovering(CanonicalPath(s.mux())))))
+	s.handler = s.hangingUp(s.observe(compress(recovering(canonicalPath(s.mux())))))
 	return s, nil
 }
 

@@ -18,8 +18,8 @@ import (
 // Spec is the table in the form that huma works with: one operation for each
 // route, and openapi.json.
 type Spec struct {
-	Api        huma.API
-	Operations map[string]*Operation              // by id
+	api        huma.API
+	operations map[string]*operation              // by id
 	members    map[*huma.Schema]map[string]string // of each object, by folded name
 	Published  func() ([]byte, error)             // openapi.json, which is made once
 	Table
@@ -44,12 +44,12 @@ type PathWord struct{ Text, Example string }
 
 // adapter is what huma takes for a router. The server routes by itself, so it
 // only keeps what is handed to it.
-type adapter struct{ operations map[string]*Operation }
+type adapter struct{ operations map[string]*operation }
 
 // Handle keeps the handler of an operation.
 func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 	o := a.operations[op.OperationID]
-	o.Described, o.handle = op, handle
+	o.described, o.handle = op, handle
 }
 
 // ServeHTTP is asked by nobody: the server has a mux of its own.
@@ -58,22 +58,22 @@ func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, 
 // NewSpec makes the operations of a table, and openapi.json.
 func NewSpec(t Table) *Spec {
 	huma.DefaultArrayNullable = false
-	s := &Spec{Operations: map[string]*Operation{}, members: map[*huma.Schema]map[string]string{}, Table: t}
-	s.Published = sync.OnceValues(func() ([]byte, error) { return publish(s.Api.OpenAPI()) })
-	s.Api = huma.NewAPI(s.config(), adapter{s.Operations})
-	registry := s.Api.OpenAPI().Components.Schemas
+	s := &Spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}, Table: t}
+	s.Published = sync.OnceValues(func() ([]byte, error) { return publish(s.api.OpenAPI()) })
+	s.api = huma.NewAPI(s.config(), adapter{s.operations})
+	registry := s.api.OpenAPI().Components.Schemas
 	register(registry)
 	for header, text := range headerWords {
-		s.Api.OpenAPI().Components.Headers[header] = textHeader(text)
+		s.api.OpenAPI().Components.Headers[header] = textHeader(text)
 	}
 	for status := range errorWords {
-		s.Api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
+		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
 	}
 	for _, route := range s.Routes {
-		o := &Operation{Described: s.describe(route), Params: map[string]bool{}}
-		s.Operations[route.ID] = o
-		route.handler(s.Api, o)
-		if o.Described.RequestBody != nil || o.Files != nil {
+		o := &operation{described: s.describe(route), params: map[string]bool{}}
+		s.operations[route.ID] = o
+		route.handler(s.api, o)
+		if o.described.RequestBody != nil || o.files != nil {
 			o.fails(http.StatusRequestEntityTooLarge)
 			o.fails(http.StatusUnsupportedMediaType)
 		}
@@ -82,39 +82,54 @@ func NewSpec(t Table) *Spec {
 	for _, schema := range registry.Map() {
 		s.finishSchema(schema)
 	}
-	// The library would put a default in the place of what is absent, which is not the same here.
-	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
 	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
 		delete(registry.Map(), name)
 	}
-	for _, o := range s.Operations {
+	for _, o := range s.operations {
 		s.finish(o)
 	}
-	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
-		s.Operations[id].Described.RequestBody.Required = true
-	}
-	for _, o := range s.Operations {
-		if o.Files != nil {
-			o.Described.RequestBody = o.Files
+	for _, o := range s.operations {
+		if o.bodyNeeded {
+			o.described.RequestBody.Required = true
+		}
+		if o.files != nil {
+			o.described.RequestBody = o.files
 		}
 		if o.content != nil {
-			o.Described.Responses["200"].Content = o.content
+			o.described.Responses["200"].Content = o.content
 		}
 	}
 	return s
 }
 
+// NeedingBody is a handler of an operation that refuses an empty body.
+func NeedingBody(h Handler) Handler {
+	return func(a huma.API, o *operation) {
+		o.bodyNeeded = true
+		h(a, o)
+	}
+}
+
+// Defaulting is a handler of an operation with a member of its body, of a named schema, that is true where it is
+// absent. The member tells openapi.json alone: the library would set a default where the body has null as well.
+func Defaulting(schema, member string, h Handler) Handler {
+	return func(a huma.API, o *operation) {
+		h(a, o)
+		a.OpenAPI().Components.Schemas.Map()[schema].Properties[member].Default = true
+	}
+}
+
 // TakingFiles is a handler of an operation whose body is files.
 func TakingFiles(body *huma.RequestBody, h Handler) Handler {
-	return func(a huma.API, o *Operation) {
-		o.Files = body
+	return func(a huma.API, o *operation) {
+		o.files = body
 		h(a, o)
 	}
 }
 
 // AnsweringFile is a handler of an operation that answers a file of one of several media types.
 func AnsweringFile(mediaTypes []string, h Handler) Handler {
-	return func(a huma.API, o *Operation) {
+	return func(a huma.API, o *operation) {
 		o.content = map[string]*huma.MediaType{}
 		for _, name := range mediaTypes {
 			o.content[name] = fileContent(name)
@@ -124,25 +139,25 @@ func AnsweringFile(mediaTypes []string, h Handler) Handler {
 }
 
 // finish describes what the types of an operation's handler do not.
-func (s *Spec) finish(o *Operation) {
-	op := o.Described
+func (s *Spec) finish(o *operation) {
+	op := o.described
 	for _, p := range op.Parameters {
 		if p.In == "query" {
-			o.Params[p.Name] = p.Schema.Type == huma.TypeArray
+			o.params[p.Name] = p.Schema.Type == huma.TypeArray
 			if !p.Required { // no value is the same as not sending it (semantics §2)
 				p.Extensions = map[string]any{"allowEmptyValue": true}
 			}
 		}
 		nameWords(p.Schema)
-		markByWords(p.Description, ExtensionWords, &p.Extensions)
-		markByWords(p.Description, SeveralWords, &p.Schema.Extensions)
+		markByWords(p.Description, extensionWords, &p.Extensions)
+		markByWords(p.Description, severalWords, &p.Schema.Extensions)
 	}
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 		body := op.RequestBody.Content["application/json"]
 		// Without the media type that the library adds for raw bytes.
 		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
-		o.Body = s.Resolve(body.Schema)
-		op.RequestBody.Required = len(o.Body.Required) > 0 // no body is the empty object (semantics §2)
+		o.body = s.Resolve(body.Schema)
+		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object (semantics §2)
 	}
 	for _, status := range []string{"200", "304"} {
 		answer := op.Responses[status]
@@ -175,7 +190,7 @@ func (s *Spec) finishSchema(object *huma.Schema) {
 	s.members[object] = spellings(object)
 	for _, member := range object.Properties {
 		nameWords(member)
-		markByWords(member.Description, ExtensionWords, &member.Extensions)
+		markByWords(member.Description, extensionWords, &member.Extensions)
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
 		}
@@ -238,20 +253,20 @@ func (s *Spec) describe(route Route) *huma.Operation {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description += " Scope: " + scopeWords(route) + "."
 	}
-	for _, part := range PathPart.FindAllStringSubmatch(route.Pattern, -1) {
+	for _, part := range pathPart.FindAllStringSubmatch(route.Pattern, -1) {
 		about := s.Paths[part[1]]
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: part[1], In: "path", Required: true, Description: about.Text, Example: about.Example,
 			Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
-	for _, status := range Failures(route) {
+	for _, status := range failures(route) {
 		op.Responses[strconv.Itoa(status)] = failing(status)
 	}
 	return op
 }
 
-var PathPart = regexp.MustCompile(`\{(\w+)\}`)
+var pathPart = regexp.MustCompile(`\{(\w+)\}`)
 
 func scopeWords(r Route) string {
 	text := "`web_api`"
@@ -264,15 +279,15 @@ func scopeWords(r Route) string {
 	return text
 }
 
-// Failures lists the statuses besides 200 that a route may answer.
-func Failures(r Route) []int {
+// failures lists the statuses besides 200 that a route may answer.
+func failures(r Route) []int {
 	list := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if r.Scope != httpx.Anyone {
 		list = append(list, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
-	} else if PathPart.MatchString(r.Pattern) {
+	} else if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusForbidden)
 	}
-	if PathPart.MatchString(r.Pattern) {
+	if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusNotFound)
 	}
 	if r.Writes {
@@ -290,13 +305,13 @@ func failing(status int) *huma.Response {
 }
 
 // fails describes an error that operations of its kind do not answer.
-func (o *Operation) fails(status int) {
-	o.Described.Responses[strconv.Itoa(status)] = failing(status)
+func (o *operation) fails(status int) {
+	o.described.Responses[strconv.Itoa(status)] = failing(status)
 }
 
 // MayConflict is a handler of a read whose question may not fit what there is.
 func MayConflict(h Handler) Handler {
-	return func(a huma.API, o *Operation) {
+	return func(a huma.API, o *operation) {
 		o.fails(http.StatusConflict)
 		h(a, o)
 	}
@@ -304,10 +319,10 @@ func MayConflict(h Handler) Handler {
 
 // failure describes an error that many operations answer.
 func (s *Spec) failure(status int) *huma.Response {
-	schema := s.Api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
 	out := &huma.Response{
 		Description: errorWords[status],
-		Content:     map[string]*huma.MediaType{ProblemType: {Schema: schema}},
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
 		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
 	}
 	refer(out, api.DialectHeader)
@@ -359,7 +374,7 @@ func textHeader(text string) *huma.Param {
 // Resolve follows references.
 func (s *Spec) Resolve(schema *huma.Schema) *huma.Schema {
 	for schema != nil && schema.Ref != "" {
-		schema = s.Api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+		schema = s.api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 	}
 	return schema
 }
@@ -382,21 +397,21 @@ func spellings(object *huma.Schema) map[string]string {
 // extensionMark is the member of openapi.json that is true on an extension.
 const extensionMark = "x-redoubt"
 
-// ExtensionWords end the text of a parameter or member that is an extension.
-const ExtensionWords = "(an extension)"
+// extensionWords end the text of a parameter or member that is an extension.
+const extensionWords = "(an extension)"
 
 // Beyond is a handler that the table marks as an extension.
 func Beyond(h Handler) Handler {
-	return func(a huma.API, o *Operation) {
-		mark(&o.Described.Extensions)
-		o.Described.Description += " An extension: no other server has it."
+	return func(a huma.API, o *operation) {
+		mark(&o.described.Extensions)
+		o.described.Description += " An extension: no other server has it."
 		h(a, o)
 	}
 }
 
-// SeveralWords end the text of a parameter of which the contract takes one value, and this
+// severalWords end the text of a parameter of which the contract takes one value, and this
 // server several.
-const SeveralWords = "(several: an extension)"
+const severalWords = "(several: an extension)"
 
 func mark(extensions *map[string]any) {
 	if *extensions == nil {
@@ -425,3 +440,14 @@ var errorWords = map[int]string{
 	500: "Something failed inside the server; its log has the cause under the request id.",
 	503: "The server is busy or shutting down; try again as `Retry-After` says.",
 }
+
+// Operation returns what openapi.json says of an operation, or nil.
+func (s *Spec) Operation(id string) *huma.Operation {
+	if o := s.operations[id]; o != nil {
+		return o.described
+	}
+	return nil
+}
+
+// OpenAPI returns the document as the library has it. Callers may not change it.
+func (s *Spec) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }

@@ -10,11 +10,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // exceptionsOf are exceptions with what they ignore, and the findings that they name.
@@ -78,7 +77,7 @@ const defaultExceptions = 100
 // exceptionsInput is a page of exceptions that is asked for.
 type exceptionsInput struct {
 	api.ExceptionsQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.
@@ -140,7 +139,7 @@ func exception(ctx context.Context, c *core.Call) (e model.Exception, err error)
 // exceptionQueryInput are the parameters of one exception.
 type exceptionQueryInput struct {
 	api.ExceptionQuery
-	core.IdPosition // where the id is the place of a statement
+	core.IDPosition // where the id is the place of a statement
 }
 
 // Resolve finds the position in the statements.
@@ -226,7 +225,9 @@ var errTried = errors.New("it was only tried")
 
 // createException makes an exception, or tells what one would change: that is
 // made too, so that all counts as it would, and rolled back.
-func createException(ctx context.Context, c *core.Call, in *exceptionInput) (out *api.ExceptionChangeResponse, err error) {
+func createException(
+	ctx context.Context, c *core.Call, in *exceptionInput,
+) (out *api.ExceptionChangeResponse, err error) {
 	if !in.Body.DryRun {
 		return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.ExceptionChangeResponse, error) {
 			return addException(ctx, c, in)

@@ -8,13 +8,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/apihttp/files"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
-	"github.com/redoubt/redoubt/internal/apihttp/files"
 )
 
 // defaultVEXStatements is how many statements of a document an answer holds when 0 are asked for.
@@ -168,24 +167,25 @@ func importDocuments(
 			return nil, model.Invalid("body", "%s", why)
 		}
 	}
-	return core.RunIdempotent(files.Storing(ctx, room), c, func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
-		out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
-		for _, r := range reports {
-			for _, item := range r.Refused {
-				out.Refused = append(out.Refused, api.RefusedItem{Item: item.Item, Reason: item.Reason})
-			}
-			out.MoreCount += r.MoreRefused
-			for _, d := range r.VEX {
-				d.Projects = in.Projects
-				receipt, err := exceptions.PutVEX(ctx, c.Tx, d)
-				if err != nil {
-					return nil, err
+	return core.RunIdempotent(files.Storing(ctx, room), c,
+		func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
+			out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
+			for _, r := range reports {
+				for _, item := range r.Refused {
+					out.Refused = append(out.Refused, api.RefusedItem{Item: item.Item, Reason: item.Reason})
 				}
-				out.Documents = append(out.Documents, gate.VEXAnswer(receipt))
+				out.MoreCount += r.MoreRefused
+				for _, d := range r.VEX {
+					d.Projects = in.Projects
+					receipt, err := exceptions.PutVEX(ctx, c.Tx, d)
+					if err != nil {
+						return nil, err
+					}
+					out.Documents = append(out.Documents, gate.VEXAnswer(receipt))
+				}
 			}
-		}
-		return out, nil
-	})
+			return out, nil
+		})
 }
 
 // documentsBody describes what importDocuments takes.

@@ -9,10 +9,9 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultImpact is how many findings an answer holds when 0 are asked for.
@@ -61,7 +60,8 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 	out := api.Advisory{
 		ID: v.Shown, Aliases: core.OrEmpty(v.OtherNames()), Summary: v.Summary(),
 		Details: v.Details(), Severity: v.Severity("").String(),
-		Malicious: v.Malicious, Withdrawn: v.Withdrawn(), CWENames: core.OrEmpty(v.CWEs()), References: core.OrEmpty(v.References()),
+		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
+		CWENames: core.OrEmpty(v.CWEs()), References: core.OrEmpty(v.References()),
 		Packages: []api.AdvisoryPackage{}, Records: []api.AdvisoryRecord{},
 	}
 	if score, vector := v.CVSS(); vector != "" {
@@ -87,7 +87,7 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 // impactInput is a page of who has a vulnerability that is asked for.
 type impactInput struct {
 	api.ImpactQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.

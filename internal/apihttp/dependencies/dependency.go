@@ -9,11 +9,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/weblink"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // dependenciesInput is a page of dependencies that is asked for.
@@ -132,7 +131,8 @@ func dependencyOf(d model.Dependency) api.Dependency {
 		transitivity = model.TransitivityUnknown
 	}
 	return api.Dependency{
-		ID: core.Decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: core.Decimal(d.ProjectID),
+		ID: core.Decimal(d.ID), Name: d.Name, Version: d.Version,
+		Ecosystem: d.Ecosystem, RepositoryID: core.Decimal(d.ProjectID),
 		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL, Line: int64(d.Line),
 		Link: weblink.New(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
 	}

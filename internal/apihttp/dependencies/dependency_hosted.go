@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/api"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
@@ -39,6 +38,7 @@ type hostedPlace struct {
 // unknownTime is how the hosted service writes that a time is not known.
 const unknownTime = "1970-01-01T00:00:00Z"
 
+// HostedDependencies returns a page of dependencies in the hosted dialect.
 func HostedDependencies(c *core.Call, v any) any {
 	in, ok := v.(*api.ListDependenciesResponse)
 	if !ok {
@@ -68,6 +68,7 @@ func HostedDependencies(c *core.Call, v any) any {
 	return out
 }
 
+// HostedRepositories returns a page of projects with their dependencies in the hosted dialect.
 func HostedRepositories(_ *core.Call, v any) any {
 	in, ok := v.(*api.ListDependencyRepositoriesResponse)
 	if !ok {

@@ -16,11 +16,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // SBOMJob is the kind of job that makes bills of materials. Its input is a
@@ -142,21 +141,21 @@ func downloadURL(c *core.Call, job model.Job) string {
 	expires := c.Server.Clock().Add(DownloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
 		c.Base, job.DeploymentID, job.Token, expires,
-		Signature(c.Server.SigningKeys.All()[0], core.Decimal(job.DeploymentID), job.Token, expires))
+		signature(c.Server.SigningKeys.All()[0], core.Decimal(job.DeploymentID), job.Token, expires))
 }
 
-// Signature proves that the server made a download address, with one of its keys.
-func Signature(key []byte, deployment, task string, expires int64) string {
+// signature proves that the server made a download address, with one of its keys.
+func signature(key []byte, deployment, task string, expires int64) string {
 	mac := hmac.New(sha256.New, core.Derived(key, "download"))
 	fmt.Fprintf(mac, "%q %q %d", deployment, task, expires)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Signed reports whether the server made a download address, with the key in use
+// signed reports whether the server made a download address, with the key in use
 // or one before it.
-func Signed(s *core.Server, deployment, task string, in *api.DownloadQuery) bool {
+func signed(s *core.Server, deployment, task string, in *api.DownloadQuery) bool {
 	return slices.ContainsFunc(s.SigningKeys.All(), func(key []byte) bool {
-		return hmac.Equal([]byte(in.Signature), []byte(Signature(key, deployment, task, in.Expires)))
+		return hmac.Equal([]byte(in.Signature), []byte(signature(key, deployment, task, in.Expires)))
 	})
 }
 
@@ -164,7 +163,7 @@ func Signed(s *core.Server, deployment, task string, in *api.DownloadQuery) bool
 func downloadSBOM(ctx context.Context, c *core.Call, in *api.DownloadQuery) (core.Writer, error) {
 	deployment, task := c.R.PathValue("deploymentId"), c.R.PathValue("taskToken")
 	id, err := c.Id("deploymentId")
-	if err != nil || !Signed(c.Server, deployment, task, in) || c.Server.Clock().Unix() > in.Expires {
+	if err != nil || !signed(c.Server, deployment, task, in) || c.Server.Clock().Unix() > in.Expires {
 		return nil, core.NewProblem(api.CodePermissionDenied,
 			"This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
 	}

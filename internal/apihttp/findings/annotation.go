@@ -9,11 +9,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // annotateInput is a change of annotations. The raw body tells null, which
@@ -106,7 +105,9 @@ func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 		return err
 	}
 	removal := store.LastRemoval(events)
-	p := core.NewProblem(api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, removal.Reason), model.ErrNotFound)
+	p := core.NewProblem(
+		api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, removal.Reason), model.ErrNotFound,
+	)
 	p.MergedInto = removal.MergedInto
 	return p
 }

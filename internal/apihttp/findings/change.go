@@ -13,11 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // changesInput asks for changes, from a position in the feed.
@@ -142,7 +141,9 @@ func (in *changesInput) round() core.RoundKey {
 
 // affected are the findings of the round that the request is part of, and a view that is
 // no older. A round that begins gets the version with which it is over.
-func affected(ctx context.Context, c *core.Call, in *changesInput) (affected index.Affected, view *index.View, err error) {
+func affected(
+	ctx context.Context, c *core.Call, in *changesInput,
+) (affected index.Affected, view *index.View, err error) {
 	affected, known := c.Server.Rounds.Find(in.round())
 	var set model.ChangeSet
 	if !known {

@@ -7,10 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/triage"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultFindingComments is how many comments an answer holds when 0 are asked for.
@@ -19,7 +18,7 @@ const defaultFindingComments = 100
 // findingCommentsInput is a page of comments that is asked for.
 type findingCommentsInput struct {
 	api.FindingCommentsQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.
@@ -67,7 +66,9 @@ func storedByID[In any](fn func(context.Context, *core.Call, *In) (*api.FindingC
 		c.Idempotent.Store(idOnly, func(ctx context.Context, out any) error {
 			return readComment(ctx, c, out.(*api.FindingCommentResponse))
 		})
-		return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.FindingCommentResponse, error) { return fn(ctx, c, in) })
+		return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.FindingCommentResponse, error) {
+			return fn(ctx, c, in)
+		})
 	}))
 }
 

@@ -3,9 +3,8 @@ package findings
 import (
 	"time"
 
-	"github.com/redoubt/redoubt/internal/index"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/index"
 )
 
 // unlessKnown tags a list of findings, by the version of the deployment that it was made of, by what a saved view

@@ -4,9 +4,8 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/globalsearch"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/globalsearch"
 )
 
 // search finds by names and numbers, what lists show to the token.

@@ -13,11 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultSecrets is how many secrets an answer holds when 0 are asked for.

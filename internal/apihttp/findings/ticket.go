@@ -9,11 +9,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/ticket"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultTickets is how many tickets an answer holds when 0 are asked for.
@@ -25,7 +24,7 @@ const ticketWait = 10 * time.Second
 // ticketsInput is a page of tickets that is asked for.
 type ticketsInput struct {
 	api.TicketsQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.

@@ -9,10 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/ticket"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // createTicketsInput asks for tickets, and selects what they are about.

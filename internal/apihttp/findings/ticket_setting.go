@@ -6,9 +6,8 @@ import (
 	"fmt"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func getTicketSettings(ctx context.Context, c *core.Call, _ *core.None) (*api.TicketSettingsResponse, error) {
@@ -17,7 +16,8 @@ func getTicketSettings(ctx context.Context, c *core.Call, _ *core.None) (*api.Ti
 		return nil, err
 	}
 	out := &api.TicketSettingsResponse{Settings: api.TicketSettings{
-		ConnectionID: s.ConnectionID, Project: s.Project, IssueType: s.IssueType, Labels: core.OrEmpty(s.Labels), Public: s.Public,
+		ConnectionID: s.ConnectionID, Project: s.Project,
+		IssueType: s.IssueType, Labels: core.OrEmpty(s.Labels), Public: s.Public,
 	}}
 	if s.ConnectionID == 0 {
 		return out, nil

@@ -7,10 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/triage"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // triageInput is a bulk triage, and the request that it means.

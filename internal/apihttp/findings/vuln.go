@@ -8,9 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // vulnsInput is a page of supply-chain findings in the older shape.
@@ -36,7 +35,9 @@ func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 	}
 	for _, exposure := range b.Exposure {
 		word := strings.ToLower(strings.TrimSuffix(exposure, "_EXPOSURE"))
-		in.filter.Reachabilities = append(in.filter.Reachabilities, core.Parsed(core.Single(word), model.ParseReachability)...)
+		in.filter.Reachabilities = append(
+			in.filter.Reachabilities, core.Parsed(core.Single(word), model.ParseReachability)...,
+		)
 	}
 	for _, status := range b.Statuses {
 		in.filter.Statuses = append(in.filter.Statuses, vulnStatuses[status])

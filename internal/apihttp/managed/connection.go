@@ -12,10 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // keeper is what asks code hosts.
@@ -121,7 +120,8 @@ func askHost(
 
 // askHostOf does so with the connection that the path names.
 func askHostOf(
-	ctx context.Context, c *core.Call, ask func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
+	ctx context.Context, c *core.Call,
+	ask func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	id := c.PathID("connectionId")
 	err := c.View(ctx, func(ctx context.Context) error {
@@ -249,7 +249,7 @@ const defaultRepositories = 100
 // repositoryPage is a page of repositories that is asked for.
 type repositoryPage struct {
 	api.RepositoriesQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.
@@ -354,7 +354,7 @@ const defaultDeliveries = 100
 // deliveryPage is a page of deliveries that is asked for.
 type deliveryPage struct {
 	api.DeliveriesQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.

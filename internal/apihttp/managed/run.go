@@ -11,19 +11,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func runOf(r model.Run, project, runner string) api.Run {
 	return api.Run{
 		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(),
-		Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: core.IdOrNull(r.Change),
+		Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: core.IDOrNull(r.Change),
 		State: r.State.String(), Attempt: int64(r.Attempt), Failure: r.Failure.String(),
-		Reason: r.Reason, Runner: runner, ScanID: core.IdOrNull(r.ScanID), LogBytes: r.LogSize,
+		Reason: r.Reason, Runner: runner, ScanID: core.IDOrNull(r.ScanID), LogBytes: r.LogSize,
 		CreatedAt: api.Time{Time: r.CreatedAt}, DueAt: api.Time{Time: r.DueAt},
 		BegunAt: core.TimeOrNull(r.BegunAt), EndedAt: core.TimeOrNull(r.EndedAt),
 	}
@@ -54,7 +53,7 @@ const defaultRuns = 100
 // runsInput is a page of runs that is asked for.
 type runsInput struct {
 	api.RunsQuery
-	core.IdPosition
+	core.IDPosition
 	states []model.RunState
 }
 

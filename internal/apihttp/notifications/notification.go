@@ -8,17 +8,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // notifier is what makes and tries rules.
 func notifier(c *core.Call) (*notify.Notifier, error) {
 	if c.Server.Notifier == nil {
-		return nil, core.NewProblem(api.CodeUnavailable, "This server tells nobody. Ask another one of the same database.", nil)
+		return nil, core.NewProblem(
+			api.CodeUnavailable, "This server tells nobody. Ask another one of the same database.", nil,
+		)
 	}
 	return c.Server.Notifier, nil
 }
@@ -47,7 +48,9 @@ func notificationsOf(list []model.Notification) []api.Notification {
 	return model.Map(list, notificationOf)
 }
 
-func listNotificationRules(ctx context.Context, c *core.Call, _ *core.None) (*api.ListNotificationRulesResponse, error) {
+func listNotificationRules(
+	ctx context.Context, c *core.Call, _ *core.None,
+) (*api.ListNotificationRulesResponse, error) {
 	list, err := c.Tx.NotificationRules(ctx)
 	out := &api.ListNotificationRulesResponse{Rules: make([]api.NotificationRule, len(list))}
 	for i, r := range list {
@@ -84,7 +87,8 @@ func productsOf(names []string) (products model.Products) {
 // telling changes rules. The secret that it tells is sealed in the answer that is kept
 // under a key.
 func telling(
-	ctx context.Context, c *core.Call, change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
+	ctx context.Context, c *core.Call,
+	change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
 ) (*api.NotificationRuleResponse, error) {
 	n, err := notifier(c)
 	if err != nil {
@@ -93,7 +97,10 @@ func telling(
 	deployment := c.Caller.Deployment.ID
 	out, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.NotificationRuleResponse, error) {
 		r, secret, err := change(ctx, n)
-		return &api.NotificationRuleResponse{Rule: notificationRuleOf(r), Secret: n.Hide(deployment, secret)}, core.InBody(err)
+		return &api.NotificationRuleResponse{
+			Rule:   notificationRuleOf(r),
+			Secret: n.Hide(deployment, secret),
+		}, core.InBody(err)
 	})
 	if err == nil {
 		out.Secret, err = n.Show(deployment, out.Secret)
@@ -205,7 +212,7 @@ const defaultNotifications = 100
 // notificationPage is a page of a rule's log that is asked for.
 type notificationPage struct {
 	api.NotificationsQuery
-	core.IdPosition
+	core.IDPosition
 }
 
 // Resolve finds the position in the list.
@@ -213,7 +220,9 @@ func (in *notificationPage) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "notifications "+ctx.Param("notificationRuleId"), nil, in.Cursor)
 }
 
-func listNotifications(ctx context.Context, c *core.Call, in *notificationPage) (*api.ListNotificationsResponse, error) {
+func listNotifications(
+	ctx context.Context, c *core.Call, in *notificationPage,
+) (*api.ListNotificationsResponse, error) {
 	r, err := notificationRule(ctx, c)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func dueDaysOf(d model.DueDays) api.DueDays {
@@ -25,7 +24,9 @@ func getDueDays(ctx context.Context, c *core.Call, _ *core.None) (*api.DueDaysRe
 	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, nil
 }
 
-func setDueDays(ctx context.Context, c *core.Call, in *core.Request[api.SetDueDaysRequest]) (*api.DueDaysResponse, error) {
+func setDueDays(
+	ctx context.Context, c *core.Call, in *core.Request[api.SetDueDaysRequest],
+) (*api.DueDaysResponse, error) {
 	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err

@@ -7,10 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultRules is how many rules an answer holds when 0 are asked for.
@@ -127,6 +126,7 @@ func maintainer(origin string) string {
 	return ""
 }
 
+// HostedPolicies returns policies in the hosted dialect, which has none for the supply chain.
 func HostedPolicies(_ *core.Call, v any) any {
 	in, ok := v.(*api.ListPoliciesResponse)
 	if !ok {

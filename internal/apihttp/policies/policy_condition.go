@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCondition {

@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/policy/starter"
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // addPolicyRules takes all rules in, or none.
@@ -50,7 +49,12 @@ func addPolicyRules(
 	}
 	out := &api.AddPolicyRulesResponse{Policy: policyOf(p), Rules: make([]api.AddedRule, len(rules))}
 	for i, s := range served {
-		out.Rules[i] = api.AddedRule{ID: core.Decimal(s.ID), Path: rules[i].ID, Mode: s.Mode.String(), Version: int64(s.Version)}
+		out.Rules[i] = api.AddedRule{
+			ID:      core.Decimal(s.ID),
+			Path:    rules[i].ID,
+			Mode:    s.Mode.String(),
+			Version: int64(s.Version),
+		}
 	}
 	return out, nil
 }
@@ -112,7 +116,9 @@ func addKnownRule(
 	return nil, model.ErrNotFound
 }
 
-func listServedRules(ctx context.Context, c *core.Call, in *api.ServedRulesQuery) (*api.ListServedRulesResponse, error) {
+func listServedRules(
+	ctx context.Context, c *core.Call, in *api.ServedRulesQuery,
+) (*api.ListServedRulesResponse, error) {
 	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,9 @@ import (
 	"fmt"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func settingsOf(p model.Policy) api.PolicySettings {
@@ -99,7 +98,9 @@ func deletePolicy(ctx context.Context, c *core.Call, _ *core.None) (*api.PolicyC
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.Tx.DeletePolicy(ctx, p.ID)
 }
 
-func previewPolicy(ctx context.Context, c *core.Call, in *core.Request[api.PreviewPolicyRequest]) (*api.PolicyImpact, error) {
+func previewPolicy(
+	ctx context.Context, c *core.Call, in *core.Request[api.PreviewPolicyRequest],
+) (*api.PolicyImpact, error) {
 	p, err := policyInPath(ctx, c)
 	if err != nil {
 		return nil, err

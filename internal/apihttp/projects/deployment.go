@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 

@@ -9,11 +9,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultPage is how many projects a page has when 0 is asked for.
@@ -267,6 +266,7 @@ func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
 		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),
 		NextAt: core.TimeOrNull(s.NextAt), LastRunAt: core.TimeOrNull(s.LastAt),
-		LastRunID: core.IdOrNull(s.LastRun), OpenRunID: core.IdOrNull(s.OpenRun), LastScanID: core.IdOrNull(s.LastScan), Warning: s.Warning,
+		LastRunID: core.IDOrNull(s.LastRun), OpenRunID: core.IDOrNull(s.OpenRun),
+		LastScanID: core.IDOrNull(s.LastScan), Warning: s.Warning,
 	}
 }

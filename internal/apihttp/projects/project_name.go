@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-func renameProject(ctx context.Context, c *core.Call, in *core.Request[api.RenameProjectRequest]) (*api.ProjectResponse, error) {
+func renameProject(
+	ctx context.Context, c *core.Call, in *core.Request[api.RenameProjectRequest],
+) (*api.ProjectResponse, error) {
 	p, err := core.ProjectNamed(ctx, c, in.Body.Project)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,8 @@ import (
 	"context"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // deleteRef takes a ref out of a project (semantics §5). Once it is gone, the

@@ -5,12 +5,11 @@ import (
 	"errors"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/apihttp/files"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
-	"github.com/redoubt/redoubt/internal/apihttp/files"
 )
 
 // errNotIdentical rolls back the transaction of an upload that has to be parsed.

@@ -8,15 +8,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
+	"github.com/redoubt/redoubt/internal/apihttp/files"
 	"github.com/redoubt/redoubt/internal/conceal"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
-	"github.com/redoubt/redoubt/internal/apihttp/files"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of

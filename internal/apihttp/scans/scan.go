@@ -10,11 +10,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // defaultScans is how many scans an answer holds when 0 are asked for.
@@ -143,6 +142,7 @@ func scanOf(c *core.Call, s model.Scan) api.Scan {
 	return out
 }
 
+// HostedScans returns a page of scans in the hosted dialect.
 func HostedScans(_ *core.Call, v any) any {
 	in, ok := v.(*api.SearchScansResponse)
 	if !ok {

@@ -8,11 +8,10 @@ import (
 	"unicode"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report/secrets"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // maxPlaces bounds how many findings of a scan get code.
@@ -92,7 +91,9 @@ func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []mo
 
 // putSnippets keeps code around findings that are where the sender says. What
 // looks like a secret is taken out here too, whoever sends.
-func putSnippets(ctx context.Context, c *core.Call, in *core.Request[api.PutSnippetsRequest]) (*api.PutSnippetsResponse, error) {
+func putSnippets(
+	ctx context.Context, c *core.Call, in *core.Request[api.PutSnippetsRequest],
+) (*api.PutSnippetsResponse, error) {
 	scan, err := snippetScan(ctx, c)
 	if err != nil {
 		return nil, err

@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(managedWords, slices.Concat(connectionRoutes(), runRoutes()))
+	return core.Describe(words, slices.Concat(connectionRoutes(), runRoutes()))
 }
 
 // connectionRoutes are the rows about connections to code hosts.
@@ -27,7 +26,8 @@ func connectionRoutes() []core.Route {
 			httpx.Row(http.MethodPost, connections, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
 			"createConnection", "managed", core.Beyond(core.Keyed(core.Plain(createConnection))),
 		),
-		core.Op(httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused), "getConnection", "managed", core.Beyond(core.View(getConnection))),
+		core.Op(httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused), "getConnection",
+			"managed", core.Beyond(core.View(getConnection))),
 		core.Op(
 			httpx.Row(http.MethodPatch, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
 			"updateConnection", "managed", core.Beyond(core.Keyed(core.Plain(updateConnection))),
@@ -67,9 +67,12 @@ func connectionRoutes() []core.Route {
 func runRoutes() []core.Route {
 	const runs, run = core.BySlug + "/runs", core.BySlug + "/runs/{runId}"
 	return []core.Route{
-		core.Op(httpx.Row(http.MethodGet, runs, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listRuns", "managed", core.Beyond(core.View(listRuns))),
-		core.Op(httpx.Row(http.MethodPost, runs, httpx.Upload, model.RoleTriager, httpx.Writes, httpx.ByName), "startRun", "managed", core.Beyond(core.Update(startRun))),
-		core.Op(httpx.Row(http.MethodGet, run, httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject), "getRun", "managed", core.Beyond(core.View(getRun))),
+		core.Op(httpx.Row(http.MethodGet, runs, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listRuns",
+			"managed", core.Beyond(core.View(listRuns))),
+		core.Op(httpx.Row(http.MethodPost, runs, httpx.Upload, model.RoleTriager, httpx.Writes, httpx.ByName), "startRun",
+			"managed", core.Beyond(core.Update(startRun))),
+		core.Op(httpx.Row(http.MethodGet, run, httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject), "getRun",
+			"managed", core.Beyond(core.View(getRun))),
 		core.Op(
 			httpx.Row(http.MethodGet, run+"/log", httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject),
 			"getRunLog", "managed", core.Beyond(core.View(getRunLog)),
@@ -88,7 +91,8 @@ func runRoutes() []core.Route {
 			"listRunners", "managed", core.Beyond(core.View(listRunners)),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, core.BySlug+"/runners/{runnerId}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			httpx.Row(http.MethodDelete, core.BySlug+"/runners/{runnerId}", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.Refused),
 			"revokeRunner", "managed", core.Beyond(core.Update(revokeRunner)),
 		),
 	}

@@ -5,15 +5,14 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(dependenciesWords, slices.Concat(dependencyRoutes()))
+	return core.Describe(words, slices.Concat(dependencyRoutes()))
 }
 
 // dependencyRoutes are the rows about dependencies, SBOMs and advisories.
@@ -24,11 +23,13 @@ func dependencyRoutes() []core.Route {
 			"listDependencies", "dependencies", core.View(listDependencies),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.ByID+"/dependencies/repositories", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			httpx.Row(http.MethodPost, core.ByID+"/dependencies/repositories", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
 			"listDependencyRepositories", "dependencies", core.View(listDependencyRepositories),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.ByID+"/dependencies/repositories/{repositoryId}/lockfiles", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodPost, core.ByID+"/dependencies/repositories/{repositoryId}/lockfiles", httpx.WebAPI,
+				model.RoleViewer, httpx.Reads, httpx.ByProject),
 			"listLockfiles", "dependencies", core.View(listLockfiles),
 		),
 		core.Op(
@@ -36,20 +37,25 @@ func dependencyRoutes() []core.Route {
 			"createSBOMExport", "dependencies", core.Keyed(core.Plain(createSBOMExport)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.ByID+"/sbom/export/{taskToken}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			httpx.Row(http.MethodGet, core.ByID+"/sbom/export/{taskToken}", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
 			"getSBOMExport", "dependencies", core.View(getSBOMExport),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.ByID+"/sbom/export/{taskToken}/download", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
-			"downloadSBOM", "dependencies", core.AnsweringFile(documentMediaTypes, core.Streamed[api.DownloadQuery, core.Document](downloadSBOM)),
+			httpx.Row(http.MethodGet, core.ByID+"/sbom/export/{taskToken}/download", httpx.Anyone, model.RoleNone,
+				httpx.Reads, httpx.Unbound),
+			"downloadSBOM", "dependencies",
+			core.AnsweringFile(documentMediaTypes, core.Streamed[api.DownloadQuery, core.Document](downloadSBOM)),
 		),
 
 		core.Op(
-			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound),
+			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Unbound),
 			"getAdvisory", "dependencies", core.Beyond(core.View(getAdvisory)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}/impact", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}/impact", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
 			"getAdvisoryImpact", "dependencies", core.Beyond(core.View(getAdvisoryImpact)),
 		),
 	}

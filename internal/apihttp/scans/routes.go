@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(scansWords, slices.Concat(scanRoutes()))
+	return core.Describe(words, slices.Concat(scanRoutes()))
 }
 
 // scanRoutes are the rows about scans and imports.
@@ -22,13 +21,16 @@ func scanRoutes() []core.Route {
 			httpx.Row(http.MethodPost, core.ByID+"/scans/search", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
 			"searchScans", "scans", core.View(searchScans),
 		),
-		core.Op(httpx.Row(http.MethodGet, core.ByID+"/scan/{scanId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject), "getScan", "scans", core.View(getScan)),
+		core.Op(httpx.Row(http.MethodGet, core.ByID+"/scan/{scanId}", httpx.WebAPI, model.RoleViewer, httpx.Reads,
+			httpx.ByProject), "getScan", "scans", core.View(getScan)),
 		core.Op(
-			httpx.Row(http.MethodGet, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodGet, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleViewer,
+				httpx.Reads, httpx.ByProject),
 			"listSnippets", "scans", core.Beyond(core.View(listSnippets)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			httpx.Row(http.MethodPost, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleTriager,
+				httpx.Writes, httpx.ByProject),
 			"putSnippets", "scans", core.Beyond(core.Update(putSnippets)),
 		),
 		core.Op(

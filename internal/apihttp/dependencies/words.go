@@ -4,14 +4,18 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// dependenciesWords describes the operations, by id.
-var dependenciesWords = map[string]core.RouteDoc{
-	"listDependencies": {Summary: "List dependencies", Text: "What is in force on the primary branches, one row for each project, " +
-		"lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
-		"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused."},
+// words describes the operations, by id.
+var words = map[string]core.RouteDoc{
+	"listDependencies": {
+		Summary: "List dependencies",
+		Text: "What is in force on the primary branches, one row for each project, " +
+			"lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
+			"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused.",
+	},
 	"listDependencyRepositories": {
 		Summary: "List projects with dependencies",
-		Text: "The projects whose primary branch has dependencies that pass the filter, and how many, by id. Pass `cursor` to " +
+		Text: "The projects whose primary branch has dependencies that pass the filter, and how many, by id. " +
+			"Pass `cursor` to " +
 			"get the next page while `hasMore`; with other filters it is refused.",
 	},
 	"listLockfiles": {
@@ -22,10 +26,14 @@ var dependenciesWords = map[string]core.RouteDoc{
 		Summary: "Start an SBOM export",
 		Text:    "Stores the job and answers at once. Ask for its status with the task token.",
 	},
-	"getSBOMExport": {Summary: "Get the status of an SBOM export", Text: "Once it is complete, `downloadUrl` serves the document."},
+	"getSBOMExport": {
+		Summary: "Get the status of an SBOM export",
+		Text: "Once it is complete, `downloadUrl` serves the document.",
+	},
 	"downloadSBOM": {
 		Summary: "Download an SBOM",
-		Text: "Serves the document with its own media type. The address is signed and needs no token; it comes from the status " +
+		Text: "Serves the document with its own media type. The address is signed and needs no token; it comes " +
+			"from the status " +
 			"of the export, with its `expires` and `signature`: one that is altered or over is a 403.",
 	},
 	"getAdvisory": {

@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(decisionsWords, slices.Concat(exceptionRoutes()))
+	return core.Describe(words, slices.Concat(exceptionRoutes()))
 }
 
 // exceptionRoutes are the rows about exceptions.
@@ -24,7 +23,8 @@ func exceptionRoutes() []core.Route {
 			"listExceptions", "policies", core.Beyond(core.View(listExceptions)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.BySlug+"/exceptions", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions", httpx.WebAPI, model.RoleTriager,
+				httpx.Writes, httpx.ByProject),
 			"createException", "policies", core.Beyond(core.Keyed(core.Plain(createException))),
 		),
 		core.Op(
@@ -36,12 +36,15 @@ func exceptionRoutes() []core.Route {
 			"deleteException", "policies", core.Beyond(core.Update(deleteException)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/requests", httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).Asking(),
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/requests", httpx.WebAPI, model.RoleViewer, httpx.Writes,
+				httpx.ByProject).Asking(),
 			"requestException", "policies", core.Beyond(core.Update(requestException)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/documents", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Refused),
-			"importDocuments", "policies", core.Beyond(core.TakingFiles(documentsBody(), core.Keyed(core.Plain(importDocuments)))),
+			httpx.Row(http.MethodPost, core.BySlug+"/exceptions/documents", httpx.WebAPI, model.RoleTriager,
+				httpx.Writes, httpx.Refused),
+			"importDocuments", "policies",
+			core.Beyond(core.TakingFiles(documentsBody(), core.Keyed(core.Plain(importDocuments)))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/approve", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),

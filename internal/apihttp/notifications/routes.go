@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(notificationsWords, slices.Concat(notificationRoutes()))
+	return core.Describe(words, slices.Concat(notificationRoutes()))
 }
 
 // notificationRoutes are the rows about who is told of what.
@@ -52,7 +51,8 @@ func notificationRoutes() []core.Route {
 			"listNotifications", "notifications", core.Beyond(core.View(listNotifications)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, one+"/notifications/{notificationId}/resend", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			httpx.Row(http.MethodPost, one+"/notifications/{notificationId}/resend", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.Refused),
 			"resendNotification", "notifications", core.Beyond(core.Update(resendNotification)),
 		),
 	}

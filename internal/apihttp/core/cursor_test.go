@@ -1,21 +1,16 @@
-package apihttp
+package core
 
 import (
 	"errors"
 	"testing"
 
-	"github.com/redoubt/redoubt/api"
-
 	"pgregory.net/rapid"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
-	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
 )
 
-var testCursors = core.Cursors{Key: []byte("a key")}
+var testCursors = Cursors{Key: []byte("a key")}
 
-func drawList(t *rapid.T) core.List {
-	return core.List{
+func drawList(t *rapid.T) List {
+	return List{
 		Operation:  rapid.SampledFrom([]string{"scans", "secrets"}).Draw(t, "operation"),
 		Deployment: rapid.Int64Range(1, 3).Draw(t, "deployment"),
 		Filter:     rapid.StringN(0, 5, 20).Draw(t, "filter"),
@@ -40,14 +35,14 @@ func TestCursorRoundTrip(t *testing.T) {
 			}
 		}
 		if other := drawList(t); other != l {
-			if _, err := testCursors.Decode(other, text, len(position)); !errors.Is(err, core.ErrCursor) {
+			if _, err := testCursors.Decode(other, text, len(position)); !errors.Is(err, errCursor) {
 				t.Fatalf("a cursor of %v was taken for %v", l, other)
 			}
 		}
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
 		letter := rapid.SampledFrom([]byte("AZaz09-_=")).Draw(t, "letter")
 		if altered := text[:at] + string(letter) + text[at+1:]; altered != text {
-			if _, err := testCursors.Decode(l, altered, len(position)); !errors.Is(err, core.ErrCursor) {
+			if _, err := testCursors.Decode(l, altered, len(position)); !errors.Is(err, errCursor) {
 				t.Fatalf("altered cursor %q was taken", altered)
 			}
 		}
@@ -57,12 +52,12 @@ func TestCursorRoundTrip(t *testing.T) {
 func TestNumericCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawList(t)
-		position := rapid.Int64Range(0, 1<<core.AsText.PositionBits-1).Draw(t, "position")
-		text, err := testCursors.EncodeNumber(core.AsText, l, position)
+		position := rapid.Int64Range(0, 1<<AsText.PositionBits-1).Draw(t, "position")
+		text, err := testCursors.EncodeNumber(AsText, l, position)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := testCursors.DecodeNumber(core.AsText, l, text)
+		got, err := testCursors.DecodeNumber(AsText, l, text)
 		if err != nil || got != position {
 			t.Fatalf("%d became %q and then %d, %v", position, text, got, err)
 		}
@@ -72,36 +67,36 @@ func TestNumericCursorRoundTrip(t *testing.T) {
 // A numeric cursor has 23 bits of checksum, so that fixed cases stand in for
 // random ones here.
 func TestNumericCursorIsChecked(t *testing.T) {
-	l := core.List{Operation: "dependencies", Deployment: 1, Filter: "a"}
-	text, err := testCursors.EncodeNumber(core.AsText, l, 4711)
+	l := List{Operation: "dependencies", Deployment: 1, Filter: "a"}
+	text, err := testCursors.EncodeNumber(AsText, l, 4711)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"4711", "00", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
-		if _, err := testCursors.DecodeNumber(core.AsText, l, bad); !errors.Is(err, core.ErrCursor) {
+		if _, err := testCursors.DecodeNumber(AsText, l, bad); !errors.Is(err, errCursor) {
 			t.Errorf("%q was taken: %v", bad, err)
 		}
 	}
-	for _, other := range []core.List{{Operation: "dependencies", Deployment: 2, Filter: "a"}, {Operation: "dependencies", Deployment: 1, Filter: "b"}, {Operation: "other", Deployment: 1, Filter: "a"}} {
-		if _, err := testCursors.DecodeNumber(core.AsText, other, text); !errors.Is(err, core.ErrCursor) {
+	for _, other := range []List{{Operation: "dependencies", Deployment: 2, Filter: "a"}, {Operation: "dependencies", Deployment: 1, Filter: "b"}, {Operation: "other", Deployment: 1, Filter: "a"}} {
+		if _, err := testCursors.DecodeNumber(AsText, other, text); !errors.Is(err, errCursor) {
 			t.Errorf("taken for %v", other)
 		}
 	}
 	for i := range text {
 		for digit := '0'; digit <= '9'; digit++ {
 			altered := text[:i] + string(digit) + text[i+1:]
-			if _, err := testCursors.DecodeNumber(core.AsText, l, altered); altered != text && err == nil {
+			if _, err := testCursors.DecodeNumber(AsText, l, altered); altered != text && err == nil {
 				t.Errorf("altered %q was taken", altered)
 			}
 		}
 	}
-	if _, err := testCursors.EncodeNumber(core.AsText, l, 1<<core.AsText.PositionBits); err == nil {
+	if _, err := testCursors.EncodeNumber(AsText, l, 1<<AsText.PositionBits); err == nil {
 		t.Error("a position without room was taken")
 	}
 }
 
 func FuzzCursor(f *testing.F) {
-	l := core.List{Operation: "scans", Deployment: 1, Filter: nil}
+	l := List{Operation: "scans", Deployment: 1, Filter: nil}
 	good, err := testCursors.Encode(l, 1, 2)
 	if err != nil {
 		f.Fatal(err)
@@ -113,8 +108,8 @@ func FuzzCursor(f *testing.F) {
 		if p, err := testCursors.Decode(l, text, 2); err == nil && p != nil && text != good {
 			t.Errorf("%q was taken as %v", text, p)
 		}
-		if n, err := testCursors.DecodeNumber(core.AsText, l, text); err == nil && !core.Starts(text) {
-			if again, err := testCursors.EncodeNumber(core.AsText, l, n); err != nil || again != text {
+		if n, err := testCursors.DecodeNumber(AsText, l, text); err == nil && !starts(text) {
+			if again, err := testCursors.EncodeNumber(AsText, l, n); err != nil || again != text {
 				t.Errorf("%q was taken as %d, which is %q", text, n, again)
 			}
 		}
@@ -122,9 +117,9 @@ func FuzzCursor(f *testing.F) {
 }
 
 func TestCursorsThatBegin(t *testing.T) {
-	l := core.List{Operation: "dependencies", Deployment: 1, Filter: "a"}
+	l := List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	for _, begin := range []string{"", "0"} {
-		if n, err := testCursors.DecodeNumber(core.AsText, l, begin); n != 0 || err != nil {
+		if n, err := testCursors.DecodeNumber(AsText, l, begin); n != 0 || err != nil {
 			t.Errorf("%q is position %d, %v", begin, n, err)
 		}
 		if position, err := testCursors.Decode(l, begin, 2); position != nil || err != nil {
@@ -135,17 +130,17 @@ func TestCursorsThatBegin(t *testing.T) {
 
 // After a rotation, what the key before it signed is still believed, and nothing else.
 func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
-	before, use, other := core.Cursors{Key: []byte("before")}, core.Cursors{Key: []byte("use"), Old: [][]byte{[]byte("before")}}, core.Cursors{Key: []byte("other")}
-	l := core.List{Operation: "x", Deployment: 1, Filter: "f"}
+	before, use, other := Cursors{Key: []byte("before")}, Cursors{Key: []byte("use"), Old: [][]byte{[]byte("before")}}, Cursors{Key: []byte("other")}
+	l := List{Operation: "x", Deployment: 1, Filter: "f"}
 	for _, c := range []struct {
-		by   core.Cursors
+		by   Cursors
 		want bool
 	}{{before, true}, {use, true}, {other, false}} {
 		text, err := c.by.Encode(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
-		number, err := c.by.EncodeNumber(core.AsText, l, 7)
+		number, err := c.by.EncodeNumber(AsText, l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,19 +148,9 @@ func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
 		if believed := err == nil && position[0] == 7; believed != c.want {
 			t.Errorf("a cursor of %q: %v, %v", c.by.Key, position, err)
 		}
-		n, err := use.DecodeNumber(core.AsText, l, number)
+		n, err := use.DecodeNumber(AsText, l, number)
 		if believed := err == nil && n == 7; believed != c.want {
 			t.Errorf("a number of %q: %v, %v", c.by.Key, n, err)
-		}
-	}
-}
-
-func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
-	s := &core.Server{Config: core.Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
-	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
-		in := &api.DownloadQuery{Expires: 9, Signature: dependencies.Signature([]byte(key), "1", "task", 9)}
-		if dependencies.Signed(s, "1", "task", in) != want || dependencies.Signed(s, "2", "task", in) {
-			t.Errorf("an address signed with %q is believed: %v, want %v", key, !want, want)
 		}
 	}
 }

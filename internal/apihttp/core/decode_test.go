@@ -1,4 +1,4 @@
-package apihttp
+package core
 
 import (
 	"bytes"
@@ -21,8 +21,6 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 var testParams = map[string]bool{"repos": true, "page": false, "ref": false}
@@ -45,7 +43,7 @@ func TestQuerySpellings(t *testing.T) {
 		{"ref=a,b", "ref=a%2Cb"},
 		{"ref=&ref=", "ref=&ref="},
 	} {
-		got, err := core.CanonicalQuery(test.query, testParams, false, nil)
+		got, err := canonicalQuery(test.query, testParams, false, nil)
 		gotValues, _ := url.ParseQuery(got)
 		wantValues, _ := url.ParseQuery(test.want)
 		for _, v := range []url.Values{gotValues, wantValues} {
@@ -60,7 +58,7 @@ func TestQuerySpellings(t *testing.T) {
 	}
 	for _, bad := range []string{"page=1&page=2", "ref=%00", "repos=%ff", "page=%zz", "a;b"} {
 		var invalid *model.InvalidError
-		if got, err := core.CanonicalQuery(bad, testParams, false, nil); !errors.As(err, &invalid) {
+		if got, err := canonicalQuery(bad, testParams, false, nil); !errors.As(err, &invalid) {
 			t.Errorf("%q became %q, %v", bad, got, err)
 		}
 	}
@@ -79,7 +77,7 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 		{"Repos=a&P_age=2", lenient, "page=2&repos=a"},
 		{"repos=a&other=2", lenient, "repos=a"},
 	} {
-		if got, err := core.CanonicalQuery(test.query, testParams, false, test.lenient); err != nil || got != test.want {
+		if got, err := canonicalQuery(test.query, testParams, false, test.lenient); err != nil || got != test.want {
 			t.Errorf("%q became %q, %v, want %q", test.query, got, err, test.want)
 		}
 	}
@@ -87,7 +85,7 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 
 // TestMalformedJSONIsToldWhere by the byte.
 func TestMalformedJSONIsToldWhere(t *testing.T) {
-	if _, _, err := theSpec().ReadBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
+	if _, _, err := testSpec.readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
 	}
 }
@@ -96,12 +94,12 @@ func FuzzQuery(f *testing.F) {
 	f.Add("repos=a,b&repos[1]=c&page=2&status=open")
 	f.Add("is_malicious=x&since=NaN&page_size=1e3")
 	f.Fuzz(func(t *testing.T, raw string) {
-		params := theSpec().Operations["listFindings"].Params
-		once, err := core.CanonicalQuery(raw, params, false, nil)
+		params := testParams
+		once, err := canonicalQuery(raw, params, false, nil)
 		if err != nil {
 			return
 		}
-		if again, err := core.CanonicalQuery(once, params, false, nil); err != nil || again != once {
+		if again, err := canonicalQuery(once, params, false, nil); err != nil || again != once {
 			t.Errorf("%q became %q and then %q, %v", raw, once, again, err)
 		}
 	})
@@ -109,7 +107,7 @@ func FuzzQuery(f *testing.F) {
 
 // rewritten is a body as the library reads it.
 func rewritten(body []byte, operation string) ([]byte, error) {
-	tree, _, err := theSpec().ReadBody(body, theSpec().Operations[operation].Body)
+	tree, _, err := testSpec.readBody(body, testSpec.operations[operation].body)
 	if err != nil {
 		return nil, err
 	}
@@ -209,9 +207,9 @@ func TestReadJSON(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.body))
 			r.Header.Set("Content-Type", test.media)
 			r.Header.Set("Content-Encoding", test.encoding)
-			got, err := core.ReadJSON(r, 100)
+			got, err := readJSON(r, 100)
 			if test.code != "" {
-				if err == nil || core.ProblemOf(err).Code != test.code {
+				if err == nil || ProblemOf(err).Code != test.code {
 					t.Errorf("got %q, %v; want %s", got, err, test.code)
 				}
 				return
@@ -227,7 +225,7 @@ func TestReadJSON(t *testing.T) {
 func TestConnectionFaultsNameNoAddress(t *testing.T) {
 	fault := &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1}, Err: os.ErrDeadlineExceeded}
 	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(iotest.ErrReader(fault)))
-	_, err := core.ReadJSON(r, 1<<20)
+	_, err := readJSON(r, 1<<20)
 	if err == nil || strings.Contains(err.Error(), "10.9.8.7") || !strings.Contains(err.Error(), "too slow") {
 		t.Errorf("the client reads: %v", err)
 	}

@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(policiesWords, slices.Concat(policyRoutes(), policyRuleRoutes()))
+	return core.Describe(words, slices.Concat(policyRoutes(), policyRuleRoutes()))
 }
 
 // policyRoutes are the rows about policies.
@@ -28,9 +27,11 @@ func policyRoutes() []core.Route {
 			"createPolicy", "policies", core.Beyond(core.Tagged(core.Update(createPolicy))),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listPolicyRules", "policies", core.Listed(listPolicyRules),
+			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listPolicyRules",
+			"policies", core.Listed(listPolicyRules),
 		),
-		core.Op(httpx.Row(http.MethodPut, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused), "updatePolicy", "policies", core.Update(updatePolicy)),
+		core.Op(httpx.Row(http.MethodPut, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused), "updatePolicy",
+			"policies", core.Update(updatePolicy)),
 		core.Op(
 			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
 			"deletePolicy", "policies", core.Beyond(core.Tagged(core.Update(deletePolicy))),
@@ -67,7 +68,8 @@ func policyRuleRoutes() []core.Route {
 			"getPolicyRule", "policies", core.Beyond(core.View(getPolicyRule)),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			httpx.Row(http.MethodDelete, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.Refused),
 			"removePolicyRule", "policies", core.Beyond(core.Update(removePolicyRule)),
 		),
 		core.Op(
@@ -87,7 +89,8 @@ func policyRuleRoutes() []core.Route {
 			"createPolicyCondition", "policies", core.Beyond(core.Update(createPolicyCondition)),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, one+"/conditions/{conditionId}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			httpx.Row(http.MethodDelete, one+"/conditions/{conditionId}", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.Refused),
 			"deletePolicyCondition", "policies", core.Beyond(core.Update(deletePolicyCondition)),
 		),
 	}

@@ -5,15 +5,14 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(findingsWords, slices.Concat(findingRoutes(), savedViewRoutes(), commentRoutes(), ticketRoutes()))
+	return core.Describe(words, slices.Concat(findingRoutes(), oneFindingRoutes(), savedViewRoutes(), commentRoutes(), ticketRoutes()))
 }
 
 // findingRoutes are the rows about findings.
@@ -24,40 +23,56 @@ func findingRoutes() []core.Route {
 			"listFindings", "findings", core.Conditional(core.Streamed[findingsInput, api.ListFindingsResponse](listFindings)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/export", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"exportFindings", "findings", core.Beyond(core.AnsweringFile(exportMediaTypes(), core.Streamed[exportInput, core.Document](exportFindings))),
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/export", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
+			"exportFindings", "findings",
+			core.Beyond(core.AnsweringFile(exportMediaTypes(), core.Streamed[exportInput, core.Document](exportFindings))),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/counts", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/counts", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
 			"countFindings", "findings", core.Beyond(core.Plain(countFindings)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/changes", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused), "listFindingChanges",
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/changes", httpx.WebAPI, model.RoleViewer, httpx.Reads,
+				httpx.Refused), "listFindingChanges",
 			"findings", core.Beyond(core.MayConflict(core.Streamed[changesInput, api.FindingChangesResponse](listChanges))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/search", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
 			"search", "findings", core.Beyond(core.View(search)),
 		),
+	}
+}
+
+// oneFindingRoutes are the rows about one finding, and about triage and secrets.
+func oneFindingRoutes() []core.Route {
+	return []core.Route{
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.ByProject),
 			"getFinding", "findings", core.Beyond(core.Tagged(core.Streamed[core.None, api.FindingResponse](getFinding))),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/evidence", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/evidence", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.ByProject),
 			"getEvidence", "findings", core.Beyond(core.View(getEvidence)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/history", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/history", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.ByProject),
 			"getFindingHistory", "findings", core.Beyond(core.View(getFindingHistory)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPatch, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject), "annotateFinding",
-			"findings", core.Beyond(core.Tagged(core.Keyed(core.Streamed[annotateInput, api.FindingResponse](annotateFinding)))),
+			httpx.Row(http.MethodPatch, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleTriager, httpx.Writes,
+				httpx.ByProject), "annotateFinding",
+			"findings", core.Beyond(
+				core.Tagged(core.Keyed(core.NeedingBody(core.Streamed[annotateInput, api.FindingResponse](annotateFinding)))),
+			),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.BySlug+"/triage", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Filtered),
-			"triageFindings", "findings", core.Update(triageFindings),
+			"triageFindings", "findings", core.Defaulting("TriageRequest", "include_historical", core.Update(triageFindings)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.ByID+"/secrets", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
@@ -65,7 +80,8 @@ func findingRoutes() []core.Route {
 		),
 
 		core.Op(
-			httpx.Row(http.MethodPost, "/api/agent/deployments/{deploymentId}/issues/v2", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
+			httpx.Row(http.MethodPost, "/api/agent/deployments/{deploymentId}/issues/v2", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.Filtered),
 			"searchIssues", "findings", core.View(searchIssues),
 		),
 		core.Op(
@@ -115,7 +131,8 @@ func commentRoutes() []core.Route {
 			"addFindingComment", "findings", core.Beyond(storedByID(addFindingComment)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, comments+"/{commentId}/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).Asking(),
+			httpx.Row(http.MethodPost, comments+"/{commentId}/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes,
+				httpx.ByProject).Asking(),
 			"withdrawFindingComment", "findings", core.Beyond(storedByID(withdrawFindingComment)),
 		),
 	}
@@ -126,18 +143,21 @@ func ticketRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodPost, core.BySlug+"/tickets", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Filtered),
-			"createTickets", "findings", core.Keyed(core.Plain(createTickets)),
+			"createTickets", "findings", core.NeedingBody(core.Keyed(core.Plain(createTickets))),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.ByID+"/tickets/link", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			httpx.Row(http.MethodPost, core.ByID+"/tickets/link", httpx.WebAPI, model.RoleTriager,
+				httpx.Writes, httpx.ByProject),
 			"linkTicket", "findings", core.Update(linkTicket),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.ByID+"/tickets/unlink", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			httpx.Row(http.MethodPost, core.ByID+"/tickets/unlink", httpx.WebAPI, model.RoleTriager,
+				httpx.Writes, httpx.ByProject),
 			"unlinkTicket", "findings", core.Update(unlinkTicket),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, core.ByID+"/ticketing/v2/tickets/{ticketId}", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
+			httpx.Row(http.MethodDelete, core.ByID+"/ticketing/v2/tickets/{ticketId}", httpx.WebAPI, model.RoleTriager,
+				httpx.Writes, httpx.ByProject),
 			"deleteTicket", "findings", core.Update(deleteTicket),
 		),
 		core.Op(
@@ -145,7 +165,8 @@ func ticketRoutes() []core.Route {
 			"listTickets", "findings", core.Beyond(core.View(listTickets)),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/tickets/{ticketId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
+			httpx.Row(http.MethodGet, core.BySlug+"/tickets/{ticketId}", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.ByProject),
 			"getTicket", "findings", core.Beyond(core.View(getTicket)),
 		),
 		core.Op(
@@ -153,7 +174,8 @@ func ticketRoutes() []core.Route {
 			"getTicketSettings", "findings", core.Beyond(core.View(getTicketSettings)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPut, core.BySlug+"/ticket-settings", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
+			httpx.Row(http.MethodPut, core.BySlug+"/ticket-settings", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.Refused),
 			"setTicketSettings", "findings", core.Beyond(core.Update(setTicketSettings)),
 		),
 	}

@@ -4,8 +4,8 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// projectsWords describes the operations, by id.
-var projectsWords = map[string]core.RouteDoc{
+// words describes the operations, by id.
+var words = map[string]core.RouteDoc{
 	"ping": {Summary: "Ping", Text: "Answers an empty object. Needs no token."},
 	"listDeployments": {
 		Summary: "List deployments",
@@ -23,7 +23,8 @@ var projectsWords = map[string]core.RouteDoc{
 	"pingAgent": {Summary: "Ping, as agents do", Text: "Answers an empty object. Needs no token."},
 	"checkHealth": {
 		Summary: "Check that the server answers",
-		Text: "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` says whether the " +
+		Text: "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` " +
+			"says whether the " +
 			"database does.",
 	},
 	"getMe": {
@@ -44,23 +45,29 @@ var projectsWords = map[string]core.RouteDoc{
 	},
 	"renameProject": {
 		Summary: "Rename a project",
-		Text: "Gives a project another name. The old name keeps answering until another project takes it. A name that another " +
+		Text: "Gives a project another name. The old name keeps answering until another project takes it. A name " +
+			"that another " +
 			"project has is a conflict.",
 	},
 	"mergeProject": {
 		Summary: "Merge a project into another",
-		Text: "Makes one project of two that are the same repository: findings, scans and dependencies of `project` become the " +
+		Text: "Makes one project of two that are the same repository: findings, scans and dependencies of " +
+			"`project` become the " +
 			"other's, and its name answers with the other. Of two decisions about a finding the other's wins. This " +
 			"cannot be undone.",
 	},
-	"addProjectTags": {Summary: "Add tags to a project", Text: "Gives a project further tags. Those that it has already count once."},
+	"addProjectTags": {
+		Summary: "Add tags to a project",
+		Text: "Gives a project further tags. Those that it has already count once.",
+	},
 	"removeProjectTags": {
 		Summary: "Remove tags from a project",
 		Text:    "Takes tags away, in the query or in the body. Those that it does not have are passed over.",
 	},
 	"toggleManagedScan": {
 		Summary: "Toggle managed scans",
-		Text: "Switches the scans that the server starts by itself, and says when. `managed_scan_config` is what is wanted, " +
+		Text: "Switches the scans that the server starts by itself, and says when. `managed_scan_config` is " +
+			"what is wanted, " +
 			"`managed_scan_status` what is in force. Beta.",
 	},
 	"deleteRef": {

@@ -1,4 +1,4 @@
-package apihttp
+package core
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 func TestProjectNamesInPaths(t *testing.T) {
@@ -42,7 +40,7 @@ func TestProjectNamesInPaths(t *testing.T) {
 		mux.HandleFunc(base+"/{projectName}/managed-scan", func(_ http.ResponseWriter, r *http.Request) { toggle = r.PathValue("projectName") })
 		mux.HandleFunc(base+"/{projectName}/tags", func(_ http.ResponseWriter, r *http.Request) { toggle = "tags of " + r.PathValue("projectName") })
 		w := httptest.NewRecorder()
-		core.CanonicalPath(mux).ServeHTTP(w, httptest.NewRequest(http.MethodPatch, "http://h"+base+test.path, nil))
+		canonicalPath(mux).ServeHTTP(w, httptest.NewRequest(http.MethodPatch, "http://h"+base+test.path, nil))
 		if w.Code != http.StatusOK || project != test.project || toggle != test.toggle {
 			t.Errorf("%s: %d, project %q, toggle %q", test.path, w.Code, project, toggle)
 		}
@@ -60,9 +58,9 @@ func FuzzCanonicalPath(f *testing.F) {
 			t.Skip()
 		}
 		w := httptest.NewRecorder()
-		ctx := context.WithValue(t.Context(), core.CallKey{}, &core.Call{W: w})
-		core.CanonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			again := core.JoinProjectName(http.MethodGet, core.PlainSlashes(r.URL.EscapedPath()))
+		ctx := context.WithValue(t.Context(), callKey{}, &Call{W: w})
+		canonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			again := joinProjectName(http.MethodGet, plainSlashes(r.URL.EscapedPath()))
 			if again != r.URL.EscapedPath() {
 				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), again)
 			}

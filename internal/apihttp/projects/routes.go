@@ -4,21 +4,21 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
-
-	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(projectsWords, slices.Concat(deploymentRoutes(), projectRoutes()))
+	return core.Describe(words, slices.Concat(deploymentRoutes(), projectRoutes()))
 }
 
 // deploymentRoutes are the rows about the deployment, the token and the server.
 func deploymentRoutes() []core.Route {
 	return []core.Route{
-		core.Op(httpx.Row(http.MethodGet, "/api/v1/ping", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound), "ping", "deployments", core.Plain(ping)),
+		core.Op(httpx.Row(http.MethodGet, "/api/v1/ping", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound), "ping",
+			"deployments", core.Plain(ping)),
 		core.Op(
 			httpx.Row(http.MethodGet, "/api/v1/deployments", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound),
 			"listDeployments", "deployments", core.Plain(listDeployments),
@@ -28,14 +28,17 @@ func deploymentRoutes() []core.Route {
 			"listDeploymentsV2", "deployments", core.Plain(listDeployments),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound), "getDeployment", "deployments", core.Plain(getDeployment),
+			httpx.Row(http.MethodGet, core.BySlug, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound), "getDeployment",
+			"deployments", core.Plain(getDeployment),
 		),
-		core.Op(httpx.Row(http.MethodGet, "/api/agent/ping", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound), "pingAgent", "deployments", core.Plain(ping)),
+		core.Op(httpx.Row(http.MethodGet, "/api/agent/ping", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
+			"pingAgent", "deployments", core.Plain(ping)),
 		core.Op(
 			httpx.Row(http.MethodGet, "/api/health-check", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
 			"checkHealth", "deployments", core.Plain(checkHealth),
 		),
-		core.Op(httpx.Row(http.MethodGet, "/api/v1/me", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound), "getMe", "deployments", core.View(getMe)),
+		core.Op(httpx.Row(http.MethodGet, "/api/v1/me", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Unbound), "getMe",
+			"deployments", core.View(getMe)),
 	}
 }
 
@@ -51,19 +54,23 @@ func projectRoutes() []core.Route {
 			"createProject", "projects", core.Beyond(core.Tagged(core.Update(createProject))),
 		),
 		core.Op(
-			httpx.Row(http.MethodGet, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByName),
+			httpx.Row(http.MethodGet, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleViewer,
+				httpx.Reads, httpx.ByName),
 			"getProject", "projects", core.Tagged(core.View(getProject)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPatch, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodPatch, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"updateProject", "projects", core.Tagged(core.Update(updateProject)),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodDelete, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"deleteProject", "projects", core.Update(deleteProject),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, core.BySlug+"/project-renames", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodPost, core.BySlug+"/project-renames", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"renameProject", "projects", core.Beyond(core.Tagged(core.Update(renameProject))),
 		),
 		core.Op(
@@ -71,15 +78,18 @@ func projectRoutes() []core.Route {
 			"mergeProject", "projects", core.Beyond(core.Update(mergeProject)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPatch, core.BySlug+"/projects/{projectName}/managed-scan", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodPatch, core.BySlug+"/projects/{projectName}/managed-scan", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"toggleManagedScan", "projects", core.Tagged(core.Update(toggleManagedScan)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPut, core.BySlug+"/projects/{projectName}/tags", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodPut, core.BySlug+"/projects/{projectName}/tags", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"addProjectTags", "projects", core.Tagged(core.Update(addProjectTags)),
 		),
 		core.Op(
-			httpx.Row(http.MethodDelete, core.BySlug+"/projects/{projectName}/tags", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
+			httpx.Row(http.MethodDelete, core.BySlug+"/projects/{projectName}/tags", httpx.WebAPI, model.RoleAdmin,
+				httpx.Writes, httpx.ByName),
 			"removeProjectTags", "projects", core.Tagged(core.Update(removeProjectTags)),
 		),
 		core.Op(

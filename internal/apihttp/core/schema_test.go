@@ -1,0 +1,23 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestSchemaFormsOfInstants: what the schema takes for an instant is read, but
+// for days that the calendar does not have.
+func TestSchemaFormsOfInstants(t *testing.T) {
+	for _, day := range []string{"2024-05-28", "0000-01-01", "9999-12-31"} {
+		for _, clock := range []string{"", "T00:00", "T23:59:59", "T06:38:54.9", "T06:38:54,962941123"} {
+			for _, zone := range []string{"", "Z", "+02:00", "-2359", "+00:00"} {
+				text := day + clock + zone
+				_, err := api.Instant(text).Time()
+				if taken := instantPattern.MatchString(text); taken != (err == nil) || taken == (clock == "" && zone != "") {
+					t.Errorf("%s: the schema takes it: %t, and it reads as %v", text, taken, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,3 @@
+// Package findings has the operations on findings: lists, counts, exports, changes, triage, comments, saved views
+// and tickets.
+package findings

@@ -1,0 +1,31 @@
+package apihttp
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestRoutesAreCurrent: api/routes.golden lists every operation, with the scope of its token, the least role, and whether
+// it changes anything.
+func TestRoutesAreCurrent(t *testing.T) {
+	const golden = "../../api/routes.golden"
+	var b strings.Builder
+	for _, r := range Routes() {
+		effect := "reads"
+		if r.Writes {
+			effect = "writes"
+		}
+		fmt.Fprintf(&b, "%-28s %-6s %-80s %-8s %-8s %s\n", r.ID, r.Method, r.Pattern, r.Scope, r.Role, effect)
+	}
+	if *updateGolden {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%s is not current, %v: run this test with -update, and see what changed", golden, err)
+	}
+}

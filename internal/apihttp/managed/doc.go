@@ -1,0 +1,2 @@
+// Package managed has the operations on connections to code hosts, and on the runs and runners of managed scans.
+package managed

@@ -1,0 +1,2 @@
+// Package projects has the operations on projects, their refs and the deployment of the token.
+package projects
