@@ -26,7 +26,7 @@ func Routes() []core.Route {
 
 // theSpec is made once, since it depends on the table and the types alone.
 var theSpec = sync.OnceValue(func() *core.Spec {
-	return core.NewSpec(core.Table{Routes: Routes(), Tags: tags, Paths: pathWords, Differences: differences()})
+	return core.NewSpec(core.Table{Routes: Routes(), Tags: tags, Paths: pathWords, Differences: differences})
 })
 
 // OpenAPI returns openapi.json: OpenAPI 3.1 of every operation. Callers may not change it.

@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 			"cmd → internal/a → internal/b → internal/c → internal/d → .: 6 units",
 		}},
 		{"confined libraries", module{
-			"internal/apihttp/a.go":             imports("net/http", "github.com/danielgtaylor/huma/v2"),
+			"internal/apihttp/a.go":            imports("net/http", "github.com/danielgtaylor/huma/v2"),
 			"internal/web/a.go":                imports("net/http/httputil", "github.com/danielgtaylor/huma/v2"),
 			"internal/triage/a.go":             imports("database/sql/driver"),
 			"internal/sbom/a.go":               imports("net/url"),
@@ -145,7 +145,7 @@ func TestRules(t *testing.T) {
 		{"tenant in statements", module{"internal/store/a.go": "package store"}, []string{"schema.postgres.sql: not found"}},
 		{"SQL in the store", module{
 			"internal/store/findings/a.go": "package findings\nconst good = `DELETE FROM finding WHERE deployment_id = $1`",
-			"internal/apihttp/a.go":         "package apihttp\nconst bad = ` UPDATE finding\n SET state = 1`",
+			"internal/apihttp/a.go":        "package apihttp\nconst bad = ` UPDATE finding\n SET state = 1`",
 			"cmd/redoubt/a.go":             "package main\nconst bad, good = \"DELETE FROM finding\", `Select a file from the list`",
 		}, []string{"cmd/redoubt/a.go:2: SQL is only for internal/store", "internal/apihttp/a.go:2: SQL is only for internal/store"}},
 		{"migration numbers", module{

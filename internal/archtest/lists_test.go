@@ -63,12 +63,12 @@ var confined = []struct {
 var exceptions = map[string]map[string]int{
 	// These packages are going to be split by subject.
 	"files per package": {
-		"cmd/redoubt":     1,
-		"internal/web":    1,
+		"cmd/redoubt":  1,
+		"internal/web": 1,
 	},
 	"lines per package": {
-		"cmd/redoubt":     1,
-		"internal/web":    1,
+		"cmd/redoubt":  1,
+		"internal/web": 1,
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/redoubt/redoubt/internal/httpx"
 )
 
 // Cursors makes and reads positions in lists. Each carries a checksum, under a
@@ -25,7 +26,7 @@ type Cursors struct {
 // Cursors are under the keys as they are now.
 func (s *Server) Cursors() (c Cursors) {
 	for i, key := range s.SigningKeys.All() {
-		if key = Derived(key, "cursor"); i == 0 {
+		if key = httpx.DeriveKey(key, "cursor"); i == 0 {
 			c.Key = key
 		} else {
 			c.Old = append(c.Old, key)
@@ -79,8 +80,10 @@ const (
 type numeric struct{ PositionBits, sumBits int }
 
 var (
-	AsText   = numeric{40, 23} // written as a text in JSON
-	AsNumber = numeric{32, 21} // written as a number, which JavaScript reads exactly below 2^53
+	// AsText is the form of a position as a text in JSON.
+	AsText = numeric{40, 23}
+	// AsNumber is the form of a position as a number, which JavaScript reads exactly below 2^53.
+	AsNumber = numeric{32, 21}
 )
 
 var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +

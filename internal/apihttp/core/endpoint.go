@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -45,11 +46,10 @@ type Call struct {
 	panicked    bool               // the cause is a panic, however much was sent by then
 }
 
-// NewCall is a call that the server makes itself, as for a form of the pages.
-func NewCall(
-	s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, idempotent *idempotentRequest,
-) *Call {
-	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: idempotent}
+// NewCall is a call that the server makes itself, as for a form of the pages. Its answer is stored under the key, which
+// no client can send.
+func NewCall(s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, key string) *Call {
+	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: &idempotentRequest{key: key, sum: sha256.New()}}
 }
 
 type callKey struct{}
@@ -207,8 +207,8 @@ func (c *Call) Findings(ctx context.Context) (*index.View, error) {
 	return c.Server.Index.Deployment(ctx, c.Caller.Deployment.ID)
 }
 
-// Id reads a numeric part of the path; what is not a number is not there.
-func (c *Call) Id(name string) (int64, error) {
+// ID reads a numeric part of the path; what is not a number is not there.
+func (c *Call) ID(name string) (int64, error) {
 	n, err := strconv.ParseInt(c.R.PathValue(name), 10, 64)
 	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != c.R.PathValue(name) {
 		return 0, model.ErrNotFound
@@ -218,7 +218,7 @@ func (c *Call) Id(name string) (int64, error) {
 
 // PathID reads an id of the path. It is 0, which nothing has, for anything else.
 func (c *Call) PathID(name string) int64 {
-	n, _ := c.Id(name)
+	n, _ := c.ID(name)
 	return n
 }
 

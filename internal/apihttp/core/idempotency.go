@@ -59,11 +59,6 @@ func (o *idempotentRequest) Store(kept func(out any) any, read func(ctx context.
 	}
 }
 
-// InternalRequest is a request of the server itself, whose answer is stored under a key that no client can send.
-func InternalRequest(key string) *idempotentRequest {
-	return &idempotentRequest{key: key, sum: sha256.New()}
-}
-
 // newIdempotentRequest reads the key of a request; nil is none.
 func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	sent := r.Header.Values(idempotencyKey)

@@ -2,7 +2,6 @@ package core
 
 import (
 	"errors"
-	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -93,21 +92,6 @@ func RefFilter(ref string) string {
 		return ""
 	}
 	return model.FullRef(ref)
-}
-
-// maxEpoch bounds epoch seconds to years of four digits.
-const maxEpoch = 253402300800
-
-// Epoch turns seconds into a time; zero and less are all there is.
-func Epoch(seconds float64, location string, bad *Faults) time.Time {
-	switch {
-	case math.IsNaN(seconds) || math.Abs(seconds) >= maxEpoch:
-		bad.Add(location, nil, "expected epoch seconds, as 1716878334")
-		return time.Time{}
-	case seconds <= 0:
-		return time.Time{}
-	}
-	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
 }
 
 // InstantParam reads an RFC 3339 parameter. Its schema reports what is none.

@@ -43,7 +43,7 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 				Level  string `json:"level"`
 				Status int    `json:"status"`
 			}
-			if err := json.Unmarshal([]byte(h.log.String()), &line); err != nil || line.Level != c.level || line.Status != c.status {
+			if err := json.Unmarshal(h.log.Bytes(), &line); err != nil || line.Level != c.level || line.Status != c.status {
 				t.Errorf("the log has %s, %v", h.log.String(), err)
 			}
 			metrics := serve(t, h.server.MetricsHandler(), http.MethodGet, "/metrics")

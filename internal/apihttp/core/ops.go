@@ -89,8 +89,7 @@ type readiness struct {
 	Index  string `json:"index,omitempty"` // loading, while a start goes on
 }
 
-// OK is the status of a healthy server.
-const OK = "ok"
+const ok = "ok"
 
 type version struct {
 	Version string `json:"version"`
@@ -107,7 +106,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probe)
 	defer cancel()
 	reads, writes := s.Store.Health(ctx)
-	answer, status := readiness{Status: OK, Reads: condition(reads), Writes: condition(writes)}, http.StatusOK
+	answer, status := readiness{Status: ok, Reads: condition(reads), Writes: condition(writes)}, http.StatusOK
 	CallOf(r.Context()).cause = cmp.Or(reads, writes)
 	switch {
 	case s.Draining.Load():
@@ -132,7 +131,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 func condition(err error) string {
 	switch {
 	case err == nil:
-		return OK
+		return ok
 	case errors.As(err, new(*store.NewerSchemaError)):
 		return "A newer Redoubt has migrated the database. This server must be replaced by that version."
 	}

@@ -22,18 +22,21 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// problem is an error on its way out, with what only the log is to see.
-type problem struct {
+// ProblemError is an error on its way out, with what only the log is to see.
+type ProblemError struct {
 	api.Problem
 	Cause error
 	Wait  time.Duration // Retry-After; 0 for none
 }
 
-// Error, GetStatus and ContentType make a problem what huma writes for a failed
-// request.
-func (p *problem) Error() string             { return p.Detail }
-func (p *problem) GetStatus() int            { return p.Status }
-func (p *problem) ContentType(string) string { return problemType }
+// Error returns the text for people.
+func (p *ProblemError) Error() string { return p.Detail }
+
+// GetStatus returns the status of the answer.
+func (p *ProblemError) GetStatus() int { return p.Status }
+
+// ContentType returns the media type of problems.
+func (p *ProblemError) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
@@ -58,9 +61,9 @@ const notFound = "Not found: there is none, or this token may not see it. Check 
 	"of the token."
 
 // NewProblem makes a problem of a code, with a text for people.
-func NewProblem(code, detail string, cause error) *problem {
+func NewProblem(code, detail string, cause error) *ProblemError {
 	status := statusOf[code]
-	return &problem{Cause: cause, Problem: api.Problem{
+	return &ProblemError{Cause: cause, Problem: api.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Code: code, Detail: detail, Errors: []api.FieldError{},
 	}}
@@ -68,9 +71,9 @@ func NewProblem(code, detail string, cause error) *problem {
 
 // ProblemOf turns what a room answers into what a client reads. Anything not
 // known is internal: its text goes to the log and no further.
-func ProblemOf(err error) *problem {
+func ProblemOf(err error) *ProblemError {
 	var (
-		ready     *problem
+		ready     *ProblemError
 		invalid   *model.InvalidError
 		busy      *httpx.BusyError
 		forbidden *httpx.ForbiddenError
@@ -118,7 +121,7 @@ func ProblemOf(err error) *problem {
 const maxFaults = 1000
 
 // invalidProblem names all bad members of a request at once, up to maxFaults.
-func invalidProblem(fields []model.FieldError) *problem {
+func invalidProblem(fields []model.FieldError) *ProblemError {
 	if len(fields) > maxFaults {
 		fields = append(fields[:maxFaults:maxFaults], model.FieldError{
 			Location: "body",
@@ -178,7 +181,7 @@ func init() {
 // is named once, with what its schema says before what a handler checks.
 func (s *Spec) humaProblem(
 	op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError,
-) *problem {
+) *ProblemError {
 	if status >= http.StatusInternalServerError {
 		return NewProblem(api.CodeInternal, ProblemOf(errors.New(detail)).Detail,
 			errors.Join(append(faults, errors.New(detail))...))
@@ -201,7 +204,7 @@ func (s *Spec) humaProblem(
 }
 
 // writeProblem answers a request that failed before or beside huma.
-func writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {
+func writeProblem(w http.ResponseWriter, r *http.Request, p *ProblemError) {
 	CallOf(r.Context()).complete(p)
 	w.Header().Set("Content-Type", problemType)
 	w.Header().Set("Cache-Control", "no-store")
@@ -213,7 +216,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {
 
 // complete adds what the request knows to a problem, sets the headers that
 // belong to it, and keeps its cause for the log.
-func (c *Call) complete(p *problem) {
+func (c *Call) complete(p *ProblemError) {
 	p.Instance = instance(c.path)
 	p.RequestID = c.requestID
 	p.Message = p.Detail

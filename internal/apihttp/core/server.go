@@ -2,8 +2,6 @@ package core
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -188,13 +186,6 @@ func (s *Server) flush(ctx context.Context) {
 	if err := s.auth.Flush(ctx); err != nil {
 		s.Logger.WarnContext(ctx, "last use of tokens not written", "error", err)
 	}
-}
-
-// Derived makes a key for one purpose of the server's key.
-func Derived(key []byte, purpose string) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(purpose))
-	return mac.Sum(nil)
 }
 
 // CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the

@@ -121,7 +121,7 @@ func listExceptions(ctx context.Context, c *core.Call, in *exceptionsInput) (*ap
 // exception finds the one that the path names; one that is not of the token's
 // projects alone, or is of another project, does not exist for it.
 func exception(ctx context.Context, c *core.Call) (e model.Exception, err error) {
-	id, err := c.Id("exceptionId")
+	id, err := c.ID("exceptionId")
 	if err != nil {
 		return e, err
 	}

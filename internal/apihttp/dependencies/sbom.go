@@ -18,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
 )
@@ -146,7 +147,7 @@ func downloadURL(c *core.Call, job model.Job) string {
 
 // signature proves that the server made a download address, with one of its keys.
 func signature(key []byte, deployment, task string, expires int64) string {
-	mac := hmac.New(sha256.New, core.Derived(key, "download"))
+	mac := hmac.New(sha256.New, httpx.DeriveKey(key, "download"))
 	fmt.Fprintf(mac, "%q %q %d", deployment, task, expires)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
@@ -162,7 +163,7 @@ func signed(s *core.Server, deployment, task string, in *api.DownloadQuery) bool
 // downloadSBOM serves an export to whoever has its signed address.
 func downloadSBOM(ctx context.Context, c *core.Call, in *api.DownloadQuery) (core.Writer, error) {
 	deployment, task := c.R.PathValue("deploymentId"), c.R.PathValue("taskToken")
-	id, err := c.Id("deploymentId")
+	id, err := c.ID("deploymentId")
 	if err != nil || !signed(c.Server, deployment, task, in) || c.Server.Clock().Unix() > in.Expires {
 		return nil, core.NewProblem(api.CodePermissionDenied,
 			"This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)

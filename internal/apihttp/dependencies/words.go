@@ -28,7 +28,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"getSBOMExport": {
 		Summary: "Get the status of an SBOM export",
-		Text: "Once it is complete, `downloadUrl` serves the document.",
+		Text:    "Once it is complete, `downloadUrl` serves the document.",
 	},
 	"downloadSBOM": {
 		Summary: "Download an SBOM",

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"math"
 	"time"
 
 	"github.com/redoubt/redoubt/api"
@@ -13,7 +14,7 @@ import (
 // begin with prefix.
 func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *core.Faults) model.FindingFilter {
 	return model.FindingFilter{
-		Since: core.Epoch(q.Since, prefix+"since", bad),
+		Since: epoch(q.Since, prefix+"since", bad),
 		Ref:   core.RefFilter(q.Ref),
 		Dedup: q.Dedup,
 
@@ -176,4 +177,19 @@ func dueBefore(day string, bad *core.Faults) time.Time {
 		bad.Add("query.due_before", day, "expected a day, as 2027-01-31")
 	}
 	return t
+}
+
+// maxEpoch bounds epoch seconds to years of four digits.
+const maxEpoch = 253402300800
+
+// epoch turns seconds into a time; zero and less are all there is.
+func epoch(seconds float64, location string, bad *core.Faults) time.Time {
+	switch {
+	case math.IsNaN(seconds) || math.Abs(seconds) >= maxEpoch:
+		bad.Add(location, nil, "expected epoch seconds, as 1716878334")
+		return time.Time{}
+	case seconds <= 0:
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
 }

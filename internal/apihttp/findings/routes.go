@@ -12,7 +12,9 @@ import (
 
 // Routes returns the operations of this package.
 func Routes() []core.Route {
-	return core.Describe(words, slices.Concat(findingRoutes(), oneFindingRoutes(), savedViewRoutes(), commentRoutes(), ticketRoutes()))
+	return core.Describe(
+		words, slices.Concat(findingRoutes(), oneFindingRoutes(), savedViewRoutes(), commentRoutes(), ticketRoutes()),
+	)
 }
 
 // findingRoutes are the rows about findings.

@@ -47,7 +47,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"getFinding": {
 		Summary: "Get one finding",
-		Text: "A finding of any issue type by its id. Members of other types are absent.",
+		Text:    "A finding of any issue type by its id. Members of other types are absent.",
 	},
 	"getEvidence": {
 		Summary: "Get what to judge a finding by",
@@ -131,7 +131,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"listSecrets": {
 		Summary: "List secrets",
-		Text: "Credentials found in repositories, by id. The credential itself is never kept.",
+		Text:    "Credentials found in repositories, by id. The credential itself is never kept.",
 	},
 	"listSavedViews": {
 		Summary: "List saved views",
@@ -155,7 +155,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"deleteSavedView": {
 		Summary: "Delete a saved view",
-		Text: "Forgets a view. Pages that opened with it open with what is open again.",
+		Text:    "Forgets a view. Pages that opened with it open with what is open again.",
 	},
 	"listFindingComments": {
 		Summary: "List the comments on a finding",

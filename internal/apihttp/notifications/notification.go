@@ -191,7 +191,7 @@ func rotateNotificationSecret(ctx context.Context, c *core.Call, _ *core.None) (
 // testNotificationRule sends a message outside of any transaction, and not at all where
 // the request came before.
 func testNotificationRule(ctx context.Context, c *core.Call, _ *core.None) (*api.TestNotificationRuleResponse, error) {
-	id, err := c.Id("notificationRuleId") // 0 names messages without a rule
+	id, err := c.ID("notificationRuleId") // 0 names messages without a rule
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func ping(_ context.Context, c *core.Call, _ *core.None) (*api.PingResponse, err
 }
 
 func checkHealth(_ context.Context, c *core.Call, _ *core.None) (*api.HealthResponse, error) {
-	return &api.HealthResponse{Status: core.OK, Healthy: true}, nil
+	return &api.HealthResponse{Status: "ok", Healthy: true}, nil
 }
 
 // listDeployments answers the token's own deployment: there is no other for it.

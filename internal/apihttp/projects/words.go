@@ -58,7 +58,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"addProjectTags": {
 		Summary: "Add tags to a project",
-		Text: "Gives a project further tags. Those that it has already count once.",
+		Text:    "Gives a project further tags. Those that it has already count once.",
 	},
 	"removeProjectTags": {
 		Summary: "Remove tags from a project",

@@ -24,7 +24,7 @@ func (u Uploads) TakeUpload(
 	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
 ) (key string, err error) {
 	key = rand.Text()
-	c := core.NewCall(u.Server, w, r, caller, core.InternalRequest(uploadKey+key))
+	c := core.NewCall(u.Server, w, r, caller, uploadKey+key)
 	c.Idempotent.Store(func(out any) any { return summaryOf(out.(*api.ImportResponse)) }, nil)
 	if _, err := importReports(r.Context(), c, said); err != nil {
 		p := core.ProblemOf(err)
