@@ -29,7 +29,7 @@ setup: ## Install what the tests need and is not here yet (as root on Debian: Po
 
 .PHONY: build
 build: ## Build bin/redoubt
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X github.com/redoubt/redoubt/internal/about.Version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
 
 .PHONY: test
 test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store/... narrows it

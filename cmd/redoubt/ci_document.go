@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+
+	"github.com/redoubt/redoubt/internal/about"
 )
 
 // document is a file that a run writes.
@@ -50,7 +52,7 @@ func (b *build) documents() []document {
 		add(codeQualityFile, os.O_TRUNC, b.result.CodeQuality)
 		add(dotenvFile, os.O_TRUNC, func() ([]byte, error) { return b.result.Dotenv(), nil })
 	}
-	add(b.SARIF, os.O_TRUNC, func() ([]byte, error) { return b.result.SARIF(version) })
+	add(b.SARIF, os.O_TRUNC, func() ([]byte, error) { return b.result.SARIF(about.Version) })
 	add(b.JSON, os.O_TRUNC, func() ([]byte, error) { return json.MarshalIndent(b.result, "", "  ") })
 	return list
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/ci"
 )
 
@@ -39,7 +40,7 @@ func newCIServer(ctx context.Context, c ciCmd) (ciServer, error) {
 		BaseURL:   s.base,
 		Token:     string(c.Token),
 		HTTP:      &http.Client{Timeout: ciWait},
-		UserAgent: "redoubt-ci/" + version,
+		UserAgent: "redoubt-ci/" + about.Version,
 	}
 	var out struct {
 		Deployment struct {

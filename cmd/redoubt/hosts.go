@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
@@ -34,7 +35,7 @@ func (a *app) keeper(
 func (a *app) hosts(o config.Outbound) (scm.Config, error) {
 	reach, err := reachOf(o)
 	return scm.Config{
-		Reach: reach, Clock: a.clock, Name: "redoubt/" + version, Local: o.Local,
+		Reach: reach, Clock: a.clock, Name: "redoubt/" + about.Version, Local: o.Local,
 		Known: scm.NewKnown(), Tokens: scm.NewTokens(), RateLimits: scm.NewRateLimits(),
 	}, err
 }
@@ -59,7 +60,7 @@ func (a *app) notifier(
 	}
 	return notify.New(notify.Config{
 		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer,
-		Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + version,
+		Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + about.Version,
 		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
 		Mail: notify.Mail{
 			Host: o.SMTPHost,

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -71,7 +72,7 @@ func (s authServer) post(ctx context.Context, path string, body, out any) error 
 		return err
 	}
 	r.Header.Set("Content-Type", media)
-	r.Header.Set("User-Agent", "redoubt/"+version)
+	r.Header.Set("User-Agent", "redoubt/"+about.Version)
 	resp, err := authHTTP.Do(r)
 	if err != nil {
 		return err

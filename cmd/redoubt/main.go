@@ -19,13 +19,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 )
-
-// version is set by the linker.
-var version = "dev"
 
 type cli struct {
 	Config kong.ConfigFlag `help:"Read settings from this YAML file; flags and environment variables override it." env:"REDOUBT_CONFIG" placeholder:"FILE"`
@@ -152,6 +150,6 @@ type versionCmd struct{}
 
 // Run prints the version.
 func (versionCmd) Run(a *app) error {
-	_, err := fmt.Fprintln(a.out, "redoubt", version)
+	_, err := fmt.Fprintln(a.out, "redoubt", about.Version)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/redoubt/redoubt/internal/about"
 )
 
 type manCmd struct {
@@ -34,7 +35,7 @@ func (c manCmd) Run(a *app, k *kong.Kong) error {
 // writeManual writes a page in the language of man(7).
 func writeManual(w io.Writer, node *kong.Node) {
 	name := strings.ReplaceAll(node.FullPath(), " ", "-")
-	fmt.Fprintf(w, ".TH %s 1 \"\" \"Redoubt %s\" \"Redoubt\"\n", roff(strings.ToUpper(name)), roff(version))
+	fmt.Fprintf(w, ".TH %s 1 \"\" \"Redoubt %s\" \"Redoubt\"\n", roff(strings.ToUpper(name)), roff(about.Version))
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n",
 		roff(name), roff(oneLine(node.Help)), roff(node.FullPath()))
 	for _, arg := range node.Positional {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/mcp"
 )
@@ -20,10 +21,10 @@ func (c mcpCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	client.UserAgent = "redoubt-mcp/" + version
+	client.UserAgent = "redoubt-mcp/" + about.Version
 	server := mcp.New(mcp.Config{
 		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID,
-		MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
+		MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: about.Version,
 	})
 	if err := server.Run(a.ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.ctx.Err() == nil {
 		return err

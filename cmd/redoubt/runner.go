@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/runner"
 )
@@ -51,7 +52,7 @@ func (c runnerCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	client := &api.Client{BaseURL: server.String(), Token: string(c.Token), UserAgent: "redoubt-runner/" + version}
+	client := &api.Client{BaseURL: server.String(), Token: string(c.Token), UserAgent: "redoubt-runner/" + about.Version}
 	var runners []*runner.Runner
 	for i := range c.Parallel {
 		base, err := runnerConfig(a, c.Semgrep)
@@ -112,7 +113,7 @@ func runnerConfig(a *app, semgrep string) (runner.Config, error) {
 	c := runner.Config{
 		Program:   program,
 		Path:      os.Getenv("PATH"),
-		Version:   version,
+		Version:   about.Version,
 		Isolation: runner.IsolateIfPossible,
 		Limits:    runner.DefaultLimits(),
 		Logger:    a.log,

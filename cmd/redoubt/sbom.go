@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
@@ -22,7 +23,7 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
 		err = st.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
-			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: version})
+			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: about.Version})
 			return err
 		})
 		var invalid *model.InvalidError

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -65,7 +66,7 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	s.startIndex(a)
 	s.checkFile(a.ctx)
 	// who comes now waits a moment
-	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine())
+	a.log.Info("redoubt answers", "url", s.baseURL(), "version", about.Version, "store", st.Engine())
 	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
 		a.log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
 			"name: set --public-url", "links", s.baseURL())

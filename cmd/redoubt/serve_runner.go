@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
@@ -278,7 +279,7 @@ func (s *service) ownRunner(
 		return nil, err
 	}
 	out := &ownRunner{service: s, deployment: d, client: &api.Client{
-		BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version,
+		BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + about.Version,
 	}}
 	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -118,7 +119,7 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	pages, err := web.New(web.Config{
-		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
+		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: about.Version,
 		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
 		Uploads: func() web.Uploads { return s.server },
 	})
@@ -128,14 +129,14 @@ func (s *service) wire(a *app) error {
 	clients := oauth.New(oauth.Config{Store: s.store, Keys: httpx.SigningKeys(signing).All, Clock: a.clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
-		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+		PublicURL: s.config.PublicURL, Version: about.Version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
 		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
 		Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}),
 		Pages:      pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
+		Clock: a.clock, Logger: a.log, Version: about.Version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
 		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -129,7 +130,7 @@ func serverClient(server, token string) (*api.Client, error) {
 		BaseURL:   strings.TrimSuffix(server, "/"),
 		Token:     token,
 		HTTP:      &http.Client{Timeout: callWait},
-		UserAgent: "redoubt/" + version,
+		UserAgent: "redoubt/" + about.Version,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
@@ -66,7 +67,7 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	}
 	keys := keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {})
 	s, err := server.New(server.Config{
-		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
+		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: about.Version,
 		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
 		Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
@@ -78,6 +79,6 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 		return in.WithContext(httpx.WithCaller(in.Context(), caller))
 	}}
 	return &api.Client{
-		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: transport},
+		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + about.Version, HTTP: &http.Client{Transport: transport},
 	}, d.Slug, nil
 }
