@@ -20,7 +20,7 @@ func TestARestoredDeploymentFollows(t *testing.T) {
 	if err := st.PutScores(t.Context(), func(func(model.EPSSScore) error) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{store: st}
+	s := &advisoryJobs{store: st}
 	pending := func() bool {
 		t.Helper()
 		behind, err := s.matchingPending(t.Context())

@@ -9,16 +9,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
+// advisoryJobs are the jobs of a server that load advisories and match findings with them.
+type advisoryJobs struct {
+	*app
+	config  config.Server
+	storage config.Storage
+	store   *store.Store
+	library *advisory.Library
+}
+
 // matchAdvisories is the queue.Work of store.MatchJob: it matches all deployments with the current
 // advisories and scores.
-func (s *service) matchAdvisories(ctx context.Context, _ model.Job) (result []byte, media string, err error) {
+func (s *advisoryJobs) matchAdvisories(ctx context.Context, _ model.Job) (result []byte, media string, err error) {
 	busy := false
-	err = matchDeployments(ctx, s.store, s.advisories, nil, func(d model.Deployment, swept advisory.SweepResult) {
+	err = matchDeployments(ctx, s.store, s.library, nil, func(d model.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
 			s.log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
@@ -30,7 +40,7 @@ func (s *service) matchAdvisories(ctx context.Context, _ model.Job) (result []by
 }
 
 // matchingPending reports whether a deployment has not followed to the end.
-func (s *service) matchingPending(ctx context.Context) (bool, error) {
+func (s *advisoryJobs) matchingPending(ctx context.Context) (bool, error) {
 	version, scores, err := s.store.AdvisoryVersions(ctx)
 	if err != nil || version == 0 && scores == 0 {
 		return false, err
@@ -52,13 +62,13 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 const loadAgain = 15 * time.Minute
 
 // sources returns the advisory sources of this server.
-func (s *service) sources() []string {
+func (s *advisoryJobs) sources() []string {
 	return defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 }
 
 // advisoriesJob returns the kind of the server job that loads advisories. It depends on the sources
 // and the interval, and contains no credentials.
-func (s *service) advisoriesJob() string {
+func (s *advisoryJobs) advisoriesJob() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.config.AdvisoriesEvery)
 	for _, location := range s.sources() {
@@ -69,9 +79,9 @@ func (s *service) advisoriesJob() string {
 
 // loadAdvisories returns the queue.Work that loads advisories and adds the next job. After an error
 // the stored advisories remain, and the load is repeated after loadAgain.
-func (s *service) loadAdvisories(a *app) queue.Work {
+func (s *advisoryJobs) loadAdvisories() queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, media string, err error) {
-		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
+		u := updater{app: s.app, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
 		err = u.all(ctx, s.sources(), func(source model.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged,
 				"records", done.Records, "changed", done.Changed, "refused", done.Refused)
@@ -83,7 +93,7 @@ func (s *service) loadAdvisories(a *app) queue.Work {
 			err = nil
 		}
 		if err == nil {
-			err = s.store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: a.clock().Add(again)})
+			err = s.store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: s.clock().Add(again)})
 		}
 		return nil, "", err
 	}

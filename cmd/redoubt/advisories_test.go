@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -79,7 +80,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func testApp(out io.Writer) *app {
-	return &app{ctx: context.Background(), out: out, err: io.Discard, clock: time.Now}
+	return &app{ctx: context.Background(), out: out, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 }
 
 // output runs the command and returns what it printed.
@@ -256,7 +257,7 @@ func TestServeFollowsWhatOthersLoad(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	file := filepath.Join(t.TempDir(), "ready.json")
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	go func() {
 		done <- serveCmd{Storage: config.Storage{Data: dir}, Deployment: "acme", LogFormat: "text", Server: config.Server{
 			Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 1 << 20, ShutdownTimeout: 5 * time.Second,

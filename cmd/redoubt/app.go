@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -26,11 +27,17 @@ type app struct {
 	out   io.Writer
 	err   io.Writer
 	clock func() time.Time
-	log   *slog.Logger
 
-	beside  *store.Store   // the database, of a command that calls the Web API beside it
+	getenv  func(name string) string // an environment variable
+	environ func() []string          // all of them, as NAME=value
+	log     *slog.Logger
+
+	// openBeside returns a client of the Web API beside a database, and the slug of the deployment.
+	openBeside func(a *app, at config.Storage, deployment string, to senders) (*api.Client, string, error)
+	// exportBeside runs exports in this process until the command ends. It is nil with a server.
+	exportBeside func()
+
 	ends    []func() error // what atEnd was given
-	key     []byte         // the secret key beside the database
 	unknown []string       // environment variables named REDOUBT_… that no command reads
 }
 

@@ -24,7 +24,7 @@ func (c backupCmd) Run(a *app) error {
 }
 
 func (c backupCmd) run(a *app, st *store.Store) error {
-	ring, err := a.keys(c.Storage, st)
+	ring, err := openKeys(a, c.Storage, st)
 	if err != nil && (c.WithKeys || !errors.Is(err, errKeyFile)) {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 // TestCheckEndsWithACode checks a whole database, a damaged one, and none.
 func TestCheckEndsWithACode(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{ctx: t.Context(), err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: t.Context(), err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ type checkWorld struct {
 func newCheckWorld(t *testing.T) *checkWorld {
 	w := &checkWorld{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	w.storage = config.Storage{Data: filepath.Join(t.TempDir(), "data")}
-	w.app = &app{ctx: t.Context(), err: io.Discard, clock: func() time.Time { w.now = w.now.Add(time.Second); return w.now }, log: slog.New(slog.DiscardHandler)}
+	w.app = &app{ctx: t.Context(), err: io.Discard, clock: func() time.Time { w.now = w.now.Add(time.Second); return w.now }, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	var err error
 	if w.store, err = w.app.create(w.storage); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ const (
 // Run sends what the checkout holds, has the scanner run, and ends as the gate
 // says.
 func (c ciCmd) Run(a *app) error {
-	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
+	b := &build{ciCmd: c, app: a, env: ci.Environ(a.environ())}
 	b.result = ci.Outcome{
 		Version: 1, Unblock: []string{}, Trouble: []string{}, Unread: []ci.UnreadFile{}, New: []ci.Finding{},
 		Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{},
@@ -169,7 +169,7 @@ func (b *build) scan(ctx context.Context) error {
 	run := rand.Text() // which scan is this run's: another of the ref may end meanwhile
 	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, raw(b.out), raw(b.err)
-	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token),
+	cmd.Env = append(b.environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token),
 		"SEMGREP_FAIL_OPEN_URL="+b.server.base,
 		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
 	defaults := map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"}

@@ -71,7 +71,7 @@ func hearsBy(how string, silent int64) string {
 }
 
 // printConnection prints one, as it is now.
-func (w webAPI) printConnection(a *app, c *api.ConnectionResponse, err error) error {
+func printConnection(a *app, w webAPI, c *api.ConnectionResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection", "redoubt connections list")
 	}
@@ -114,7 +114,7 @@ func (c connectionsShowCmd) Run(a *app) error {
 		return err
 	}
 	found, err := client.GetConnection(a.ctx, deployment, c.ID)
-	return c.printConnection(a, found, err)
+	return printConnection(a, c.webAPI, found, err)
 }
 
 type connectionsCreateCmd struct {
@@ -147,7 +147,7 @@ func (c connectionsCreateCmd) Run(a *app) error {
 		}
 	}
 	made, err := client.CreateConnection(a.ctx, deployment, r)
-	return c.printConnection(a, made, err)
+	return printConnection(a, c.webAPI, made, err)
 }
 
 type connectionsTestCmd struct{ ofConnection }
@@ -159,7 +159,7 @@ func (c connectionsTestCmd) Run(a *app) error {
 		return err
 	}
 	found, err := client.TestConnection(a.ctx, deployment, c.ID)
-	if err := c.printConnection(a, found, err); err != nil || found.Connection.Problem == "" {
+	if err := printConnection(a, c.webAPI, found, err); err != nil || found.Connection.Problem == "" {
 		return err
 	}
 	return &exitError{code: 1}
@@ -174,7 +174,7 @@ func (c connectionsDeleteCmd) Run(a *app) error {
 		return err
 	}
 	gone, err := client.DeleteConnection(a.ctx, deployment, c.ID)
-	return c.printConnection(a, gone, err)
+	return printConnection(a, c.webAPI, gone, err)
 }
 
 type connectionsRepositoriesCmd struct {
@@ -218,7 +218,7 @@ type chosen struct {
 }
 
 // printNames prints a list of names.
-func (w webAPI) printNames(a *app, head string, names []string, items any, err error) error {
+func printNames(a *app, w webAPI, head string, names []string, items any, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection or repository", "redoubt connections repositories")
 	}
@@ -239,9 +239,9 @@ func (c connectionsTakeCmd) Run(a *app) error {
 	}
 	taken, err := client.FollowRepositories(a.ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
 	if err != nil {
-		return c.printNames(a, "", nil, nil, err)
+		return printNames(a, c.webAPI, "", nil, nil, err)
 	}
-	return c.printNames(a, "PROJECT", taken.Projects, taken, nil)
+	return printNames(a, c.webAPI, "PROJECT", taken.Projects, taken, nil)
 }
 
 type connectionsDropCmd struct{ chosen }
@@ -254,9 +254,9 @@ func (c connectionsDropCmd) Run(a *app) error {
 	}
 	parted, err := client.UnfollowRepositories(a.ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
 	if err != nil {
-		return c.printNames(a, "", nil, nil, err)
+		return printNames(a, c.webAPI, "", nil, nil, err)
 	}
-	return c.printNames(a, "REPOSITORY", parted.Repositories, parted, nil)
+	return printNames(a, c.webAPI, "REPOSITORY", parted.Repositories, parted, nil)
 }
 
 type connectionsHooksCmd struct{ ofConnection }

@@ -32,7 +32,7 @@ func TestDemo(t *testing.T) {
 // testDemoIsWhole has redoubt check look at a history with all kinds of writes, and
 // then at one that somebody else wrote to.
 func testDemoIsWhole(t *testing.T, st *store.Store) {
-	report := &checkReport{app: &app{ctx: t.Context(), clock: time.Now}, silent: true, Whole: true}
+	report := &checkReport{app: &app{ctx: t.Context(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}, silent: true, Whole: true}
 	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.add("", check, faults) })
 	if err == nil {
 		err = checkDeployments(report.app, st, report)
@@ -85,7 +85,7 @@ func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *sto
 func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	t.Helper()
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now, getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		var said bytes.Buffer
 		warned.Reset()
 		c.URL, c.Token, c.Output = site.URL, config.Secret(secret.Text), "json"
-		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &warned, clock: time.Now, log: log}); failed != nil {
+		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &warned, clock: time.Now, log: log, getenv: os.Getenv, environ: os.Environ, openBeside: openBeside}); failed != nil {
 			return nil, failed
 		}
 		if err := json.Unmarshal(said.Bytes(), &out); err != nil {

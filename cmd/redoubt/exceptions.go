@@ -83,7 +83,7 @@ func exceptionRow(e api.Exception) []string {
 }
 
 // printExceptions prints exceptions, one on a line.
-func (w webAPI) printExceptions(a *app, list ...api.Exception) error {
+func printExceptions(a *app, w webAPI, list ...api.Exception) error {
 	rows := make([][]string, len(list))
 	for i, e := range list {
 		rows[i] = exceptionRow(e)
@@ -132,14 +132,14 @@ func (c exceptionsCreateCmd) Run(a *app) error {
 		return err
 	}
 	e := answer.Exception
-	return c.printed(a, answer, fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s",
+	return printExceptionChange(a, c.webAPI, answer, fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s",
 		e.ID, e.Target, whereOf(e), untilOf(e), decided(int(answer.Changed))))
 }
 
-// printed prints a sentence about a change, or the exception where programs read the output.
-func (w webAPI) printed(a *app, answer *api.ExceptionChangeResponse, sentence string) error {
+// printExceptionChange prints a sentence about a change, or the exception where programs read the output.
+func printExceptionChange(a *app, w webAPI, answer *api.ExceptionChangeResponse, sentence string) error {
 	if w.Output != "table" {
-		return w.printExceptions(a, answer.Exception)
+		return printExceptions(a, w, answer.Exception)
 	}
 	_, err := fmt.Fprintln(a.out, sentence)
 	return err
@@ -178,7 +178,7 @@ func (c exceptionsShowCmd) Run(a *app) error {
 	}
 	d := answer.Exception.Document
 	if d == nil {
-		return c.printExceptions(a, answer.Exception)
+		return printExceptions(a, c.webAPI, answer.Exception)
 	}
 	if c.Output == "table" {
 		issued := "-"
@@ -226,7 +226,7 @@ func (c exceptionsDeleteCmd) Run(a *app) error {
 	case e.Target != "":
 		what = e.Target + " is"
 	}
-	return c.printed(a, answer, fmt.Sprintf("exception %d is removed: %s no longer accepted in %s; %s",
+	return printExceptionChange(a, c.webAPI, answer, fmt.Sprintf("exception %d is removed: %s no longer accepted in %s; %s",
 		e.ID, what, exceptionRow(e)[3], decided(int(answer.Changed))))
 }
 
@@ -252,7 +252,7 @@ func (c exceptionsRequestCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.printExceptions(a, answer.Exception)
+	return printExceptions(a, c.webAPI, answer.Exception)
 }
 
 // ofExceptions are commands that decide about exceptions.
@@ -279,7 +279,7 @@ func (c ofExceptions) decide(
 		list = append(list, answer.Exception)
 	}
 	if len(list) > 0 {
-		err = errors.Join(err, c.printExceptions(a, list...))
+		err = errors.Join(err, printExceptions(a, c.webAPI, list...))
 	}
 	return err
 }

@@ -88,7 +88,7 @@ func TestExitCodesOfCI(t *testing.T) {
 		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, says: "NOT ALL OF THIS BUILD IS CHECKED"},
 	} {
 		var out, said bytes.Buffer
-		b := &build{ciCmd: ciCmd{FailOpen: test.open}, app: &app{ctx: t.Context(), out: &out, err: &said, clock: time.Now, log: slog.New(slog.DiscardHandler)}}
+		b := &build{ciCmd: ciCmd{FailOpen: test.open}, app: &app{ctx: t.Context(), out: &out, err: &said, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}}
 		b.result = ci.Outcome{Blocked: test.blocked, Trouble: test.trouble, Unread: test.unread}
 		err := b.end()
 		var ended *exitError

@@ -167,7 +167,7 @@ func answersOn(t *testing.T, file, keys []byte, token ready) map[string]answered
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {
 		if !errors.Is(err, model.ErrDamaged) {

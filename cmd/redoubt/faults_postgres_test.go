@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 			extend(t, database)
 			f.whole()
 			storetest.DamagePostgres(t, database, relation)
-			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 			report := &checkReport{app: a, silent: true, Whole: true}
 			err := (checkCmd{Storage: f.storage}).check(a, report)
 			for _, c := range report.Checks {

@@ -226,7 +226,7 @@ func (f *faulty) whole() {
 	for _, err := range f.refused {
 		f.t.Errorf("an answer is neither a success nor a 503: %v", err)
 	}
-	a := &app{ctx: f.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: f.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	report := &checkReport{app: a, silent: true, Whole: true}
 	if err := (checkCmd{Storage: f.storage}).check(a, report); err != nil {
 		f.t.Fatalf("redoubt check: %v", err)

@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// keeper makes what keeps the connections to code hosts.
-func (a *app) keeper(
-	o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
+// newKeeper makes what keeps the connections to code hosts.
+func newKeeper(
+	a *app, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Keeper, error) {
-	open, err := a.hosts(o)
+	open, err := codeHosts(a, o)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (a *app) keeper(
 	}), nil
 }
 
-// hosts is what code hosts are asked with.
-func (a *app) hosts(o config.Outbound) (scm.Config, error) {
+// codeHosts is what code hosts are asked with.
+func codeHosts(a *app, o config.Outbound) (scm.Config, error) {
 	reach, err := reachOf(o)
 	return scm.Config{
 		Reach: reach, Clock: a.clock, Name: "redoubt/" + about.Version, Local: o.Local,
@@ -46,9 +46,9 @@ func reachOf(o config.Outbound) (scm.Reach, error) {
 	return scm.Reach{NoPrivate: !private, Also: also}, err
 }
 
-// notifier makes what tells people; without an index it matches nothing.
-func (a *app) notifier(
-	o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,
+// newNotifier makes what tells people; without an index it matches nothing.
+func newNotifier(
+	a *app, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,
 ) (*notify.Notifier, error) {
 	private, also, err := o.NotifyNetworks()
 	if err != nil {

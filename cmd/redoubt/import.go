@@ -70,7 +70,7 @@ func (c importCmd) Run(a *app) error {
 }
 
 func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importReader, []ingest.Summary, error) {
-	ring, err := a.keys(c.Storage, st)
+	ring, err := openKeys(a, c.Storage, st)
 	if err != nil {
 		return nil, nil, err
 	}

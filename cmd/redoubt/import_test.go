@@ -34,7 +34,7 @@ type importer struct {
 func newImporter(t *testing.T, engine string) *importer {
 	c := storetest.Empty(t, engine)
 	w := &importer{T: t, storage: config.Storage{Data: c.Dir, DatabaseURL: config.Secret(c.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}, at: t.TempDir()}
-	a := &app{ctx: t.Context(), clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: t.Context(), clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(w.storage)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func (w *importer) write(name, text string) {
 func (w *importer) run(c importCmd, files ...string) (out api.ImportResponse, said string, exit int) {
 	w.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{ctx: w.Context(), out: &stdout, err: &stderr, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: w.Context(), out: &stdout, err: &stderr, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	c.Storage, c.Project, c.Ref, c.JSON, c.Files = w.storage, "acme/app", "main", true, files
 	err := c.Run(a)
 	var ended *exitError

@@ -36,7 +36,7 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 		done <- serveCmd{
 			Storage: r.storage, Server: config.Server{Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 64 << 20, ShutdownTimeout: 30 * time.Second},
 			Deployment: "acme", LogFormat: "text",
-		}.Run(&app{ctx: ctx, out: io.Discard, err: r.log, clock: time.Now})
+		}.Run(&app{ctx: ctx, out: io.Discard, err: r.log, clock: time.Now, getenv: os.Getenv, environ: os.Environ})
 	}()
 	ready := waitReady(r.t, file, done)
 	do(&api.Client{BaseURL: ready.BaseURL, Token: ready.Token}, ready.DeploymentSlug)

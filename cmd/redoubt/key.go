@@ -44,7 +44,7 @@ func withKeys(a *app, c config.Storage, fn func(keyring.Ring) error) error {
 	if err != nil {
 		return err
 	}
-	ring, err := a.keys(c, st)
+	ring, err := openKeys(a, c, st)
 	if err == nil {
 		err = fn(ring)
 	}
@@ -85,7 +85,7 @@ func (c keyUseCmd) Run(a *app) error {
 }
 
 func (c keyUseCmd) run(a *app, st *store.Store, ring keyring.Ring) error {
-	check, err := a.setting(st, keyCheck)
+	check, err := storedSetting(a, st, keyCheck)
 	switch {
 	case err != nil:
 		return err
@@ -128,11 +128,11 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
 		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
 	}
-	check, err := a.setting(st, keyCheck)
+	check, err := storedSetting(a, st, keyCheck)
 	if err != nil {
 		return err
 	}
-	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+	if err := refuseDevelopmentKeys(a, st, check); err != nil {
 		return err
 	}
 	ring := keyring.New(a.clock())

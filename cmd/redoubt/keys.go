@@ -24,11 +24,11 @@ var errKeyFile = errors.New("without the keys that this database was used with, 
 	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt " +
 	"check finds the database whole and the file is lost for good, redoubt key new makes another")
 
-// keys reads the key file of a database, and creates one for a new database. After a crash the
+// openKeys reads the key file of a database, and creates one for a new database. After a crash the
 // next start completes that. Where file and database do not fit and the database is damaged,
 // the error is about the damage.
-func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
-	ring, err := a.fittingKeys(c, st)
+func openKeys(a *app, c config.Storage, st *store.Store) (keyring.Ring, error) {
+	ring, err := fittingKeys(a, c, st)
 	if err == nil || errors.Is(err, model.ErrUnavailable) {
 		return ring, err
 	}
@@ -40,15 +40,15 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 	return ring, err
 }
 
-func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, error) {
-	check, err := a.setting(st, keyCheck)
+func fittingKeys(a *app, c config.Storage, st *store.Store) (keyring.Ring, error) {
+	check, err := storedSetting(a, st, keyCheck)
 	if err != nil {
 		return keyring.Ring{}, err
 	}
 	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
 		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", model.ErrDamaged, len(check))
 	}
-	if err := a.refuseDevelopmentKeys(st, check); err != nil {
+	if err := refuseDevelopmentKeys(a, st, check); err != nil {
 		return keyring.Ring{}, err
 	}
 	ring, err := keyring.Read(c.KeyPath())
@@ -60,7 +60,7 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 	case check != nil:
 		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
 	default:
-		if ring, made, err = a.makeKeys(c); err != nil {
+		if ring, made, err = makeKeys(a, c); err != nil {
 			return ring, err
 		}
 	}
@@ -81,11 +81,11 @@ func (a *app) fittingKeys(c config.Storage, st *store.Store) (keyring.Ring, erro
 
 // refuseDevelopmentKeys returns an error if the database holds keys of a development version. One
 // that identifies its key file does not need them.
-func (a *app) refuseDevelopmentKeys(st *store.Store, check []byte) error {
+func refuseDevelopmentKeys(a *app, st *store.Store, check []byte) error {
 	if check != nil {
 		return nil
 	}
-	held, err := a.setting(st, developmentKey)
+	held, err := storedSetting(a, st, developmentKey)
 	if err != nil || held == nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) refuseDevelopmentKeys(st *store.Store, check []byte) error {
 }
 
 // makeKeys writes the first key file.
-func (a *app) makeKeys(c config.Storage) (ring keyring.Ring, made bool, err error) {
+func makeKeys(a *app, c config.Storage) (ring keyring.Ring, made bool, err error) {
 	ring = keyring.New(a.clock())
 	err = ring.Create(c.KeyPath())
 	if errors.Is(err, fs.ErrExist) { // another process created it
@@ -105,8 +105,8 @@ func (a *app) makeKeys(c config.Storage) (ring keyring.Ring, made bool, err erro
 	return ring, err == nil, err
 }
 
-// setting reads a setting; one that is not there is nil.
-func (a *app) setting(st *store.Store, name string) ([]byte, error) {
+// storedSetting reads a setting; one that is not there is nil.
+func storedSetting(a *app, st *store.Store, name string) ([]byte, error) {
 	value, err := st.StoredSetting(a.ctx, name)
 	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil

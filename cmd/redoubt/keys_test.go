@@ -24,7 +24,7 @@ func eachKeyed(t *testing.T, fn func(t *testing.T, a *app, c config.Storage, st 
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			at := storetest.Database(t, engine, storetest.NewClock())
-			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now}
+			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 			c := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}
 			fn(t, a, c, storetest.Open(t, at))
 		})
@@ -35,28 +35,28 @@ func eachKeyed(t *testing.T, fn func(t *testing.T, a *app, c config.Storage, st 
 // elsewhere while the key file is another one's.
 func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
-		if _, err := a.keys(c, st); err != nil {
+		if _, err := openKeys(a, c, st); err != nil {
 			t.Fatal(err)
 		}
 		if err := st.PutSetting(t.Context(), keyCheck, []byte("half of i")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.keys(c, st); !errors.Is(err, model.ErrDamaged) {
+		if _, err := openKeys(a, c, st); !errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a check that is cut off: %v", err)
 		}
 	})
 
 	at := storetest.Database(t, "sqlite", storetest.NewClock())
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	c := config.Storage{Data: at.Dir, KeyFile: filepath.Join(t.TempDir(), "key")}
 	st := storetest.Open(t, at)
-	if _, err := a.keys(c, st); err != nil {
+	if _, err := openKeys(a, c, st); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(st.Close(), keyring.New(time.Now()).Replace(c.KeyPath()), scribble(at.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.keys(c, storetest.Open(t, at)); !errors.Is(err, model.ErrDamaged) {
+	if _, err := openKeys(a, c, storetest.Open(t, at)); !errors.Is(err, model.ErrDamaged) {
 		t.Errorf("another key file, and a damaged database: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func scribble(dir string) error {
 // changed, so with the bit as it was the next start has the same keys.
 func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
-		ring, err := a.keys(c, st)
+		ring, err := openKeys(a, c, st)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check, err := a.setting(st, keyCheck)
+		check, err := storedSetting(a, st, keyCheck)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 					break
 				}
 			}
-			_, err := a.keys(c, st)
+			_, err := openKeys(a, c, st)
 			if err == nil || errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.KeyPath()+" is damaged") || !strings.Contains(err.Error(), "backup") {
 				t.Errorf("a bit of %s: %v", member, err)
 			}
@@ -111,11 +111,11 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 		if err := os.WriteFile(c.KeyPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again, err := a.keys(c, st)
+		again, err := openKeys(a, c, st)
 		if err != nil || !bytes.Equal(again.Secret, ring.Secret) {
 			t.Errorf("with the file as it was: %v", err)
 		}
-		if after, err := a.setting(st, keyCheck); err != nil || !bytes.Equal(after, check) {
+		if after, err := storedSetting(a, st, keyCheck); err != nil || !bytes.Equal(after, check) {
 			t.Errorf("the database knows another file: %v", err)
 		}
 	})
@@ -133,11 +133,11 @@ func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "keys of a development version") {
 				t.Errorf("%s: %v", what, err)
 			}
-			if check, err := a.setting(st, keyCheck); err != nil || check != nil {
+			if check, err := storedSetting(a, st, keyCheck); err != nil || check != nil {
 				t.Errorf("%s: the database knows the key file %x, %v", what, check, err)
 			}
 		}
-		_, err := a.keys(c, st)
+		_, err := openKeys(a, c, st)
 		refused("a start without a key file", err)
 		refused("key new", keyNewCmd{Storage: c, Yes: true}.run(a, st))
 		if _, err := os.Stat(c.KeyPath()); !errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +146,7 @@ func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 		if err := keyring.New(time.Now()).Create(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.keys(c, st)
+		_, err = openKeys(a, c, st)
 		refused("a start with the key file of another database", err)
 	})
 }
@@ -156,11 +156,11 @@ func TestOtherKeysAreRefused(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
 		refused := func(what, want string) {
 			t.Helper()
-			if _, err := a.keys(c, st); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := openKeys(a, c, st); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if _, err := a.keys(c, st); err != nil {
+		if _, err := openKeys(a, c, st); err != nil {
 			t.Fatal(err)
 		}
 		if err := keyring.New(time.Now()).Replace(c.KeyPath()); err != nil {

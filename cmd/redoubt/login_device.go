@@ -118,7 +118,7 @@ func (c loginCmd) byBrowser(a *app, server string) (kept keptLogin, err error) {
 	fmt.Fprintf(a.err, "Open %s and type the code %s,\nor open %s\nThe page asks whether to let this program in; it "+
 		"shows the same code.\n", codes.Page, codes.User, codes.Whole)
 	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.err) {
-		openBrowser(a.ctx, codes.Whole)
+		openBrowser(a, codes.Whole)
 	}
 	issued, err := s.wait(a, client, codes)
 	if err != nil {
@@ -231,7 +231,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // openBrowser opens a page where there is a screen; where not, people open it.
-func openBrowser(ctx context.Context, page string) {
+func openBrowser(a *app, page string) {
 	u, err := url.Parse(page)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return
@@ -239,11 +239,11 @@ func openBrowser(ctx context.Context, page string) {
 	var cmd *exec.Cmd
 	switch {
 	case runtime.GOOS == "darwin":
-		cmd = exec.CommandContext(ctx, "open", u.String())
+		cmd = exec.CommandContext(a.ctx, "open", u.String())
 	case runtime.GOOS == "windows":
-		cmd = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", u.String())
-	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
-		cmd = exec.CommandContext(ctx, "xdg-open", u.String()) //nolint:gosec // it begins with http
+		cmd = exec.CommandContext(a.ctx, "rundll32", "url.dll,FileProtocolHandler", u.String())
+	case a.getenv("DISPLAY") != "" || a.getenv("WAYLAND_DISPLAY") != "":
+		cmd = exec.CommandContext(a.ctx, "xdg-open", u.String()) //nolint:gosec // it begins with http
 	default:
 		return
 	}

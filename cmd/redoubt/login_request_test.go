@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 func TestWhoRunsTheServerApprovesScannersAlone(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
-	a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now}
+	a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(storage)
 	if err != nil {
 		t.Fatal(err)

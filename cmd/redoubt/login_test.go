@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
 				w.WriteHeader(http.StatusForbidden)
 			}
 		}))
-		err := loginCmd{URL: site.URL, NoBrowser: true}.Run(&app{ctx: t.Context(), out: io.Discard, err: &bytes.Buffer{}, clock: time.Now})
+		err := loginCmd{URL: site.URL, NoBrowser: true}.Run(&app{ctx: t.Context(), out: io.Discard, err: &bytes.Buffer{}, clock: time.Now, getenv: os.Getenv, environ: os.Environ})
 		site.Close()
 		if err == nil || !strings.Contains(err.Error(), c.said) || c.wantsNot != "" && strings.Contains(err.Error(), c.wantsNot) {
 			t.Errorf("%s: %v", c.name, err)

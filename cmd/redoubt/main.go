@@ -102,6 +102,7 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop) // who asks a second time does not wait: the process ends at once
 	a := &app{
 		ctx: ctx, out: &printable{to: os.Stdout}, err: &printable{to: os.Stderr}, clock: time.Now,
+		getenv: os.Getenv, environ: os.Environ, openBeside: openBeside,
 		log:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		unknown: config.UnknownVariables(parser.Model),
 	}

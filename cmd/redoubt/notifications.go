@@ -82,13 +82,13 @@ func (c notificationsLogCmd) Run(a *app) error {
 			return err
 		}
 		if list = append(list, page.Notifications...); page.Cursor == "" || len(list) >= c.Limit {
-			return c.printNotifications(a, list)
+			return printNotifications(a, c.webAPI, list)
 		}
 		q.Cursor = page.Cursor
 	}
 }
 
-func (w webAPI) printNotifications(a *app, list []api.Notification) error {
+func printNotifications(a *app, w webAPI, list []api.Notification) error {
 	rows, items := [][]string{}, []any{}
 	for _, n := range list {
 		came := strings.TrimSpace(n.Problem + " " + n.Answer)
@@ -123,7 +123,7 @@ func (c notificationsTestCmd) Run(a *app) error {
 			failed++
 		}
 	}
-	if err := c.printNotifications(a, sent.Notifications); err != nil || failed == 0 {
+	if err := printNotifications(a, c.webAPI, sent.Notifications); err != nil || failed == 0 {
 		return err
 	}
 	return fmt.Errorf("%d of %d receivers did not take the message", failed, len(sent.Notifications))
@@ -135,7 +135,7 @@ type notificationsPauseCmd struct {
 }
 
 // Run pauses a rule.
-func (c notificationsPauseCmd) Run(a *app) error { return c.pause(a, c.Rule, true) }
+func (c notificationsPauseCmd) Run(a *app) error { return pauseRule(a, c.webAPI, c.Rule, true) }
 
 type notificationsResumeCmd struct {
 	webAPI
@@ -143,9 +143,9 @@ type notificationsResumeCmd struct {
 }
 
 // Run has a rule go on.
-func (c notificationsResumeCmd) Run(a *app) error { return c.pause(a, c.Rule, false) }
+func (c notificationsResumeCmd) Run(a *app) error { return pauseRule(a, c.webAPI, c.Rule, false) }
 
-func (w webAPI) pause(a *app, rule int64, paused bool) error {
+func pauseRule(a *app, w webAPI, rule int64, paused bool) error {
 	client, deployment, err := w.connect(a)
 	if err != nil {
 		return err

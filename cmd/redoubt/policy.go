@@ -258,12 +258,12 @@ func (c policiesCreateCmd) Run(a *app) error {
 	sentence := fmt.Sprintf("created policy %s (id %s) for %s", p.Slug, p.ID, scopeOf(made.Settings))
 	next := fmt.Sprintf("; next: redoubt policies add-rules --policy %s FILE, or redoubt policies set-mode "+
 		"--policy %s RULE MODE", p.Slug, p.Slug)
-	return c.changed(a, client, deployment, made, c.Due, sentence, next)
+	return changePolicy(a, c.webAPI, client, deployment, made, c.Due, sentence, next)
 }
 
-// changed sets the due days of a policy that was created or changed, and prints the change.
-func (w webAPI) changed(
-	a *app, client *api.Client, deployment string, made *api.PolicyChangeResponse, days dueFlags, sentence, next string,
+// changePolicy sets the due days of a policy that was created or changed, and prints the change.
+func changePolicy(
+	a *app, w webAPI, client *api.Client, deployment string, made *api.PolicyChangeResponse, days dueFlags, sentence, next string,
 ) error {
 	due, err := days.update(a, client, deployment, made.Policy.ID)
 	if err != nil {
@@ -286,11 +286,11 @@ func (w webAPI) changed(
 				strings.Join(would.UnmatchedBranches, " "), strings.Join(would.ScannedRefs, " "))
 		}
 	}
-	return w.printPolicy(a, made, sentence+next)
+	return printPolicy(a, w, made, sentence+next)
 }
 
 // printPolicy prints a sentence about a policy, or the policy as json and csv.
-func (w webAPI) printPolicy(a *app, made *api.PolicyChangeResponse, sentence string) error {
+func printPolicy(a *app, w webAPI, made *api.PolicyChangeResponse, sentence string) error {
 	p, s := made.Policy, made.Settings
 	row := []string{p.ID, p.Slug, productOf(p), scopeOf(s), blocksOf(s), strings.Join(s.Excludes, " "), p.Name}
 	return w.printChange(a, sentence, "ID SLUG PRODUCT FOR BLOCKS EXCLUDES NAME", row, made)
@@ -350,7 +350,7 @@ func (c policiesUpdateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.changed(a, client, deployment, made, c.Due,
+	return changePolicy(a, c.webAPI, client, deployment, made, c.Due,
 		fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s",
 			p.Slug, scopeOf(made.Settings), blocksOf(made.Settings),
 			cmp.Or(strings.Join(made.Settings.Excludes, " "), "nothing")), "")
@@ -368,7 +368,7 @@ func (c policiesDeleteCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.printPolicy(a, gone, "deleted policy "+p.Slug)
+	return printPolicy(a, c.webAPI, gone, "deleted policy "+p.Slug)
 }
 
 // isMissing reports whether the server answered that there is no such thing.

@@ -98,7 +98,7 @@ func TestIDsAreTheScanners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	out, complaints, err := runScanner(a, semgrep, filepath.Dir(dir), "--json", "--config", names[0], "--config", names[1], "pack/code.py")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, complaints)
@@ -190,7 +190,7 @@ for id in bad1 bad2; do
   if grep -q "\"$id\"" "$f"; then echo "[ERROR] Rule parse error in rule $id:" >&2; echo "  Invalid pattern in $f" >&2; exit 7; fi
 done
 `)
-	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	for _, skip := range []bool{false, true} {
 		set, err := readRules([]string{dir}, true)
 		if err != nil {
@@ -214,7 +214,7 @@ func TestInterruptEndsTheScanner(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	scanner := fakeScanner(t, "sleep 600 &\necho $! > "+pid+".tmp\nmv "+pid+".tmp "+pid+"\nwait\n")
 	ctx, interrupt := context.WithCancel(t.Context())
-	a := &app{ctx: ctx, out: t.Output(), err: t.Output(), clock: time.Now}
+	a := &app{ctx: ctx, out: t.Output(), err: t.Output(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	set, err := readRules([]string{rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x")})}, false)
 	if err != nil {
 		t.Fatal(err)

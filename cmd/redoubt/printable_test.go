@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func seedHostile(t *testing.T, st *store.Store) {
 func TestListsObeyNothingThatIsStored(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
-	a := &app{ctx: t.Context(), out: &printable{to: &out}, err: &printable{to: &out}, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: t.Context(), out: &printable{to: &out}, err: &printable{to: &out}, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ, openBeside: openBeside}
 	st, err := a.create(storage)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (c projectsListCmd) Run(a *app) error {
 }
 
 // printProject prints a sentence about a project, or the project itself as json and csv.
-func (w webAPI) printProject(a *app, p api.Project, sentence string) error {
+func printProject(a *app, w webAPI, p api.Project, sentence string) error {
 	return w.printChange(a, sentence, projectHead, projectRow(p), p)
 }
 
@@ -82,7 +82,7 @@ func (c projectsCreateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.printProject(a, made.Project, fmt.Sprintf("created %s (id %d)", made.Project.Name, made.Project.ID))
+	return printProject(a, c.webAPI, made.Project, fmt.Sprintf("created %s (id %d)", made.Project.Name, made.Project.ID))
 }
 
 type projectsRenameCmd struct {
@@ -105,7 +105,7 @@ func (c projectsRenameCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.printProject(a, renamed.Project, fmt.Sprintf("%s is now %s; the old name keeps answering", p.Name, c.To))
+	return printProject(a, c.webAPI, renamed.Project, fmt.Sprintf("%s is now %s; the old name keeps answering", p.Name, c.To))
 }
 
 type projectsMergeCmd struct {
@@ -136,7 +136,7 @@ func (c projectsMergeCmd) Run(a *app) error {
 	if merged.FindingsChanged > 0 {
 		text += fmt.Sprintf("; findings of the advisories that changed: %d", merged.FindingsChanged)
 	}
-	return c.printProject(a, merged.Project, text)
+	return printProject(a, c.webAPI, merged.Project, text)
 }
 
 type projectsDeleteCmd struct {
@@ -158,7 +158,7 @@ func (c projectsDeleteCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.printProject(a, *p, "deleted "+p.Name)
+	return printProject(a, c.webAPI, *p, "deleted "+p.Name)
 }
 
 // findProject finds the project that a flag names, in any case: an old name leads to it.

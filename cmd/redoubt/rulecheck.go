@@ -53,7 +53,7 @@ func runScanner(a *app, program, dir string, args ...string) (stdout, stderr []b
 	cmd.Dir = dir
 	endWithChildren(cmd)
 	// Any token will do for this server; without one semgrep omits the ids of findings.
-	cmd.Env = append(os.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
+	cmd.Env = append(a.environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
 		"SEMGREP_SETTINGS_FILE="+filepath.Join(home, "settings.yml"))
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints

@@ -21,7 +21,7 @@ func TestBothCheckersOfRules(t *testing.T) {
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
 	}
-	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	const rest = "languages: [python], severity: ERROR, message: m"
 	for _, c := range []struct {
 		what, rule      string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ func TestRulesThatTheScannerDoesNotName(t *testing.T) {
 if grep -q shapeless "$f"; then echo "[ERROR] Invalid rule schema in $f" >&2; exit 7; fi
 `)
 	broken := fakeScanner(t, "echo no memory >&2; exit 2\n")
-	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
+	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	for _, skip := range []bool{false, true} {
 		for program, want := range map[string]string{scanner: "Invalid rule schema in the rules", broken: "no memory"} {
 			set, err := readRules([]string{dir}, skip)

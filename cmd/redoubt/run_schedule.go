@@ -5,16 +5,19 @@ import (
 	"errors"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scheduleRuns is the queue.Work of store.ScheduleJob.
-func (s *service) scheduleRuns(ctx context.Context, j model.Job) (result []byte, media string, err error) {
-	err = queueDueRuns(ctx, s.store, j.DeploymentID)
-	if errors.Is(err, model.ErrNotFound) { // the deployment was deleted
-		err = nil
+// scheduleRuns returns the queue.Work of store.ScheduleJob.
+func scheduleRuns(st *store.Store) queue.Work {
+	return func(ctx context.Context, j model.Job) (result []byte, media string, err error) {
+		err = queueDueRuns(ctx, st, j.DeploymentID)
+		if errors.Is(err, model.ErrNotFound) { // the deployment was deleted
+			err = nil
+		}
+		return nil, "", err
 	}
-	return nil, "", err
 }
 
 // queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It adds

@@ -196,7 +196,7 @@ func TestEachServersRunnerHasItsOwnToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &ownRunner{service: &service{store: s, log: slog.New(slog.DiscardHandler)}, deployment: d, runner: r, client: client, name: name}
+		return &ownRunner{runnersConfig: runnersConfig{store: s}, deployment: d, runner: r, client: client, name: name}
 	}
 	one, two := own("runner one"), own("runner two")
 	for _, r := range []*ownRunner{one, two, one} {

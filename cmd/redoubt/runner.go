@@ -112,7 +112,7 @@ func runnerConfig(a *app, semgrep string) (runner.Config, error) {
 	}
 	c := runner.Config{
 		Program:   program,
-		Path:      os.Getenv("PATH"),
+		Path:      a.getenv("PATH"),
 		Version:   about.Version,
 		Isolation: runner.IsolateIfPossible,
 		Limits:    runner.DefaultLimits(),
@@ -144,7 +144,7 @@ type runnerInsideCmd struct {
 // Run runs the program and ends with its exit code.
 func (c runnerInsideCmd) Run(a *app) error {
 	code, err := runner.Inside(a.ctx, c.Socket, c.Program, func(address string) []string {
-		return append(os.Environ(), "REDOUBT_URL="+address)
+		return append(a.environ(), "REDOUBT_URL="+address)
 	}, raw(a.out), raw(a.err))
 	if err == nil && code != 0 {
 		err = &exitError{code}

@@ -36,7 +36,7 @@ type lateServer struct {
 func newLateServer(t *testing.T) *lateServer {
 	t.Helper()
 	l := &lateServer{T: t, home: t.TempDir()}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }, getenv: os.Getenv, environ: os.Environ}
 	data := t.TempDir()
 	st, err := a.create(config.Storage{Data: data})
 	l.must(err)

@@ -75,7 +75,7 @@ func gitHostScript(ts *testscript.TestScript, neg bool, args []string) {
 // connect makes a connection to the host, and the project of a repository.
 func (w *ciWorld) connect(base, name, password string) {
 	w.Helper()
-	a := &app{ctx: w.Context(), clock: time.Now, out: w.log, err: w.log, log: nil}
+	a := &app{ctx: w.Context(), clock: time.Now, out: w.log, err: w.log, log: nil, getenv: os.Getenv, environ: os.Environ}
 	storage := config.Storage{Data: w.data}
 	if len(w.storage) > 2 {
 		storage.DatabaseURL = config.Secret(w.storage[1])
@@ -84,7 +84,7 @@ func (w *ciWorld) connect(base, name, password string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	ring, err := a.keys(storage, st)
+	ring, err := openKeys(a, storage, st)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (c runsListCmd) Run(a *app) error {
 }
 
 // printRun prints one, as it is now.
-func (w webAPI) printRun(a *app, r *api.RunResponse, err error) error {
+func printRun(a *app, w webAPI, r *api.RunResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "run", "redoubt runs list")
 	}
@@ -83,10 +83,10 @@ func (c runsStartCmd) Run(a *app) error {
 	}
 	begun, err := client.StartRun(a.ctx, deployment, api.StartRunRequest{Project: c.Project, Ref: c.Ref})
 	if err != nil || !c.Wait {
-		return c.printRun(a, begun, unknownAt(err, "project", "redoubt projects list"))
+		return printRun(a, c.webAPI, begun, unknownAt(err, "project", "redoubt projects list"))
 	}
 	ended, err := runLog(a, client, deployment, begun.Run.ID, true, a.err)
-	if err := c.printRun(a, &api.RunResponse{Run: ended}, err); err != nil || ended.State == "done" {
+	if err := printRun(a, c.webAPI, &api.RunResponse{Run: ended}, err); err != nil || ended.State == "done" {
 		return err
 	}
 	return &exitError{code: 1}
@@ -107,7 +107,7 @@ func (c runsShowCmd) Run(a *app) error {
 		return err
 	}
 	found, err := client.GetRun(a.ctx, deployment, c.ID)
-	return c.printRun(a, found, err)
+	return printRun(a, c.webAPI, found, err)
 }
 
 type runsLogCmd struct {
@@ -184,7 +184,7 @@ func (c runsCancelCmd) Run(a *app) error {
 		return err
 	}
 	ended, err := client.CancelRun(a.ctx, deployment, c.ID)
-	return c.printRun(a, ended, err)
+	return printRun(a, c.webAPI, ended, err)
 }
 
 type runsRetryCmd struct{ ofRun }
@@ -196,7 +196,7 @@ func (c runsRetryCmd) Run(a *app) error {
 		return err
 	}
 	queued, err := client.RetryRun(a.ctx, deployment, c.ID)
-	return c.printRun(a, queued, err)
+	return printRun(a, c.webAPI, queued, err)
 }
 
 type runsScheduleCmd struct {

@@ -39,12 +39,12 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 
 // exportBeside exports bills of materials in this process, beside a database, until the
 // command ends.
-func (a *app) exportBeside() {
+func exportBeside(a *app, st *store.Store) {
 	ctx, stop := context.WithCancel(a.ctx)
 	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
-	kinds := map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, a.beside)}}
-	q := queue.New(a.beside, kinds, queue.Options{Clock: a.clock, Logger: quiet})
-	a.beside.OnQueued(q.Wake)
+	kinds := map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, st)}}
+	q := queue.New(st, kinds, queue.Options{Clock: a.clock, Logger: quiet})
+	st.OnQueued(q.Wake)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

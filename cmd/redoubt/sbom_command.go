@@ -42,7 +42,7 @@ func (c sbomCmd) Run(a *app) error {
 		}
 		r.RepositoryID = api.ID(strconv.FormatInt(p.ID, 10))
 	}
-	if a.beside != nil {
+	if a.exportBeside != nil {
 		a.exportBeside()
 	}
 	started, err := client.CreateSBOMExport(a.ctx, deployment, r)

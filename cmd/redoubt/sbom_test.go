@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func TestBillsOfTheDemoComeBack(t *testing.T) {
 
 func billsComeBack(t *testing.T, at store.Config) {
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now, getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
 	if err != nil {
 		t.Fatal(err)

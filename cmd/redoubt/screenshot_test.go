@@ -93,7 +93,7 @@ func runDemo(t *testing.T) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now, getenv: os.Getenv, environ: os.Environ}
 	dir := t.TempDir()
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {

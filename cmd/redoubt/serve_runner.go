@@ -20,7 +20,6 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/runner"
@@ -39,24 +38,22 @@ const (
 	seenFirst  = time.Second // at the first start, which creates the deployment meanwhile
 )
 
-// openClones lets runners be told where repositories are, and what is shown there.
-func (s *service) openClones(a *app, ring keyring.Ring) error {
-	hosts, err := a.hosts(s.config.Outbound)
-	if err != nil {
-		return err
-	}
-	sealer, err := ring.Sealer("connections")
-	if err == nil {
-		s.scanner.CloneSource = s.cloneSource(scm.NewVault(sealer), hosts)
-	}
-	return err
+// runnersConfig is what the built-in runners need of their server.
+type runnersConfig struct {
+	app     *app
+	config  config.Server
+	storage config.Storage
+	store   *store.Store
+	baseURL func() string // address of the server
+	// serve returns a server of the Web API for connections within the process.
+	serve      func(context.Context) *http.Server
+	logFailure func(ctx context.Context, d model.Deployment, doing string, err error)
 }
 
 // ownRunners executes managed runs of all deployments with the protocol of external runners, on
 // connections within the process. The queue schedules and limits them.
 type ownRunners struct {
-	*service
-	app       *app
+	runnersConfig
 	pipe      *pipe
 	transport *http.Transport
 	working   sync.WaitGroup
@@ -66,10 +63,10 @@ type ownRunners struct {
 	told sync.Map // by deployment: the error of creating its runner, logged once
 }
 
-func newOwnRunners(s *service, a *app) *ownRunners {
+func newOwnRunners(c runnersConfig) *ownRunners {
 	p := newPipe()
 	return &ownRunners{
-		service: s, app: a, pipe: p,
+		runnersConfig: c, pipe: p,
 		transport: &http.Transport{DialContext: p.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
 		of:        map[int64]*ownRunner{},
 	}
@@ -78,11 +75,11 @@ func newOwnRunners(s *service, a *app) *ownRunners {
 // run serves the runners until work ends and no run is left. It updates their last-seen times until
 // ctx ends.
 func (o *ownRunners) run(ctx, work context.Context) {
-	server := o.serve(context.WithoutCancel(ctx), o.app, o.server.Handler()) // a runner that stops tells of its run
+	server := o.serve(context.WithoutCancel(ctx)) // a runner that stops tells of its run
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(o.pipe); err != nil && work.Err() == nil {
-			o.log.Error("the built-in runner has no way to the server", "error", err)
+			o.app.log.Error("the built-in runner has no way to the server", "error", err)
 		}
 	})
 	for ctx.Err() == nil {
@@ -132,7 +129,7 @@ func (o *ownRunners) runner(ctx context.Context, d model.Deployment) (*ownRunner
 	if r := o.of[d.ID]; r != nil {
 		return r, nil
 	}
-	r, err := o.ownRunner(ctx, o.app, d, o.transport)
+	r, err := o.ownRunner(ctx, d, o.transport)
 	if err == nil {
 		if err = r.register(ctx); err != nil {
 			err = errors.Join(err, r.runner.Close())
@@ -141,7 +138,7 @@ func (o *ownRunners) runner(ctx context.Context, d model.Deployment) (*ownRunner
 	if err != nil {
 		if why, _ := o.told.Load(d.ID); err.Error() != why && ctx.Err() == nil {
 			o.told.Store(d.ID, err.Error())
-			o.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
+			o.app.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
 		}
 		return nil, err
 	}
@@ -197,7 +194,7 @@ func (o *ownRunners) closeRunner(id int64) {
 	}
 	defer r.busy.Unlock()
 	if err := r.runner.Close(); err != nil {
-		o.log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
+		o.app.log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
 	}
 	delete(o.of, id)
 }
@@ -232,7 +229,7 @@ func (o *ownRunners) forget(deployments []model.Deployment) {
 		}
 	}
 	if err != nil {
-		o.log.Warn("repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err)
+		o.app.log.Warn("repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err)
 	}
 }
 
@@ -252,7 +249,7 @@ func ownRunnerDir(at config.Storage, deploymentID int64) string {
 
 // ownRunner is the runner of a deployment that this server has inside.
 type ownRunner struct {
-	*service
+	runnersConfig
 	deployment model.Deployment
 	runner     *runner.Runner
 	client     *api.Client // the runner's
@@ -262,41 +259,41 @@ type ownRunner struct {
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
-func (s *service) ownRunner(
-	ctx context.Context, a *app, d model.Deployment, transport http.RoundTripper,
+func (c runnersConfig) ownRunner(
+	ctx context.Context, d model.Deployment, transport http.RoundTripper,
 ) (*ownRunner, error) {
-	base, err := url.Parse(s.baseURL())
+	base, err := url.Parse(c.baseURL())
 	if err != nil {
 		return nil, err
 	}
 	base.Scheme = "http" // the pipe has no TLS; links are the public address's
-	c, err := runnerConfig(a, "")
+	r, err := runnerConfig(c.app, "")
 	if err != nil {
 		return nil, err
 	}
-	reach, err := reachOf(s.config.Outbound)
+	reach, err := reachOf(c.config.Outbound)
 	if err != nil {
 		return nil, err
 	}
-	out := &ownRunner{service: s, deployment: d, client: &api.Client{
+	out := &ownRunner{runnersConfig: c, deployment: d, client: &api.Client{
 		BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + about.Version,
 	}}
-	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
+	r.Client, r.Server, r.Transport, r.Name, r.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
 	if machine, err := os.Hostname(); err == nil {
-		c.Name += " of " + machine
+		r.Name += " of " + machine
 	}
-	c.Dir = ownRunnerDir(s.storage, d.ID)
-	c.Local = s.config.Local
-	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
-	if out.runner, err = runner.New(ctx, c); err != nil {
+	r.Dir = ownRunnerDir(c.storage, d.ID)
+	r.Local = c.config.Local
+	r.Isolation = cmp.Or(runner.Isolation(c.config.Isolation), runner.IsolateAlways)
+	if out.runner, err = runner.New(ctx, r); err != nil {
 		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
 	}
-	id, err := ownID(filepath.Join(c.Dir, ownIDFile))
+	id, err := ownID(filepath.Join(r.Dir, ownIDFile))
 	if err != nil {
 		return nil, errors.Join(err, out.runner.Close())
 	}
 	if !out.runner.Isolates() {
-		s.log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the "+
+		c.app.log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the "+
 			"server reads, its key file and database among it", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
 	}
 	out.name = ownRunnerName + " " + id
@@ -379,7 +376,7 @@ func (r *ownRunner) register(ctx context.Context) error {
 
 // cloneSource tells a runner where a project's repository is, with the credential of its
 // connection.
-func (s *service) cloneSource(
+func cloneSource(
 	vault *scm.Vault, hosts scm.Config,
 ) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
 	return func(ctx context.Context, tx *store.Tx, p model.Project) (out model.CloneSource, err error) {

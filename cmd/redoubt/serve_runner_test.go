@@ -27,9 +27,17 @@ import (
 func ownRunnersOf(t *testing.T, isolation string) (*ownRunners, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
-	a := &app{log: slog.New(slog.NewTextHandler(log, nil)), clock: time.Now}
-	c := config.Server{PublicURL: "https://redoubt.example", Runner: true, Isolation: isolation}
-	return newOwnRunners(&service{log: a.log, config: c, storage: config.Storage{Data: t.TempDir()}, store: storetest.New(t, "sqlite")}, a), log
+	a := &app{log: slog.New(slog.NewTextHandler(log, nil)), clock: time.Now, getenv: os.Getenv}
+	return newOwnRunners(runnersConfig{
+		app: a, config: config.Server{Runner: true, Isolation: isolation}, storage: config.Storage{Data: t.TempDir()},
+		store:   storetest.New(t, "sqlite"),
+		baseURL: func() string { return "https://redoubt.example" },
+		logFailure: func(_ context.Context, d model.Deployment, task string, err error) {
+			if err != nil {
+				a.log.Error(task, "deployment", d.Slug, "error", err)
+			}
+		},
+	}), log
 }
 
 // TestABuiltInRunnerNeedsASandbox unless the server is told to go without, which its log says.

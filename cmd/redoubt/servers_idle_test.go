@@ -126,7 +126,7 @@ func (s *idleServers) settle(most int) {
 // scanFails stores a scan that failed, as another process.
 func (s *idleServers) scanFails() {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
+	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	err := (tenant{Storage: s.on, Deployment: "acme"}).update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, err := tx.ProjectByName(ctx, "acme/api")
 		if err == nil {

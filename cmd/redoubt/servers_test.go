@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -188,7 +189,7 @@ func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].
 // holds looks into the database.
 func (s *several) holds(look func(context.Context, *store.Tx) error) {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
+	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	if err := (tenant{Storage: s.on}).view(a, look); err != nil {
 		s.t.Fatal(err)
 	}

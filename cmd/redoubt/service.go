@@ -32,6 +32,7 @@ import (
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/queue"
+	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -41,6 +42,7 @@ import (
 // service is a server about to run: what serve and demo share.
 type service struct {
 	advisories *advisory.Library
+	updates    *advisoryJobs
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
@@ -94,17 +96,18 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	ring, err := a.keys(s.storage, s.store)
+	ring, err := openKeys(a, s.storage, s.store)
 	if err != nil {
 		return err
 	}
 	secret := ring.Secret
 	signing := keyring.Watch(s.storage.KeyPath(), ring, a.clock, s.rotated).SigningKeys
-	if s.keeper, err = a.keeper(s.config.Outbound, ring, s.store, s.baseURL); err != nil {
+	if s.keeper, err = newKeeper(a, s.config.Outbound, ring, s.store, s.baseURL); err != nil {
 		return err
 	}
 	s.keeper.HookURL = s.config.PublicURL
 	s.advisories = advisory.NewLibrary(orders)
+	s.updates = &advisoryJobs{app: a, config: s.config, storage: s.storage, store: s.store, library: s.advisories}
 	s.scanner = s.scanners(a, secret)
 	s.openIndex(a)
 	findings := s.index
@@ -142,11 +145,32 @@ func (s *service) wire(a *app) error {
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	if s.config.Runner {
-		s.runners = newOwnRunners(s, a)
+		s.runners = s.newRunners(a)
 	}
 	if err == nil {
 		s.queue = queue.New(s.store, s.kinds(a), queue.Options{Clock: a.clock, Logger: a.log})
 		s.store.OnQueued(s.queue.Wake)
+	}
+	return err
+}
+
+// newRunners returns the runners that execute managed runs within this process.
+func (s *service) newRunners(a *app) *ownRunners {
+	return newOwnRunners(runnersConfig{
+		app: a, config: s.config, storage: s.storage, store: s.store, baseURL: s.baseURL, logFailure: s.logFailure,
+		serve: func(ctx context.Context) *http.Server { return s.serve(ctx, a, s.server.Handler()) },
+	})
+}
+
+// openClones lets runners be told where repositories are, and what is shown there.
+func (s *service) openClones(a *app, ring keyring.Ring) error {
+	hosts, err := codeHosts(a, s.config.Outbound)
+	if err != nil {
+		return err
+	}
+	sealer, err := ring.Sealer("connections")
+	if err == nil {
+		s.scanner.CloneSource = cloneSource(scm.NewVault(sealer), hosts)
 	}
 	return err
 }
@@ -166,7 +190,7 @@ func (s *service) openIndex(a *app) {
 
 // notifications makes what delivers messages to people.
 func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
-	s.notifier, err = a.notifier(s.config.Notifications, ring, s.store, s.index, s.baseURL)
+	s.notifier, err = newNotifier(a, s.config.Notifications, ring, s.store, s.index, s.baseURL)
 	return err
 }
 

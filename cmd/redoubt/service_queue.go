@@ -54,11 +54,11 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 		store.FollowJob: {
 			Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
 		},
-		store.ScheduleJob: {Work: s.scheduleRuns, MaxRunning: 4, Attempts: manyAttempts},
-		store.MatchJob:    {Work: s.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
+		store.ScheduleJob: {Work: scheduleRuns(s.store), MaxRunning: 4, Attempts: manyAttempts},
+		store.MatchJob:    {Work: s.updates.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		kinds[s.advisoriesJob()] = queue.Kind{Work: s.loadAdvisories(a), MaxRunning: 1, Attempts: manyAttempts}
+		kinds[s.updates.advisoriesJob()] = queue.Kind{Work: s.updates.loadAdvisories(), MaxRunning: 1, Attempts: manyAttempts}
 	}
 	if s.runners != nil {
 		kinds[store.RunJob] = queue.Kind{
@@ -78,12 +78,12 @@ func (s *service) ensureJobs(ctx context.Context, d model.Deployment) error {
 
 // ensureServerJobs adds missing periodic jobs of the server.
 func (s *service) ensureServerJobs(ctx context.Context) error {
-	behind, err := s.matchingPending(ctx)
+	behind, err := s.updates.matchingPending(ctx)
 	if err == nil && behind {
 		err = s.store.QueueMatching(ctx)
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		err = errors.Join(err, s.store.EnsureServerJob(ctx, model.Job{Kind: s.advisoriesJob(), Subject: "load"}))
+		err = errors.Join(err, s.store.EnsureServerJob(ctx, model.Job{Kind: s.updates.advisoriesJob(), Subject: "load"}))
 	}
 	return err
 }

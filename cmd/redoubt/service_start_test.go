@@ -116,7 +116,7 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 func TestAFirstStartThatIsKilled(t *testing.T) {
 	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
 	out := &heard{}
-	a := &app{ctx: t.Context(), out: out, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	a := &app{ctx: t.Context(), out: out, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	c := serveCmd{Deployment: "acme"}
 	var tokens []string
 	for range 3 { // killed before anything was told, and once more

@@ -32,7 +32,7 @@ func TestServeOverTLS(t *testing.T) {
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
 	file := filepath.Join(dir, "ready.json")
 	done := make(chan error, 1)
 	go func() {
@@ -125,7 +125,7 @@ func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*app, *service) error) (s *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log, getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(on)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
 	on := config.Storage{Data: t.TempDir()}
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log, getenv: os.Getenv, environ: os.Environ}
 	st, err := a.create(on)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (r reach) connectWith(a *app, to senders) (c *api.Client, deployment string
 		return nil, "", err
 	}
 	if beside {
-		return r.open(a, to)
+		return a.openBeside(a, r.Storage, r.Deployment, to)
 	}
 	c, me, err := r.signIn(a)
 	if err != nil {

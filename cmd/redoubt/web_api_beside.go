@@ -29,10 +29,9 @@ type senders struct {
 	notify config.Notifications
 }
 
-// open returns a client of a handler in this process, which listens nowhere and runs no
+// openBeside returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server runs the queued ones.
-func (r reach) open(a *app, to senders) (*api.Client, string, error) {
-	storage := r.Storage
+func openBeside(a *app, storage config.Storage, deployment string, to senders) (*api.Client, string, error) {
 	if storage.Data == "" {
 		storage.Data = config.DefaultData // the keys of PostgreSQL are there
 	}
@@ -40,28 +39,27 @@ func (r reach) open(a *app, to senders) (*api.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	a.beside = st
 	a.atEnd(st.Close)
-	d, err := tenant{Deployment: r.Deployment}.find(a.ctx, st)
+	a.exportBeside = func() { exportBeside(a, st) }
+	d, err := tenant{Deployment: deployment}.find(a.ctx, st)
 	if err != nil {
 		return nil, "", err
 	}
-	ring, err := a.keys(storage, st)
+	ring, err := openKeys(a, storage, st)
 	if err != nil {
 		return nil, "", err
 	}
-	a.key = ring.Secret
-	keeper, err := a.keeper(to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
+	keeper, err := newKeeper(a, to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
 	if err != nil {
 		return nil, "", err
 	}
 	keeper.HookURL = to.hosts.PublicURL
-	address, err := a.setting(st, addressSetting)
+	address, err := storedSetting(a, st, addressSetting)
 	if err != nil {
 		return nil, "", err
 	}
 	findings := index.New(st, index.Options{Clock: a.clock, Logger: a.log})
-	notifier, err := a.notifier(to.notify, ring, st, findings, func() string { return string(address) })
+	notifier, err := newNotifier(a, to.notify, ring, st, findings, func() string { return string(address) })
 	if err != nil {
 		return nil, "", err
 	}

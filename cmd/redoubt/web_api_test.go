@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func TestBesideTheDatabase(t *testing.T) {
 			key := filepath.Join(t.TempDir(), "key")
 			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: key}
 			var out bytes.Buffer
-			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ, openBeside: openBeside}
 			st, err := a.create(storage)
 			if err != nil {
 				t.Fatal(err)
