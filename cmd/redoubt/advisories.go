@@ -12,7 +12,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/store"
-	versions "github.com/redoubt/redoubt/internal/version"
 )
 
 type advisoriesCmd struct {
@@ -22,9 +21,6 @@ type advisoriesCmd struct {
 	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of the advisories, and their age."`
 	Impact advisoriesImpactCmd `cmd:"" help:"List the projects that use a vulnerable package, or any package in a range of versions."`
 }
-
-// orders are those of the house's versions.
-func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem) }
 
 // advisoriesActor acts where findings follow the advisories, and loads what the
 // publishers give out.

@@ -13,6 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
 )
@@ -22,8 +23,8 @@ import (
 func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 	c := advisoriesUpdateCmd{}
 	c.Data = t.TempDir()
-	st := openData(t, c.Data)
-	d := manyRefs(t, st, 2)
+	st := advisorytest.OpenData(t, c.Data)
+	d := advisorytest.ManyRefs(t, st, 2)
 	var rule model.NotificationRule
 	err := st.Update(t.Context(), d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) (err error) {
 		rule, err = tx.AddNotificationRule(ctx, model.NotificationRule{
@@ -43,9 +44,9 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 		{"A-1", ""},
 		{"A-2", "New advisories affect what is in use: 1 finding (1 medium) in acme/shop"},
 	} {
-		records[step.id] = osvRecord(step.id, "a", "1.0.0")
+		records[step.id] = advisorytest.OSVRecord(step.id, "a", "1.0.0")
 		file := filepath.Join(t.TempDir(), "all.zip")
-		if err := replaceFile(file, archive(t, records)); err != nil {
+		if err := replaceFile(file, advisorytest.Archive(t, records)); err != nil {
 			t.Fatal(err)
 		}
 		c.From = []string{file}

@@ -7,13 +7,14 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
 // TestARestoredDeploymentFollows: a server that has seen all deployments come to the
 // newest advisories looks again, for a backup may have these and not what followed.
 func TestARestoredDeploymentFollows(t *testing.T) {
-	st := openData(t, t.TempDir())
-	d := manyRefs(t, st, 1)
+	st := advisorytest.OpenData(t, t.TempDir())
+	d := advisorytest.ManyRefs(t, st, 1)
 	if err := st.PutAdvisories(t.Context(), []model.Advisory{}, advisory.Regroup); err != nil {
 		t.Fatal(err)
 	}

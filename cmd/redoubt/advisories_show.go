@@ -185,10 +185,3 @@ func warnTruncated(a *app, more bool) error {
 	}
 	return nil
 }
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

@@ -15,13 +15,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
 // TestWhatOpensAFeedIsNotShown loads a feed by an address with a password, once
 // with success and once from a server that is gone, and looks for it wherever
 // the feed is named.
 func TestWhatOpensAFeedIsNotShown(t *testing.T) {
-	h := httptest.NewServer(&publisher{tag: `"one"`, files: map[string][]byte{"/npm/all.zip": archive(t, map[string]string{"A-1": osvRecord("A-1", "a", "1.0.0")})}})
+	h := httptest.NewServer(&advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}})
 	defer h.Close()
 	c := advisoriesUpdateCmd{Archives: strings.Replace(h.URL, "://", "://reader:opensesame@", 1), Ecosystems: []string{"npm"}}
 	c.Data = t.TempDir()
@@ -73,7 +74,7 @@ func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		fmt.Fprint(w, osvRecord(r.URL.Query().Get("id"), "a", "1.0.0"))
+		fmt.Fprint(w, advisorytest.OSVRecord(r.URL.Query().Get("id"), "a", "1.0.0"))
 	}))
 	defer h.Close()
 	c := advisoriesUpdateCmd{From: []string{h.URL + "/record.json?id=A-1", h.URL + "/record.json?id=A-2"}}
@@ -102,7 +103,7 @@ func TestAnAddressThatIsWrongShowsNoPassword(t *testing.T) {
 			w.Header().Set("Location", "/loop.json?sig=s1gned")
 			w.WriteHeader(http.StatusFound)
 		default:
-			fmt.Fprint(w, osvRecord("A-1", "a", "1.0.0"))
+			fmt.Fprint(w, advisorytest.OSVRecord("A-1", "a", "1.0.0"))
 		}
 	}))
 	defer h.Close()

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/redoubt/redoubt/api"
@@ -49,6 +48,7 @@ func (a *app) end() (err error) {
 	for _, fn := range slices.Backward(a.ends) {
 		err = errors.Join(err, fn())
 	}
+	a.ends = nil
 	return err
 }
 
@@ -149,27 +149,4 @@ func (t tenant) update(a *app, fn func(context.Context, *store.Tx) (done string,
 		_, err = fmt.Fprintln(a.out, done)
 	}
 	return errors.Join(err, st.Close())
-}
-
-// table prints rows under a head, in columns: each on one line, and nothing that a
-// terminal would obey, whatever is in a cell. All tables go through it.
-func table(w io.Writer, head string, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = model.Escaped(cell, "")
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	return t.Flush()
-}
-
-// day prints a time for a list, - for none.
-func day(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.DateTime)
 }

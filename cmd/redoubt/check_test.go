@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -35,7 +36,7 @@ func TestCheckEndsWithACode(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := func(dir string, asJSON bool) (string, int) {
-		out := &heard{}
+		out := &bytes.Buffer{}
 		a.out = out
 		err := checkCmd{Storage: config.Storage{Data: dir}, JSON: asJSON}.Run(a)
 		if code, ok := errors.AsType[*exitError](err); ok {
@@ -103,7 +104,7 @@ func TestCheckGoesOn(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out := &heard{}
+	out := &bytes.Buffer{}
 	w.app.out = out
 	err = checkCmd{Storage: w.storage}.Run(w.app)
 	if code, ok := errors.AsType[*exitError](err); !ok || code.code != exitFaults {

@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
@@ -20,8 +14,8 @@ import (
 // maxEvent bounds the file that tells of a workflow's event, in bytes.
 const maxEvent = 8 << 20
 
-// checkout finds the checkout and what is under test in it.
-func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err error) {
+// findCheckout finds the checkout and what is under test in it.
+func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, err error) {
 	if top, err = git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		here, getErr := os.Getwd()
 		if getErr != nil {
@@ -52,25 +46,6 @@ func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err er
 		return "", c, fmt.Errorf("the project would be %q: %w; set SEMGREP_REPO_NAME, as acme/payments", c.Project, err)
 	}
 	return top, c, nil
-}
-
-// git asks git, and returns what it answers without the line end, or why it did
-// not.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && len(ended.Stderr) > 0 {
-		err = fmt.Errorf("%s", bytes.TrimSpace(ended.Stderr))
-	}
-	return strings.TrimRight(string(out), "\r\n"), err
-}
-
-// isDependencyFolder reports whether a path is of what a package manager has put there.
-func isDependencyFolder(name string) bool {
-	folders := strings.Split(path.Dir(name), "/")
-	return slices.Contains(folders, "node_modules") || slices.Contains(folders, "vendor")
 }
 
 // reports hands in what other scanners wrote.

@@ -31,11 +31,6 @@ type ciCmd struct {
 	Pass        []string      `arg:"" optional:"" name:"flag" help:"After --: flags for semgrep ci."`
 }
 
-// exitError ends the program with a code, once all is said.
-type exitError struct{ code int }
-
-func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
 // build is one run of the command.
 type build struct {
 	ciCmd
@@ -92,7 +87,7 @@ func (b *build) runSteps() {
 		return
 	}
 	var err error
-	if b.top, b.at, err = checkout(b.ctx, b.env); err != nil {
+	if b.top, b.at, err = findCheckout(b.ctx, b.env); err != nil {
 		b.addTrouble(err)
 		return
 	}

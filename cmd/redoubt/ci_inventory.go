@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,9 +25,6 @@ const (
 	maxCIFile  = 64 << 20
 	maxCIBytes = 512 << 20
 )
-
-// detectBytes is how much of the beginning of a file says which format it has.
-const detectBytes = 64 << 10
 
 // inventory hands in every lockfile and bill of materials of the checkout, as
 // all that there are. Where not all of them can be looked at, none counts as gone
@@ -191,20 +187,6 @@ func (b *ciInventory) checkoutPaths(ctx context.Context) ([]string, error) {
 		return nil
 	})
 	return all, err
-}
-
-var bomFormats = []report.Format{report.CycloneDXJSON, report.CycloneDXXML, report.SPDXJSON}
-
-// bomNames are how bills of materials are called.
-var bomNames = []string{
-	"bom.json", "bom.xml", "sbom.json", "sbom.xml", "*.cdx.json", "*.cdx.xml", "*.bom.json", "*.sbom.json", "*.spdx.json",
-}
-
-func isBOM(name string) bool {
-	return slices.ContainsFunc(bomNames, func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ToLower(path.Base(name)))
-		return ok && err == nil
-	})
 }
 
 // semgrepIgnore reads the globs of a .semgrepignore. Its comments, includes and

@@ -145,14 +145,6 @@ func printExceptionChange(a *app, w webAPI, answer *api.ExceptionChangeResponse,
 	return err
 }
 
-// decided says how many findings an exception changed.
-func decided(n int) string {
-	if n == 1 {
-		return "the triage of 1 finding changed"
-	}
-	return fmt.Sprintf("the triage of %d findings changed", n)
-}
-
 // noException is the error of a command about an exception that is not there, or in another state.
 func noException(id int64, what string, err error) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {

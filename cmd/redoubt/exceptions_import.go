@@ -11,34 +11,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// describeVEX describes what became of a document.
-func describeVEX(d api.ImportVEX) string {
-	name := d.Format + " " + d.Name
-	switch model.VEXOutcome(d.Outcome) {
-	case model.VEXSame:
-		return name + " says nothing new"
-	case model.VEXOlder:
-		return name + " is older than the one that is held: nothing changed"
-	case model.VEXProposed:
-		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted",
-			name, d.ID, statements(d.Statements))
-	case model.VEXRefused:
-		return name + " has only statements that were refused before: it is not stored"
-	case model.VEXDropped:
-		return name + " made way for later proposals of the same upload: it is not stored"
-	case model.VEXWithdrawn:
-		return fmt.Sprintf("%s says nothing any more; %s", name, decided(d.Triaged))
-	}
-	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, statements(d.Statements), decided(d.Triaged))
-}
-
-func statements(n int) string {
-	if n == 1 {
-		return "1 statement"
-	}
-	return fmt.Sprintf("%d statements", n)
-}
-
 type exceptionsImportCmd struct {
 	webAPI
 	Project []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`

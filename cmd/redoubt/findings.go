@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
 )
 
 type findingsCmd struct {
@@ -17,9 +16,6 @@ type findingsCmd struct {
 	Export findingsExportCmd `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }
-
-// noDue stands in tables where there is no due date.
-const noDue = "-"
 
 // coreRow is what findings of code and of the supply chain have in common in a list.
 func coreRow(f api.FindingCore) []string {
@@ -36,15 +32,6 @@ func dueWord(f api.FindingCore) string {
 		return f.DueAt.Format(time.DateOnly) + " (overdue)"
 	}
 	return f.DueAt.Format(time.DateOnly)
-}
-
-// severityWord is what people read: what nobody rates counts as medium, and is not
-// called that.
-func severityWord(severity string, unrated bool) string {
-	if unrated {
-		return model.NotRated
-	}
-	return severity
 }
 
 func place(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }

@@ -31,21 +31,6 @@ func newKeeper(
 	}), nil
 }
 
-// codeHosts is what code hosts are asked with.
-func codeHosts(a *app, o config.Outbound) (scm.Config, error) {
-	reach, err := reachOf(o)
-	return scm.Config{
-		Reach: reach, Clock: a.clock, Name: "redoubt/" + about.Version, Local: o.Local,
-		Known: scm.NewKnown(), Tokens: scm.NewTokens(), RateLimits: scm.NewRateLimits(),
-	}, err
-}
-
-// reachOf says which addresses code hosts may have.
-func reachOf(o config.Outbound) (scm.Reach, error) {
-	private, also, err := o.Networks()
-	return scm.Reach{NoPrivate: !private, Also: also}, err
-}
-
 // newNotifier makes what tells people; without an index it matches nothing.
 func newNotifier(
 	a *app, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,

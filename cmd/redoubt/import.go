@@ -18,7 +18,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/redact"
 	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -44,16 +43,23 @@ type importCmd struct {
 // the codes of run, it tells that the others were taken.
 const exitPartly = 3
 
+// Answers describes what an import did as the Web API does.
+type Answers struct {
+	Import      func([]ingest.Summary) *api.ImportResponse
+	VEX         func(model.VEXReceipt) api.ImportVEX
+	SkippedNote func(vulnerabilities int) string
+}
+
 // Run imports the files as one upload: a scan for each source in them, all or
 // none. Lockfiles that cannot be read are told, and keep no others out.
-func (c importCmd) Run(a *app) error {
+func (c importCmd) Run(a *app, answers Answers) error {
 	st, d, err := c.use(a)
 	if err != nil {
 		return err
 	}
 	files, summaries, err := c.run(a, st, d.ID)
 	if err == nil {
-		err = c.print(a, summaries, files)
+		err = c.print(a, answers, summaries, files)
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
@@ -160,11 +166,11 @@ func (c importCmd) upload() ingest.Upload {
 
 // print says what was done: a line for each source, then every item refused.
 // Files that could not be read are told apart.
-func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader) error {
+func (c importCmd) print(a *app, answers Answers, summaries []ingest.Summary, files *importReader) error {
 	if c.JSON {
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
-		out := ungated{ImportResponse: server.ImportAnswer(summaries)}
+		out := ungated{ImportResponse: answers.Import(summaries)}
 		out.Files = files.read
 		for _, f := range files.unread {
 			out.Unread = append(out.Unread, f.UnreadFile)
@@ -176,10 +182,10 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
 		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
 		for _, r := range s.VEX {
-			fmt.Fprintf(a.out, "  %s\n", describeVEX(server.VEXAnswer(r)))
+			fmt.Fprintf(a.out, "  %s\n", describeVEX(answers.VEX(r)))
 		}
 		if s.SkippedVulnerabilities > 0 {
-			fmt.Fprintf(a.out, "  %s\n", server.SkippedNote(s.SkippedVulnerabilities))
+			fmt.Fprintf(a.out, "  %s\n", answers.SkippedNote(s.SkippedVulnerabilities))
 		}
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)

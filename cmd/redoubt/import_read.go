@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -198,16 +197,4 @@ func isOther(f *os.File, name string) (bool, error) {
 	format, unknown := report.Detect(name, head)
 	_, err = f.Seek(0, io.SeekStart)
 	return unknown == nil && !slices.Contains(bomFormats, format), err
-}
-
-// unreadable says without the path why a file cannot be opened, and what to do.
-func unreadable(err error) error {
-	var at *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("permission denied; let whoever runs this read it")
-	case errors.As(err, &at):
-		return at.Err
-	}
-	return err
 }

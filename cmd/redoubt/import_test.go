@@ -21,6 +21,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -65,7 +66,7 @@ func (w *importer) run(c importCmd, files ...string) (out api.ImportResponse, sa
 	var stdout, stderr bytes.Buffer
 	a := &app{ctx: w.Context(), out: &stdout, err: &stderr, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
 	c.Storage, c.Project, c.Ref, c.JSON, c.Files = w.storage, "acme/app", "main", true, files
-	err := c.Run(a)
+	err := c.Run(a, Answers{Import: server.ImportAnswer, VEX: server.VEXAnswer, SkippedNote: server.SkippedNote})
 	var ended *exitError
 	switch {
 	case errors.As(err, &ended):

@@ -120,7 +120,7 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.reports(checkpointFrom, "kept", checkpointFrom)
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	a := testApp(io.Discard)
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
 	if err := (backupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 			t.Fatalf("files %v, want one", left())
 		}
 		remove := func() {
-			err := deploymentDeleteCmd{tenant: tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(testApp(io.Discard))
+			err := deploymentDeleteCmd{tenant: tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(&app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now})
 			if err != nil || len(left()) > 0 {
 				t.Errorf("serving %v: %v, left over: %v", serving, err, left())
 			}

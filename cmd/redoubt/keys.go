@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
@@ -113,3 +114,6 @@ func storedSetting(a *app, st *store.Store, name string) ([]byte, error) {
 	}
 	return value, err
 }
+
+// fileLookMost is how long that goes on while the server answers.
+const fileLookMost = time.Minute

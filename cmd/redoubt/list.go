@@ -197,3 +197,6 @@ func (l *tableList) end(bool) error {
 	}
 	return table(l.to, l.columns, l.rows)
 }
+
+// noDue stands in tables where there is no due date.
+const noDue = "-"

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +14,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -27,70 +23,6 @@ const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 // maxClientName bounds what this program calls itself, in characters.
 const maxClientName = 80
 
-// maxAnswer bounds what is read of an authorization server's answer, in bytes.
-const maxAnswer = 1 << 20
-
-// authServer is the authorization server of a Redoubt server, at the address that
-// the person gave: nothing that it answers has secrets go elsewhere.
-type authServer string
-
-// authError is a refusal by the names of RFC 6749.
-type authError struct {
-	Code string `json:"error"`
-	Text string `json:"error_description"`
-}
-
-// Error says what was refused.
-func (e *authError) Error() string { return e.Text + " (" + e.Code + ")" }
-
-// authStatusError is an answer that is none of an authorization server.
-type authStatusError struct{ status int }
-
-// Error says which.
-func (e *authStatusError) Error() string { return "the server answered " + http.StatusText(e.status) }
-
-// authHTTP follows nobody: what is sent is secret.
-var authHTTP = &http.Client{
-	Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	},
-}
-
-// post sends a form, or JSON where body is no form, and decodes the answer into out.
-func (s authServer) post(ctx context.Context, path string, body, out any) error {
-	form, isForm := body.(url.Values)
-	media, text := "application/x-www-form-urlencoded", []byte(form.Encode())
-	if !isForm {
-		var err error
-		media = "application/json"
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s)+"/api/auth/oauth2/"+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", media)
-	r.Header.Set("User-Agent", "redoubt/"+about.Version)
-	resp, err := authHTTP.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)); err != nil {
-		return err
-	}
-	var refused authError
-	switch {
-	case resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated:
-		return json.Unmarshal(text, out)
-	case resp.StatusCode == http.StatusBadRequest && json.Unmarshal(text, &refused) == nil && refused.Code != "":
-		return &refused
-	}
-	return &authStatusError{resp.StatusCode}
-}
-
 // deviceCodes is what begins the device flow.
 type deviceCodes struct {
 	Device   string `json:"device_code"`
@@ -99,13 +31,6 @@ type deviceCodes struct {
 	Whole    string `json:"verification_uri_complete"`
 	Expires  int64  `json:"expires_in"` // seconds
 	Interval int64  `json:"interval"`   // seconds
-}
-
-// issuedToken is a token with what renews it.
-type issuedToken struct {
-	Access  string `json:"access_token"`
-	Refresh string `json:"refresh_token"`
-	Expires int64  `json:"expires_in"` // seconds
 }
 
 // byBrowser has a person let this program have a token, by the device flow.
@@ -120,7 +45,7 @@ func (c loginCmd) byBrowser(a *app, server string) (kept keptLogin, err error) {
 	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.err) {
 		openBrowser(a, codes.Whole)
 	}
-	issued, err := s.wait(a, client, codes)
+	issued, err := waitForToken(a, s, client, codes)
 	if err != nil {
 		return kept, err
 	}
@@ -172,8 +97,8 @@ func clientName() string {
 	return name
 }
 
-// wait asks until the person has decided, and shows on a terminal how long there is.
-func (s authServer) wait(a *app, client string, codes deviceCodes) (out issuedToken, err error) {
+// waitForToken asks until the person has decided, and shows on a terminal how long there is.
+func waitForToken(a *app, s authServer, client string, codes deviceCodes) (out issuedToken, err error) {
 	end := a.clock().Add(time.Duration(codes.Expires) * time.Second)
 	every := time.Duration(max(codes.Interval, 1)) * time.Second
 	for a.clock().Before(end) {

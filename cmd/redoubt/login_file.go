@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/redoubt/redoubt/api"
 )
 
 // keptLogin is what redoubt login keeps. A token that was made by hand is there alone;
@@ -44,4 +47,70 @@ func readLogin() (kept keptLogin, err error) {
 			err)
 	}
 	return kept, nil
+}
+
+// keep tries a login, and keeps it in the place of the one before.
+func (l keptLogin) keep(ctx context.Context) (*api.MeResponse, error) {
+	client, err := serverClient(l.URL, l.Token)
+	if err != nil {
+		return nil, err
+	}
+	me, err := client.Me(ctx)
+	if err != nil {
+		return nil, serverAdvice(l.URL, err)
+	}
+	return me, replaceLogin(ctx, l)
+}
+
+// giveBack ends a login that was not kept: nobody would ever use its token. What a
+// person made by hand stays theirs.
+func (l keptLogin) giveBack(ctx context.Context) error {
+	if err := l.revoke(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on "+
+			"the tokens page, %s/orgs/-/settings/tokens: %w", l.URL, err)
+	}
+	return nil
+}
+
+// replaceLogin keeps a login in the place of another, which is ended where it is one
+// that would renew itself: nobody else knows it.
+func replaceLogin(ctx context.Context, fresh keptLogin) error {
+	unlock, err := lockLogin(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	before, err := readLogin()
+	if err != nil {
+		before = keptLogin{} // what cannot be read is replaced
+	}
+	if err := keepLogin(fresh); err != nil {
+		return err
+	}
+	_ = before.revoke(ctx) // it ends by itself, and is on the tokens page until then
+	return nil
+}
+
+// keepLogin writes the login in one step, so that a full disk leaves the old one.
+func keepLogin(l keptLogin) error {
+	name, err := loginFile()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	fresh, err := os.CreateTemp(filepath.Dir(name), "login-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = fresh.Write(text)
+	if err = errors.Join(err, fresh.Close()); err == nil {
+		err = os.Rename(fresh.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(fresh.Name()))
+	}
+	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/server"
 )
 
 type cli struct {
@@ -106,7 +107,8 @@ func run(args []string) int {
 		log:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		unknown: config.UnknownVariables(parser.Model),
 	}
-	err = errors.Join(line.Run(a), a.end())
+	answers := Answers{Import: server.ImportAnswer, VEX: server.VEXAnswer, SkippedNote: server.SkippedNote}
+	err = errors.Join(line.Run(a, answers), a.end())
 	var ended *exitError
 	switch {
 	case errors.As(err, &ended):

@@ -196,7 +196,7 @@ done
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked, err := policiesAddRulesCmd{Semgrep: scanner, Skip: skip}.check(a, set)
+		checked, err := set.check(a, scanner, skip)
 		told := fmt.Sprint(err, set.left)
 		for _, want := range []string{"bad.yaml", "worse.yaml", "empty.yaml", "the rule bad1: Invalid pattern in the rules", "the rule bad2"} {
 			if !strings.Contains(told, want) || strings.Contains(told, mergedFile) {
@@ -227,7 +227,7 @@ func TestInterruptEndsTheScanner(t *testing.T) {
 			child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
 	}()
-	_, err = policiesAddRulesCmd{Semgrep: scanner}.check(a, set)
+	_, err = set.check(a, scanner, false)
 	if err == nil || child == 0 {
 		t.Fatalf("%v, child %d", err, child)
 	}

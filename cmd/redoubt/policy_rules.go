@@ -38,7 +38,7 @@ func (c policiesAddRulesCmd) Run(a *app) error {
 		if set, err = readRules(c.Files, true); err != nil { // check reports what was left out, or drops it
 			return err
 		}
-		if checked, err = c.check(a, set); err != nil {
+		if checked, err = set.check(a, c.Semgrep, c.Skip); err != nil {
 			return err
 		}
 		for _, f := range set.left {
@@ -136,45 +136,6 @@ func (c policiesAddRulesCmd) printAdded(a *app, added []api.AddedRule, left int,
 		sentence += fmt.Sprintf("; %d faults, see above, left rules out", left)
 	}
 	_, err := fmt.Fprintln(a.out, sentence)
-	return err
-}
-
-// maxRounds bounds how often the scanner is run for further faults where
-// nothing will be added.
-const maxRounds = 20
-
-// check lets the scanner parse the rules. It reports one bad rule and
-// stops, mostly, so the rest is parsed again without that one: all faults are
-// reported at once, with those that reading found, or with --skip-invalid left out.
-func (c policiesAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
-	for round := 1; len(set.rules) > 0; round++ {
-		var bad *badRulesError
-		if checked, err = checkRules(a, c.Semgrep, set.rules); !errors.As(err, &bad) {
-			break
-		}
-		if len(bad.why) == 0 {
-			err = fmt.Errorf("%w\nIt names no rule: add the files one at a time to find it", err)
-			break
-		}
-		set.withoutBad(bad)
-		if round == maxRounds && !c.Skip {
-			set.leaveOut("the other rules", "may have faults too: the scanner reports one at a time, and was run %d times",
-				round)
-			break
-		}
-		err = nil
-	}
-	if len(set.left) > 0 && !c.Skip && a.ctx.Err() == nil {
-		return false, errors.Join(unlessRejected(err), &model.InvalidError{Fields: set.left})
-	}
-	return checked, err
-}
-
-// unlessRejected drops the error about rules that are reported with their files.
-func unlessRejected(err error) error {
-	if bad, rejected := errors.AsType[*badRulesError](err); rejected && len(bad.why) > 0 {
-		return nil
-	}
 	return err
 }
 

@@ -22,7 +22,7 @@ if grep -q shapeless "$f"; then echo "[ERROR] Invalid rule schema in $f" >&2; ex
 			if err != nil {
 				t.Fatal(err)
 			}
-			checked, err := policiesAddRulesCmd{Semgrep: program, Skip: skip}.check(a, set)
+			checked, err := set.check(a, program, skip)
 			if checked || err == nil || !strings.Contains(err.Error(), want) || len(set.left) != 0 {
 				t.Errorf("skip %v: %v, %v and %v", skip, checked, err, set.left)
 			}

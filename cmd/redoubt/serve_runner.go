@@ -23,7 +23,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/runner"
-	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -233,20 +232,6 @@ func (o *ownRunners) forget(deployments []model.Deployment) {
 	}
 }
 
-// removeOwnRunner removes the folder of a deployment's runner, unless one works there. A folder
-// that is none of a server's stays.
-func removeOwnRunner(at config.Storage, deploymentID int64) error {
-	dir := ownRunnerDir(at, deploymentID)
-	if _, err := os.Stat(filepath.Join(dir, ownIDFile)); err != nil {
-		return nil //nolint:nilerr // there is none
-	}
-	return runner.Remove(dir)
-}
-
-func ownRunnerDir(at config.Storage, deploymentID int64) string {
-	return filepath.Join(at.Data, "runner", strconv.FormatInt(deploymentID, 10))
-}
-
 // ownRunner is the runner of a deployment that this server has inside.
 type ownRunner struct {
 	runnersConfig
@@ -299,9 +284,6 @@ func (c runnersConfig) ownRunner(
 	out.name = ownRunnerName + " " + id
 	return out, nil
 }
-
-// ownIDFile is in the folder of a deployment's runner.
-const ownIDFile = "id"
 
 // ownID is what a folder's runner is told from others by, which it keeps there.
 func ownID(file string) (string, error) {
@@ -372,47 +354,6 @@ func (r *ownRunner) register(ctx context.Context) error {
 		})
 		return err
 	})
-}
-
-// cloneSource tells a runner where a project's repository is, with the credential of its
-// connection.
-func cloneSource(
-	vault *scm.Vault, hosts scm.Config,
-) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
-	return func(ctx context.Context, tx *store.Tx, p model.Project) (out model.CloneSource, err error) {
-		repository, err := tx.Repository(ctx, p.ID)
-		if err == nil && !repository.Scannable() {
-			err = model.ErrNotFound
-		}
-		if err != nil {
-			return out, err
-		}
-		connection, err := tx.Connection(ctx, repository.ConnectionID)
-		if err != nil {
-			return out, err
-		}
-		if !connection.Serves(repository.CloneURL) { // somebody wrote to the database: the credential goes nowhere else
-			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host",
-				repository.CloneURL, connection.Name)
-		}
-		out.URL, out.WebURL = repository.CloneURL, repository.WebURL
-		credential, err := vault.Open(tx.Deployment().ID, connection)
-		if err != nil {
-			return out, err
-		}
-		switch credential.Kind {
-		case model.CredentialToken, model.CredentialPassword:
-			out.Username, out.Password = credential.Basic(connection.Kind)
-		case model.CredentialSSHKey:
-			out.SSHKey, out.KnownHosts = credential.Secret, credential.KnownHosts
-		case model.CredentialApp:
-			out.Username = "x-access-token"
-			out.Make = func(ctx context.Context) (string, error) {
-				return hosts.CloneToken(ctx, connection, credential, repository)
-			}
-		}
-		return out, nil
-	}
 }
 
 // pipe is a listener whose connections never leave the process.

@@ -6,13 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -273,10 +271,6 @@ func (s *service) hostNames() (names []string) {
 	return names
 }
 
-// addressSetting is how others reach the server that started last, for the
-// commands beside it that print links.
-const addressSetting = "address"
-
 // run answers until the context ends, then lets what is under way finish.
 // ready is called once the server answers, and again while it says that the
 // database is not available.
@@ -434,30 +428,6 @@ func (s *service) writeReadyFile(file string, text []byte) error {
 	}
 	if err := replaceFile(file, text); err != nil {
 		return fmt.Errorf("write the ready file: %w", err)
-	}
-	return nil
-}
-
-// replaceFile writes a new file, its owner's alone, and gives it the name.
-func replaceFile(name string, text []byte) error {
-	return replaceFileWith(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-}
-
-// replaceFileWith does the same with what write writes.
-func replaceFileWith(name string, write func(io.Writer) error) error {
-	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
-	if err != nil {
-		return err
-	}
-	err = write(part)
-	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(part.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
 	}
 	return nil
 }

@@ -56,12 +56,8 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	return nil
 }
 
-const (
-	// fileLook is how long a start waits for a look through the database's file.
-	fileLook = time.Second
-	// fileLookMost is how long that goes on while the server answers.
-	fileLookMost = time.Minute
-)
+// fileLook is how long a start waits for a look through the database's file.
+const fileLook = time.Second
 
 // checkFile looks through the database's file: damage is said in the log and by
 // the readiness of the server, and no write is taken into a damaged file.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -72,14 +71,6 @@ func (c tokenCreateCmd) token(now time.Time) (model.Token, error) {
 		token.ExpiresAt = now.Add(c.Expires)
 	}
 	return token, nil
-}
-
-// mint makes a token of the transaction's deployment and returns its text.
-func mint(ctx context.Context, tx *store.Tx, token model.Token) (string, model.Token, error) {
-	secret := auth.NewSecret(tx.Deployment().ID)
-	token.PublicID = secret.PublicID
-	made, err := tx.CreateToken(ctx, token, secret.Hash)
-	return secret.Text, made, err
 }
 
 type tokenListCmd struct{ tenant }

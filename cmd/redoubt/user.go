@@ -312,3 +312,7 @@ func (c userSetupLinkCmd) Run(a *app) error {
 	}
 	return errors.Join(c.print(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}), st.Close())
 }
+
+// addressSetting is how others reach the server that started last, for the
+// commands beside it that print links.
+const addressSetting = "address"

@@ -15,20 +15,6 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// hostSettings are the settings of commands that send requests to code hosts. A server has
-// its own.
-type hostSettings struct {
-	config.Outbound
-	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
-}
-
-// senders are the settings of commands that send requests or messages elsewhere. A server
-// has its own.
-type senders struct {
-	hosts  hostSettings
-	notify config.Notifications
-}
-
 // openBeside returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server runs the queued ones.
 func openBeside(a *app, storage config.Storage, deployment string, to senders) (*api.Client, string, error) {

@@ -46,7 +46,6 @@ func TestBesideTheDatabase(t *testing.T) {
 				if err := a.end(); err != nil {
 					t.Errorf("%T: %v", command, err)
 				}
-				a.ends = nil
 			}
 			for _, want := range []string{"created acme/web", "acme/web is now acme/site", "acme/site  main", `"by":"cli:`} {
 				if !strings.Contains(out.String(), want) {
@@ -54,30 +53,6 @@ func TestBesideTheDatabase(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestWhereCommandsWork: the database of a flag comes before a server, and a default folder last.
-func TestWhereCommandsWork(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv("HOME", home)
-	for name, c := range map[string]struct {
-		reach  reach
-		beside bool
-		fails  bool
-	}{
-		"a folder":            {reach: reach{Storage: config.Storage{Data: "x"}}, beside: true},
-		"PostgreSQL":          {reach: reach{Storage: config.Storage{DatabaseURL: "postgres://x"}}, beside: true},
-		"a folder, and token": {reach: reach{Storage: config.Storage{Data: "x"}, Token: "rdt"}, beside: true},
-		"both":                {reach: reach{Storage: config.Storage{Data: "x"}, URL: "http://x"}, fails: true},
-		"a server":            {reach: reach{URL: "http://x"}},
-		"a token":             {reach: reach{Token: "rdt"}},
-		"nothing":             {},
-	} {
-		if beside, err := c.reach.besideDatabase(); beside != c.beside || (err != nil) != c.fails {
-			t.Errorf("%s: beside %v, %v", name, beside, err)
-		}
 	}
 }
 
