@@ -26,7 +26,7 @@ import (
 	"github.com/redoubt/redoubt/internal/server"
 )
 
-type cli struct {
+type commandLine struct {
 	Config kong.ConfigFlag `help:"Read settings from this YAML file; flags and environment variables override it." env:"REDOUBT_CONFIG" placeholder:"FILE"`
 
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
@@ -68,7 +68,7 @@ type cli struct {
 func main() { os.Exit(run(os.Args[1:])) }
 
 // newParser returns the parser of the command line.
-func newParser(grammar *cli, options ...kong.Option) (*kong.Kong, error) {
+func newParser(grammar *commandLine, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(grammar, append(options,
 		kong.Name("redoubt"),
 		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies "+
@@ -83,7 +83,7 @@ func newParser(grammar *cli, options ...kong.Option) (*kong.Kong, error) {
 // when the command failed, 2 when the line itself is wrong.
 func run(args []string) int {
 	exit, exited := 0, false
-	parser, err := newParser(&cli{}, kong.Exit(func(code int) { exit, exited = code, true }))
+	parser, err := newParser(&commandLine{}, kong.Exit(func(code int) { exit, exited = code, true }))
 	if err != nil {
 		return printError(err, 2)
 	}

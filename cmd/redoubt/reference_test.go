@@ -17,7 +17,7 @@ const referenceFile = "../../docs/reference/cli.md"
 // model is the command line as users see it.
 func commandTree(t *testing.T) *kong.Node {
 	t.Helper()
-	parser, err := newParser(&cli{})
+	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}

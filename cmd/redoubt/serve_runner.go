@@ -71,9 +71,9 @@ func newOwnRunners(c runnersConfig) *ownRunners {
 	}
 }
 
-// run serves the runners until work ends and no run is left. It updates their last-seen times until
+// background serves the runners until work ends and no run is left. It updates their last-seen times until
 // ctx ends.
-func (o *ownRunners) run(ctx, work context.Context) {
+func (o *ownRunners) background(ctx, work context.Context) {
 	server := o.serve(context.WithoutCancel(ctx)) // a runner that stops tells of its run
 	var serving sync.WaitGroup
 	serving.Go(func() {

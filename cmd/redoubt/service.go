@@ -321,7 +321,7 @@ func (s *service) begin(ctx, work context.Context, a *app, background *sync.Wait
 	background.Go(func() { s.server.Background(work) })
 	background.Go(func() { s.recordSessionUse(work) })
 	if s.runners != nil {
-		background.Go(func() { s.runners.run(ctx, work) })
+		background.Go(func() { s.runners.background(ctx, work) })
 	}
 	hangups := hangups()
 	background.Go(func() { s.heedHangups(work, hangups) })

@@ -88,7 +88,7 @@ func TestOldWords(t *testing.T) {
 // TestNounsAloneList: a noun without a verb lists, with the flags of its list.
 func TestNounsAloneList(t *testing.T) {
 	for _, noun := range []string{"projects", "scans", "runs", "connections", "findings", "tickets", "exceptions", "notifications", "policies"} {
-		parser, err := newParser(&cli{})
+		parser, err := newParser(&commandLine{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestNounsAloneList(t *testing.T) {
 
 // TestLimitOrAll: a list has a limit or none.
 func TestLimitOrAll(t *testing.T) {
-	parser, err := newParser(&cli{})
+	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
