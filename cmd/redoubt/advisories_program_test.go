@@ -19,6 +19,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/updater"
 )
 
 // TestAMatchThatWasKilledIsTakenUp kills the command with signal 9 in the middle
@@ -29,15 +32,15 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	st := advisorytest.OpenData(t, dir)
 	d := advisorytest.ManyRefs(t, st, refs)
 	file := filepath.Join(t.TempDir(), "all.zip")
-	if err := replaceFile(file, advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})); err != nil {
+	if err := command.ReplaceFile(file, advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command("redoubt", "advisories", "update", "--data", dir, "--from", file)
-	if err := command.Start(); err != nil {
+	update := exec.Command("redoubt", "advisories", "update", "--data", dir, "--from", file)
+	if err := update.Start(); err != nil {
 		t.Fatal(err)
 	}
 	exited := make(chan error, 1)
-	go func() { exited <- command.Wait() }()
+	go func() { exited <- update.Wait() }()
 	for done := 0; done == 0; done = advisorytest.Matched(t, st, d) {
 		select {
 		case err := <-exited:
@@ -45,7 +48,7 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 		default:
 		}
 	}
-	if err := command.Process.Kill(); err != nil {
+	if err := update.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-exited
@@ -61,7 +64,7 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	}
 	defer next.Close()
 	var swept advisory.SweepResult
-	if err := matchDeployments(t.Context(), next, advisory.NewLibrary(orders), nil, func(_ model.Deployment, s advisory.SweepResult) { swept = s }); err != nil {
+	if err := updater.MatchDeployments(t.Context(), next, advisory.NewLibrary(command.AdvisoryOrders), nil, func(_ model.Deployment, s advisory.SweepResult) { swept = s }); err != nil {
 		t.Fatal(err)
 	}
 	if got := advisorytest.Matched(t, next, d); got != refs || swept.Refs != refs-before {
@@ -81,7 +84,7 @@ func TestServeFollowsWhatOthersLoad(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	file := filepath.Join(t.TempDir(), "ready.json")
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	go func() {
 		done <- serveCmd{Storage: config.Storage{Data: dir}, Deployment: "acme", LogFormat: "text", Server: config.Server{
 			Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 1 << 20, ShutdownTimeout: 5 * time.Second,
@@ -97,7 +100,7 @@ func TestServeFollowsWhatOthersLoad(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(advisoryCollector{st, time.Now})
+	registry.MustRegister(updater.Collector{Store: st, Clock: time.Now})
 	told := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(told, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{"redoubt_advisories_version ", `redoubt_advisories_records{kind="osv",source="` + h.URL + `/npm/all.zip"} 1`, "redoubt_advisories_age_seconds{"} {

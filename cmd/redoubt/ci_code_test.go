@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// snippets reads the code that is kept, by rule and place of its finding.
-func (w *ciWorld) snippets() map[string]model.Snippet {
+// Snippets reads the code that is kept, by rule and place of its finding.
+func (w *ciWorld) Snippets() map[string]model.Snippet {
 	w.Helper()
 	c := store.Config{Dir: w.data, Clock: time.Now}
 	if w.storage[0] == "--database-url" {
@@ -61,7 +61,7 @@ func codeAround(w *ciWorld) {
 	if out.Code < 8 {
 		w.Errorf("%d findings got code:\n%s", out.Code, said)
 	}
-	snippets := w.snippets()
+	snippets := w.Snippets()
 	for of, want := range map[string]string{
 		"main eqeq app.py":                    "\ndef k(y):\n    return y == y  # nosemgrep: eqeq",
 		"main taint-x app.py":                 "def g():\n    c = input()\n    os.system(c)\n\ndef h(p):",
@@ -91,25 +91,25 @@ func codeFollows(w *ciWorld) {
 	w.edit("use.py", "def u(a):", "import x\n\ndef u(a):")
 	w.commit("down")
 	w.want(0, "main")
-	old := w.snippets()["main eqeq use.py"]
+	old := w.Snippets()["main eqeq use.py"]
 	if old.Line != 3 || len(old.Lines) == 0 {
 		w.Errorf("a scan alone left %+v", old)
 	}
 	w.build(0, "main", nil)
-	if got := w.snippets()["main eqeq use.py"]; got.Line != 5 || got.First != 3 || got.Lines[0] != "def u(a):" || got.Commit == old.Commit {
+	if got := w.Snippets()["main eqeq use.py"]; got.Line != 5 || got.First != 3 || got.Lines[0] != "def u(a):" || got.Commit == old.Commit {
 		w.Errorf("%+v", got)
 	}
 	w.git("mv", "use.py", "used.py")
 	w.commit("move")
 	w.build(0, "main", nil)
-	if got := w.snippets()["main eqeq used.py"]; got.Path != "used.py" || got.Line != 5 {
+	if got := w.Snippets()["main eqeq used.py"]; got.Path != "used.py" || got.Line != 5 {
 		w.Errorf("%+v", got)
 	}
 	w.edit("used.py", "a == a", "a")
 	w.edit("sec.py", "a == a", "a")
 	w.commit("fix")
 	w.want(0, "main")
-	if _, there := w.snippets()["main eqeq used.py"]; there {
+	if _, there := w.Snippets()["main eqeq used.py"]; there {
 		w.Error("there is code of what is fixed")
 	}
 }
@@ -130,7 +130,7 @@ func noCode(w *ciWorld) {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	w.redoubt("deployment", "set", "acme", "--code=off")
-	if got := w.snippets(); len(got) != 0 {
+	if got := w.Snippets(); len(got) != 0 {
 		w.Errorf("turned off, there is code: %v", got)
 	}
 	if out, said := w.build(0, "main", nil); out.Code != 0 || sends() != before {
@@ -138,7 +138,7 @@ func noCode(w *ciWorld) {
 	}
 	w.redoubt("deployment", "set", "acme", "--code=on")
 	w.build(0, "main", nil)
-	if got := w.snippets(); len(got) < 5 || sends() == before {
+	if got := w.Snippets(); len(got) < 5 || sends() == before {
 		w.Errorf("turned on, there is code of %d findings", len(got))
 	}
 	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "keeps_code") < 2 || !strings.Contains(trail, "scan.code") {

@@ -91,9 +91,9 @@ func (c *ciHost) sha(of string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// snippets are the code blocks below a heading of the page, where the server
+// Snippets are the code blocks below a heading of the page, where the server
 // and the token file of the page are those of the test.
-func (c *ciHost) snippets(heading string) (blocks []string) {
+func (c *ciHost) Snippets(heading string) (blocks []string) {
 	c.Helper()
 	text, err := os.ReadFile("../../docs/connect-your-ci.md")
 	if err != nil {
@@ -204,8 +204,8 @@ type ciBuild struct {
 	finds  []string // on the ref
 }
 
-// check compares a build, and what is listed of it, with what must be.
-func (c *ciHost) check(t *testing.T, want ciBuild, exit int, printed string) {
+// Check compares a build, and what is listed of it, with what must be.
+func (c *ciHost) Check(t *testing.T, want ciBuild, exit int, printed string) {
 	t.Helper()
 	if exit != want.exit {
 		t.Fatalf("the build of %s ends with %d, want %d:\n%s", want.ref, exit, want.exit, printed)
@@ -269,7 +269,7 @@ func onGitHub(c *ciHost, t *testing.T) {
 			}
 		}
 	}
-	yamlSnippet(t, c.snippets("GitHub Actions")[0], &flow)
+	yamlSnippet(t, c.Snippets("GitHub Actions")[0], &flow)
 	if flow.On.PullRequest == nil || !slices.Equal(flow.On.Push.Branches, []string{"main"}) {
 		t.Errorf("it runs on %+v", flow.On)
 	}
@@ -300,13 +300,13 @@ func onGitHub(c *ciHost, t *testing.T) {
 	c.machine(t)
 	push := event("push", "refs/heads/main", c.main, map[string]any{"ref": "refs/heads/main"})
 	exit, out := c.build(t, c.clone(t, c.main), steps, env, push)
-	c.check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
 
 	change := map[string]any{"number": 7, "pull_request": map[string]any{
 		"number": 7, "title": "More", "head": map[string]any{"sha": c.feature, "ref": "feature"}, "base": map[string]any{"sha": c.main, "ref": "main"},
 	}}
 	exit, out = c.build(t, c.clone(t, c.merge), steps, env, event("pull_request", "refs/pull/7/merge", c.merge, change), map[string]string{"GITHUB_HEAD_REF": "feature", "GITHUB_BASE_REF": "main"})
-	c.check(t, ciBuild{1, "refs/pull/7/merge", c.feature, false, []string{"more.py:2"}}, exit, out)
+	c.Check(t, ciBuild{1, "refs/pull/7/merge", c.feature, false, []string{"more.py:2"}}, exit, out)
 
 	exit, out = c.build(t, c.clone(t, c.main), steps, env, push, map[string]string{"SEMGREP_APP_TOKEN": "wrong"})
 	c.refused(t, exit, out)
@@ -319,7 +319,7 @@ func onGitLab(c *ciHost, t *testing.T) {
 		Before    []string `yaml:"before_script"`
 		Script    []string
 	}
-	yamlSnippet(t, c.snippets("GitLab")[0], &flow)
+	yamlSnippet(t, c.Snippets("GitLab")[0], &flow)
 	job := flow["redoubt"]
 	conditions := []struct{ If string }{{`$CI_PIPELINE_SOURCE == "merge_request_event"`}, {`$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH`}}
 	if !slices.Equal(job.Rules, conditions) || job.Variables["GIT_DEPTH"] != "0" {
@@ -341,7 +341,7 @@ func onGitLab(c *ciHost, t *testing.T) {
 	c.machine(t)
 	push := ci(map[string]string{"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_REF_NAME": "main", "CI_COMMIT_SHA": c.main})
 	exit, out := c.build(t, c.clone(t, c.main), script, job.Variables, push)
-	c.check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
 
 	change := ci(map[string]string{
 		"CI_PIPELINE_SOURCE": "merge_request_event", "CI_COMMIT_REF_NAME": "feature", "CI_COMMIT_SHA": c.feature, "CI_MERGE_REQUEST_IID": "7",
@@ -349,14 +349,14 @@ func onGitLab(c *ciHost, t *testing.T) {
 		"CI_MERGE_REQUEST_PROJECT_URL": "https://git.example/" + c.project, "CI_MERGE_REQUEST_DIFF_BASE_SHA": c.main,
 	})
 	exit, out = c.build(t, c.clone(t, c.feature), script, job.Variables, change)
-	c.check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exit, out)
+	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exit, out)
 
 	exit, out = c.build(t, c.clone(t, c.main), script, job.Variables, push, map[string]string{"SEMGREP_APP_TOKEN": "wrong"})
 	c.refused(t, exit, out)
 }
 
 func onJenkins(c *ciHost, t *testing.T) {
-	file := c.snippets("Jenkins")[0]
+	file := c.Snippets("Jenkins")[0]
 	env := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^    ([A-Z_]+) = (?:'(.*)'|credentials\('redoubt-token'\))$`).FindAllStringSubmatch(file, -1) {
 		env[m[1]] = m[2]
@@ -383,11 +383,11 @@ func onJenkins(c *ciHost, t *testing.T) {
 	c.machine(t)
 	push := job(map[string]string{"GIT_BRANCH": "origin/main", "GIT_COMMIT": c.main})
 	exit, out := c.build(t, c.clone(t, c.main), steps, env, push)
-	c.check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
 
 	change := job(map[string]string{"GIT_BRANCH": "PR-7", "GIT_COMMIT": c.feature, "CHANGE_ID": "7", "CHANGE_BRANCH": "feature", "CHANGE_TARGET": "main"})
 	exit, out = c.build(t, c.clone(t, c.feature), steps, env, change)
-	c.check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exit, out)
+	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exit, out)
 
 	exit, out = c.build(t, c.clone(t, c.main), steps, env, push, map[string]string{"SEMGREP_APP_TOKEN": "wrong"})
 	c.refused(t, exit, out)
@@ -396,7 +396,7 @@ func onJenkins(c *ciHost, t *testing.T) {
 // onPlainGit runs the nightly job, then installs the hook in a bare repository
 // and pushes to it.
 func onPlainGit(c *ciHost, t *testing.T) {
-	shown := c.snippets("Plain git")
+	shown := c.Snippets("Plain git")
 	token := filepath.Join(t.TempDir(), "token")
 	for i, text := range shown {
 		if !strings.Contains(text, "$(cat /etc/redoubt/token)") {
@@ -416,7 +416,7 @@ func onPlainGit(c *ciHost, t *testing.T) {
 		t.Fatal(out)
 	}
 	exit, out := c.build(t, c.clone(t, c.main), []string{nightly})
-	c.check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exit, out)
 
 	server := filepath.Join(t.TempDir(), "payments.git")
 	c.git("init", "-q", "--bare", "-b", "main", server)
@@ -429,9 +429,9 @@ func onPlainGit(c *ciHost, t *testing.T) {
 		return out
 	}
 	out = push("main")
-	c.check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, said(out, "redoubt: main passes", 0), out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, said(out, "redoubt: main passes", 0), out)
 	out = push("feature", c.feature+":refs/tags/v1")
-	c.check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, said(out, "redoubt: feature does not pass (exit code 1)", 1), out)
+	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, said(out, "redoubt: feature does not pass (exit code 1)", 1), out)
 	if out := push("--delete", "feature"); strings.Contains(out, "redoubt:") {
 		t.Errorf("a branch that is gone was scanned:\n%s", out)
 	}
@@ -449,7 +449,7 @@ func said(out, line string, exit int) int {
 
 // pinned is the version that the page installs.
 func (c *ciHost) pinned() string {
-	m := regexp.MustCompile(`semgrep==(\S+)`).FindStringSubmatch(strings.Join(c.snippets("GitHub Actions"), ""))
+	m := regexp.MustCompile(`semgrep==(\S+)`).FindStringSubmatch(strings.Join(c.Snippets("GitHub Actions"), ""))
 	if m == nil {
 		c.Fatal("the page pins no version")
 	}

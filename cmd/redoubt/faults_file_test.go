@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -106,7 +107,7 @@ func (f *faulty) readsOnly() {
 func TestFaultsDamagedPages(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
-	token, err := newToken(&app{ctx: t.Context()}, st, d, "faults")
+	token, err := newToken(&command.App{Ctx: t.Context()}, st, d, "faults")
 	if err := errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +168,8 @@ func answersOn(t *testing.T, file, keys []byte, token ready) map[string]answered
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
-	st, err := a.create(config.Storage{Data: dir})
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(config.Storage{Data: dir})
 	if err != nil {
 		if !errors.Is(err, model.ErrDamaged) {
 			t.Errorf("a start says %v", err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
@@ -32,9 +34,9 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 			extend(t, database)
 			f.whole()
 			storetest.DamagePostgres(t, database, relation)
-			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
-			report := &checkReport{app: a, silent: true, Whole: true}
-			err := (checkCmd{Storage: f.storage}).check(a, report)
+			a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
+			report := &admin.CheckReport{App: a, Silent: true, Whole: true}
+			err := (admin.CheckCmd{Storage: f.storage}).Check(a, report)
 			for _, c := range report.Checks {
 				if c.Check == check && len(c.Faults) > 0 && strings.Contains(strings.Join(c.Faults, " "), "invalid page") {
 					return

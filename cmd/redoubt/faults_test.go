@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
@@ -226,9 +228,9 @@ func (f *faulty) whole() {
 	for _, err := range f.refused {
 		f.t.Errorf("an answer is neither a success nor a 503: %v", err)
 	}
-	a := &app{ctx: f.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
-	report := &checkReport{app: a, silent: true, Whole: true}
-	if err := (checkCmd{Storage: f.storage}).check(a, report); err != nil {
+	a := &command.App{Ctx: f.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
+	report := &admin.CheckReport{App: a, Silent: true, Whole: true}
+	if err := (admin.CheckCmd{Storage: f.storage}).Check(a, report); err != nil {
 		f.t.Fatalf("redoubt check: %v", err)
 	}
 	for _, c := range report.Checks {
@@ -236,7 +238,7 @@ func (f *faulty) whole() {
 			f.t.Errorf("redoubt check: %s: %v", c.Check, c.Faults)
 		}
 	}
-	st, err := a.open(f.storage)
+	st, err := a.Open(f.storage)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,13 +10,16 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/embedded"
 )
 
 // newKeeper makes what keeps the connections to code hosts.
 func newKeeper(
-	a *app, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
+	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Keeper, error) {
-	open, err := codeHosts(a, o)
+	open, err := command.CodeHosts(a, o)
 	if err != nil {
 		return nil, err
 	}
@@ -25,15 +28,16 @@ func newKeeper(
 		return nil, err
 	}
 	return hosts.New(hosts.Config{
-		Proposed: runProposed, Watched: branchOnPush, Pushed: runPushed,
-		Store: st, Vault: scm.NewVault(sealer), Clock: a.clock, Logger: a.log, PublicURL: publicURL,
+		Proposed: embedded.RunProposed, Watched: embedded.BranchOnPush, Pushed: embedded.RunPushed,
+		Store: st, Vault: scm.NewVault(sealer), Clock: a.Clock, Logger: a.Log, PublicURL: publicURL,
 		Hosts: open, Instance: ring.Instance(),
 	}), nil
 }
 
 // newNotifier makes what tells people; without an index it matches nothing.
 func newNotifier(
-	a *app, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,
+	a *command.App, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index,
+	publicURL func() string,
 ) (*notify.Notifier, error) {
 	private, also, err := o.NotifyNetworks()
 	if err != nil {
@@ -45,7 +49,7 @@ func newNotifier(
 	}
 	return notify.New(notify.Config{
 		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer,
-		Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + about.Version,
+		Clock: a.Clock, Logger: a.Log, PublicURL: publicURL, Name: "redoubt/" + about.Version,
 		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
 		Mail: notify.Mail{
 			Host: o.SMTPHost,

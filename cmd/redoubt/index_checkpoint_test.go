@@ -15,6 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // restarted is a server of a data folder that is started again and again.
@@ -36,7 +39,7 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 		done <- serveCmd{
 			Storage: r.storage, Server: config.Server{Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 64 << 20, ShutdownTimeout: 30 * time.Second},
 			Deployment: "acme", LogFormat: "text",
-		}.Run(&app{ctx: ctx, out: io.Discard, err: r.log, clock: time.Now, getenv: os.Getenv, environ: os.Environ})
+		}.Run(&command.App{Ctx: ctx, Out: io.Discard, Err: r.log, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ})
 	}()
 	ready := waitReady(r.t, file, done)
 	do(&api.Client{BaseURL: ready.BaseURL, Token: ready.Token}, ready.DeploymentSlug)
@@ -120,8 +123,8 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.reports(checkpointFrom, "kept", checkpointFrom)
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
-	if err := (backupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now}
+	if err := (admin.BackupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
 		t.Fatal(err)
 	}
 	r.reports(20, "lost", checkpointFrom+20)
@@ -156,7 +159,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 			t.Fatalf("files %v, want one", left())
 		}
 		remove := func() {
-			err := deploymentDeleteCmd{tenant: tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(&app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now})
+			err := admin.DeploymentDeleteCmd{Tenant: command.Tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(&command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now})
 			if err != nil || len(left()) > 0 {
 				t.Errorf("serving %v: %v, left over: %v", serving, err, left())
 			}

@@ -13,6 +13,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
 // hostile is what no terminal may get: it clears the screen, begins a sequence
@@ -56,8 +61,8 @@ func seedHostile(t *testing.T, st *store.Store) {
 func TestListsObeyNothingThatIsStored(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
-	a := &app{ctx: t.Context(), out: &printable{to: &out}, err: &printable{to: &out}, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ, openBeside: openBeside}
-	st, err := a.create(storage)
+	a := &command.App{Ctx: t.Context(), Out: &command.Printable{To: &out}, Err: &command.Printable{To: &out}, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+	st, err := a.Create(storage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,18 +70,18 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all := tenant{Storage: storage}
-	for name, list := range map[string]interface{ Run(*app) error }{
-		"deployment list": deploymentListCmd{storage}, "project list": projectsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}}, "token list": tokenListCmd{all},
-		"token requests": tokenRequestsCmd{storage}, "exceptions list": exceptionsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}},
-		"scan failures": scansFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
+	all := command.Tenant{Storage: storage}
+	for name, list := range map[string]interface{ Run(*command.App) error }{
+		"deployment list": admin.DeploymentListCmd{Storage: storage}, "project list": cli.ProjectsListCmd{Flags: webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}}, "token list": admin.TokenListCmd{Tenant: all},
+		"token requests": admin.TokenRequestsCmd{Storage: storage}, "exceptions list": cli.ExceptionsListCmd{Flags: webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}},
+		"scan failures": cli.ScansFailuresCmd{Tenant: all, Limit: 10}, "audit": admin.AuditCmd{Tenant: all, Limit: 100},
 	} {
 		out.Reset()
 		if err := list.Run(a); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := a.end(); err != nil {
+		if err := a.End(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store takes no such tag

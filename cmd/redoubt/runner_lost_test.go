@@ -19,6 +19,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // lateServer is a server whose clock a test moves on, with a project whose repository a
@@ -36,9 +38,9 @@ type lateServer struct {
 func newLateServer(t *testing.T) *lateServer {
 	t.Helper()
 	l := &lateServer{T: t, home: t.TempDir()}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }, getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }, Getenv: os.Getenv, Environ: os.Environ}
 	data := t.TempDir()
-	st, err := a.create(config.Storage{Data: data})
+	st, err := a.Create(config.Storage{Data: data})
 	l.must(err)
 	t.Cleanup(func() { _ = st.Close() })
 	l.service, err = newService(a, config.Storage{Data: data}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 64 << 20, ShutdownTimeout: time.Second}, st)
@@ -50,8 +52,8 @@ func newLateServer(t *testing.T) *lateServer {
 	l.url = "http://" + l.service.listener.Addr().String()
 	l.d, err = st.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor)
 	l.must(err)
-	l.update(func(ctx context.Context, tx *store.Tx) error {
-		l.token, _, err = mint(ctx, tx, model.Token{Name: "runners", Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract})
+	l.Update(func(ctx context.Context, tx *store.Tx) error {
+		l.token, _, err = command.CreateToken(ctx, tx, model.Token{Name: "runners", Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract})
 		return err
 	})
 	return l
@@ -64,7 +66,7 @@ func (l *lateServer) must(err error) {
 	}
 }
 
-func (l *lateServer) update(write func(ctx context.Context, tx *store.Tx) error) {
+func (l *lateServer) Update(write func(ctx context.Context, tx *store.Tx) error) {
 	l.Helper()
 	l.must(l.service.store.Update(l.Context(), l.d.ID, storetest.Actor, write))
 }
@@ -124,7 +126,7 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 	l.service.scanner.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
 		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
 	}
-	l.update(func(ctx context.Context, tx *store.Tx) error {
+	l.Update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreateProject(ctx, model.Project{Name: "managed/shop"})
 		if err == nil {
 			_, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Kind: model.RunFull, Cause: model.RunByHand})

@@ -21,6 +21,8 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // clonePassword is what the test's host asks for.
@@ -72,10 +74,10 @@ func gitHostScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("HOST", host.URL)
 }
 
-// connect makes a connection to the host, and the project of a repository.
-func (w *ciWorld) connect(base, name, password string) {
+// Connect makes a connection to the host, and the project of a repository.
+func (w *ciWorld) Connect(base, name, password string) {
 	w.Helper()
-	a := &app{ctx: w.Context(), clock: time.Now, out: w.log, err: w.log, log: nil, getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: w.Context(), Clock: time.Now, Out: w.log, Err: w.log, Log: nil, Getenv: os.Getenv, Environ: os.Environ}
 	storage := config.Storage{Data: w.data}
 	if len(w.storage) > 2 {
 		storage.DatabaseURL = config.Secret(w.storage[1])
@@ -84,7 +86,7 @@ func (w *ciWorld) connect(base, name, password string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	ring, err := openKeys(a, storage, st)
+	ring, err := command.OpenKeys(a, storage, st)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -123,8 +125,8 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	root := t.TempDir()
 	w.git("clone", "-q", "--bare", w.repo, filepath.Join(root, "shop.git"))
 	host := gitHost(t, root)
-	w.connect(host.URL+"/shop.git", "managed/shop", clonePassword)
-	w.connect(host.URL+"/./shop.git", "managed/locked", "wrong")
+	w.Connect(host.URL+"/shop.git", "managed/shop", clonePassword)
+	w.Connect(host.URL+"/./shop.git", "managed/locked", "wrong")
 	if said := w.redoubt("connection", "replies", "1", "collaborators"); !strings.Contains(said, "collaborators") {
 		t.Errorf("replies are said to decide: %s", said)
 	}

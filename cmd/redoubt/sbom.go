@@ -12,18 +12,20 @@ import (
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // exportSBOM is the work of an export job: it reads one state of the deployment
 // and writes the document. What another try cannot mend ends the job.
-func exportSBOM(a *app, st *store.Store) queue.Work {
+func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var request model.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
 			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
 		err = st.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
-			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: about.Version})
+			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.Clock(), Tool: about.Version})
 			return err
 		})
 		var invalid *model.InvalidError
@@ -39,18 +41,18 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 
 // exportBeside exports bills of materials in this process, beside a database, until the
 // command ends.
-func exportBeside(a *app, st *store.Store) {
-	ctx, stop := context.WithCancel(a.ctx)
+func exportBeside(a *command.App, st *store.Store) {
+	ctx, stop := context.WithCancel(a.Ctx)
 	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
 	kinds := map[string]queue.Kind{server.SBOMJob: {Work: exportSBOM(a, st)}}
-	q := queue.New(st, kinds, queue.Options{Clock: a.clock, Logger: quiet})
+	q := queue.New(st, kinds, queue.Options{Clock: a.Clock, Logger: quiet})
 	st.OnQueued(q.Wake)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		q.Run(ctx, ctx)
 	}()
-	a.atEnd(func() error {
+	a.AtEnd(func() error {
 		stop()
 		<-done
 		return nil

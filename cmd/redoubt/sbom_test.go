@@ -21,6 +21,8 @@ import (
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // supplyChain is what a bill of materials may change of a project: a line for each
@@ -157,8 +159,8 @@ func TestBillsOfTheDemoComeBack(t *testing.T) {
 
 func billsComeBack(t *testing.T, at store.Config) {
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now, getenv: os.Getenv, environ: os.Environ}
-	st, err := a.create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: clock.now, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redoubt/redoubt/internal/config"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 var screenshots = flag.String("screenshots", "", "folder to write pictures of the demo's pages to")
@@ -93,9 +95,9 @@ func runDemo(t *testing.T) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now, getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: clock.now, Getenv: os.Getenv, Environ: os.Environ}
 	dir := t.TempDir()
-	st, err := a.create(config.Storage{Data: dir})
+	st, err := a.Create(config.Storage{Data: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

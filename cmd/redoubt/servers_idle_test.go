@@ -17,6 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // idleFor is how long statements of servers are counted that nobody asks anything.
@@ -126,8 +128,8 @@ func (s *idleServers) settle(most int) {
 // scanFails stores a scan that failed, as another process.
 func (s *idleServers) scanFails() {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
-	err := (tenant{Storage: s.on, Deployment: "acme"}).update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
+	err := (command.Tenant{Storage: s.on, Deployment: "acme"}).Update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, err := tx.ProjectByName(ctx, "acme/api")
 		if err == nil {
 			_, err = tx.AddScan(ctx, model.Scan{

@@ -24,6 +24,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // node is one of several servers of a database: a process with an address that it keeps.
@@ -189,8 +191,8 @@ func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].
 // holds looks into the database.
 func (s *several) holds(look func(context.Context, *store.Tx) error) {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
-	if err := (tenant{Storage: s.on}).view(a, look); err != nil {
+	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
+	if err := (command.Tenant{Storage: s.on}).View(a, look); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/model"
+
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // startAgain is how long a start waits before it tries a step again that the
@@ -22,7 +25,7 @@ const startAgain = 2 * time.Second
 // when a stop is asked for in the middle: the next start does what is left.
 func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready func() error) error {
 	steps := func() error {
-		if err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL())); err != nil {
+		if err := s.store.PutSetting(ctx, admin.AddressSetting, []byte(s.baseURL())); err != nil {
 			return err
 		}
 		return ready()
@@ -65,7 +68,7 @@ func (s *service) checkFile(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(ctx, fileLookMost)
+		ctx, cancel := context.WithTimeout(ctx, command.FileCheckTimeout)
 		defer cancel()
 		err := s.store.CheckFile(ctx)
 		switch {
@@ -74,7 +77,7 @@ func (s *service) checkFile(ctx context.Context) {
 				"restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that",
-				"looked_for", fileLookMost)
+				"looked_for", command.FileCheckTimeout)
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("the database could not be looked through", "error", err)
 		}

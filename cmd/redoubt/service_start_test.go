@@ -22,6 +22,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // heard is an output that a test waits for words in.
@@ -58,7 +60,7 @@ func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	token, err := newToken(&command.App{Ctx: t.Context()}, s.store, d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 		{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 	} {
 		said, want := &heard{}, "there is no certificate to read again"
-		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*app, *service) error { return nil })
+		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*command.App, *service) error { return nil })
 		if s.pair != nil {
 			writeCertificate(t, dir, 2, s.pair.stamp[0]) // as old as the one before: only the signal tells
 			want = "certificate read again"
@@ -116,7 +118,7 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 func TestAFirstStartThatIsKilled(t *testing.T) {
 	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
 	out := &heard{}
-	a := &app{ctx: t.Context(), out: out, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: t.Context(), Out: out, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 	c := serveCmd{Deployment: "acme"}
 	var tokens []string
 	for range 3 { // killed before anything was told, and once more
@@ -158,12 +160,12 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 	var steps *starting
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 		config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(said, nil)),
-		func(a *app, s *service) error {
+		func(a *command.App, s *service) error {
 			if steps == nil {
 				proxy.Refuse()
 				steps = &starting{serveCmd: c, service: s}
 			}
-			a.out = told
+			a.Out = told
 			return steps.tell(a)
 		})
 	defer stop()
@@ -208,8 +210,8 @@ func TestADamagedFileIsSaidAtTheStart(t *testing.T) {
 	}
 	said := &heard{}
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, config.Storage{Data: dir}, slog.New(slog.NewTextHandler(said, nil)),
-		func(a *app, s *service) error {
-			s.checkFile(a.ctx)
+		func(a *command.App, s *service) error {
+			s.checkFile(a.Ctx)
 			return nil
 		})
 	defer stop()

@@ -23,6 +23,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // TestServeOverTLS starts a server with a certificate, a public address and a
@@ -32,7 +34,7 @@ func TestServeOverTLS(t *testing.T) {
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, getenv: os.Getenv, environ: os.Environ}
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	file := filepath.Join(dir, "ready.json")
 	done := make(chan error, 1)
 	go func() {
@@ -117,16 +119,16 @@ func TestListeners(t *testing.T) {
 // startService runs a service on a fresh folder until stop is called.
 func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 	t.Helper()
-	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*app, *service) error { return nil })
+	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*command.App, *service) error { return nil })
 }
 
 // startServiceOn runs a service on a storage until stop is called. It returns once
 // ready has been called.
-func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*app, *service) error) (s *service, stop func()) {
+func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*command.App, *service) error) (s *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log, getenv: os.Getenv, environ: os.Environ}
-	st, err := a.create(on)
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +162,8 @@ func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
 	on := config.Storage{Data: t.TempDir()}
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log, getenv: os.Getenv, environ: os.Environ}
-	st, err := a.create(on)
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +192,7 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	token, err := newToken(&command.App{Ctx: t.Context()}, s.store, d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,52 +13,58 @@ import (
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/web"
+
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // openBeside returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server runs the queued ones.
-func openBeside(a *app, storage config.Storage, deployment string, to senders) (*api.Client, string, error) {
+func openBeside(
+	a *command.App, storage config.Storage, deployment string, to command.Senders,
+) (*api.Client, string, error) {
 	if storage.Data == "" {
 		storage.Data = config.DefaultData // the keys of PostgreSQL are there
 	}
-	st, err := a.open(storage)
+	st, err := a.Open(storage)
 	if err != nil {
 		return nil, "", err
 	}
-	a.atEnd(st.Close)
-	a.exportBeside = func() { exportBeside(a, st) }
-	d, err := tenant{Deployment: deployment}.find(a.ctx, st)
+	a.AtEnd(st.Close)
+	a.ExportBeside = func() { exportBeside(a, st) }
+	d, err := command.Tenant{Deployment: deployment}.Find(a.Ctx, st)
 	if err != nil {
 		return nil, "", err
 	}
-	ring, err := openKeys(a, storage, st)
+	ring, err := command.OpenKeys(a, storage, st)
 	if err != nil {
 		return nil, "", err
 	}
-	keeper, err := newKeeper(a, to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
+	keeper, err := newKeeper(a, to.Hosts.Outbound, ring, st, func() string { return to.Hosts.PublicURL })
 	if err != nil {
 		return nil, "", err
 	}
-	keeper.HookURL = to.hosts.PublicURL
-	address, err := storedSetting(a, st, addressSetting)
+	keeper.HookURL = to.Hosts.PublicURL
+	address, err := command.StoredSetting(a, st, admin.AddressSetting)
 	if err != nil {
 		return nil, "", err
 	}
-	findings := index.New(st, index.Options{Clock: a.clock, Logger: a.log})
-	notifier, err := newNotifier(a, to.notify, ring, st, findings, func() string { return string(address) })
+	findings := index.New(st, index.Options{Clock: a.Clock, Logger: a.Log})
+	notifier, err := newNotifier(a, to.Notify, ring, st, findings, func() string { return string(address) })
 	if err != nil {
 		return nil, "", err
 	}
-	keys := keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {})
+	keys := keyring.Watch(storage.KeyPath(), ring, a.Clock, func(error) {})
 	s, err := server.New(server.Config{
-		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: about.Version,
+		Store: st, Index: findings, Clock: a.Clock, Logger: a.Log, Version: about.Version,
 		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
-		Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
+		Advisories:  advisory.NewLibrary(command.AdvisoryOrders),
+		Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	caller := auth.ByOperator(d, a.actor())
+	caller := auth.ByOperator(d, a.Actor())
 	transport := httpx.InProcess{Handler: s.Handler(), Prepare: func(in *http.Request) *http.Request {
 		return in.WithContext(httpx.WithCaller(in.Context(), caller))
 	}}

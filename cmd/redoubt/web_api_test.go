@@ -12,6 +12,11 @@ import (
 
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
 // TestBesideTheDatabase: commands call the Web API in their process, on both engines.
@@ -22,28 +27,28 @@ func TestBesideTheDatabase(t *testing.T) {
 			key := filepath.Join(t.TempDir(), "key")
 			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: key}
 			var out bytes.Buffer
-			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler), getenv: os.Getenv, environ: os.Environ, openBeside: openBeside}
-			st, err := a.create(storage)
+			a := &command.App{Ctx: t.Context(), Out: &out, Err: &out, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+			st, err := a.Create(storage)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := st.CreateDeployment(t.Context(), "acme", "Acme", a.actor()); err != nil {
+			if _, err := st.CreateDeployment(t.Context(), "acme", "Acme", a.Actor()); err != nil {
 				t.Fatal(err)
 			}
 			if err := st.Close(); err != nil {
 				t.Fatal(err)
 			}
-			api := webAPI{reach{Storage: storage}, "table"}
-			for _, command := range []interface{ Run(*app) error }{
-				projectsCreateCmd{webAPI: api, Name: "acme/web"},
-				projectsRenameCmd{api, "acme/web", "acme/site"},
-				projectsListCmd{webAPI: api},
-				auditCmd{tenant: tenant{Storage: storage}, Limit: 100},
+			api := webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}
+			for _, command := range []interface{ Run(*command.App) error }{
+				cli.ProjectsCreateCmd{Flags: api, Name: "acme/web"},
+				cli.ProjectsRenameCmd{Flags: api, Name: "acme/web", To: "acme/site"},
+				cli.ProjectsListCmd{Flags: api},
+				admin.AuditCmd{Tenant: command.Tenant{Storage: storage}, Limit: 100},
 			} {
 				if err := command.Run(a); err != nil {
 					t.Errorf("%T: %v", command, err)
 				}
-				if err := a.end(); err != nil {
+				if err := a.End(); err != nil {
 					t.Errorf("%T: %v", command, err)
 				}
 			}

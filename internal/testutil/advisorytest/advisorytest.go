@@ -19,7 +19,8 @@ import (
 
 // OSVRecord is a record of one npm package, affected before a version.
 func OSVRecord(id, name, fixed string) string {
-	return fmt.Sprintf(`{"id":%q,"modified":"2024-05-01T00:00:00Z","summary":"Trouble with %s","affected":[{"package":{"ecosystem":"npm","name":%q},
+	return fmt.Sprintf(`{"id":%q,"modified":"2024-05-01T00:00:00Z","summary":"Trouble with %s",
+		"affected":[{"package":{"ecosystem":"npm","name":%q},
 		"ranges":[{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":%q}]}]}]}`, id, name, name, fixed)
 }
 
@@ -51,6 +52,7 @@ type Publisher struct {
 	Asked  []http.Header
 }
 
+// ServeHTTP implements http.Handler.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Asked = append(p.Asked, r.Header)
 	data, ok := p.Files[r.URL.Path]
@@ -75,10 +77,16 @@ func ManyRefs(t *testing.T, st *store.Store, n int) model.Deployment {
 	d, err := st.CreateDeployment(t.Context(), "acme", "", model.Actor{})
 	for i := 0; i < n && err == nil; i++ {
 		err = st.Update(t.Context(), d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) error {
-			report := &model.Report{Tool: "lockfile", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{
-				{Lockfile: "package-lock.json", Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "a", Version: "0.1.0"}}},
-			}}
-			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{Project: model.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true, Report: report})
+			inventory := model.Inventory{
+				Lockfile:     "package-lock.json",
+				Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "a", Version: "0.1.0"}},
+			}
+			_, err := ingest.Apply(ctx, tx, exceptions.ForImport{Store: tx}, ingest.Upload{
+				Project: model.Project{Name: "acme/shop"}, Ref: fmt.Sprint("b", i), Full: true,
+				Report: &model.Report{
+					Tool: "lockfile", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{inventory},
+				},
+			})
 			return err
 		})
 	}
@@ -88,6 +96,7 @@ func ManyRefs(t *testing.T, st *store.Store, n int) model.Deployment {
 	return d
 }
 
+// OpenData opens a database in a folder.
 func OpenData(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: time.Now})
