@@ -6,13 +6,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/admin"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 type demoCmd struct {

@@ -14,17 +14,16 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/rulefiles"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/admin"
-	"github.com/redoubt/redoubt/internal/cli/command"
-	"github.com/redoubt/redoubt/internal/cli/rulefiles"
 	"github.com/redoubt/redoubt/internal/updater"
 )
 

@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/admin"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // TestDemo fills one demo, which takes seconds, and looks at it twice. The second
@@ -35,10 +34,11 @@ func TestDemo(t *testing.T) {
 // testDemoIsWhole has redoubt check look at a history with all kinds of writes, and
 // then at one that somebody else wrote to.
 func testDemoIsWhole(t *testing.T, st *store.Store) {
-	report := &admin.CheckReport{App: &command.App{Ctx: t.Context(), Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}, Silent: true, Whole: true}
+	a := &command.App{Ctx: t.Context(), Clock: time.Now}
+	report := admin.NewCheckReport(a, true)
 	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.Add("", check, faults) })
 	if err == nil {
-		err = admin.CheckDeployments(report.App, st, report)
+		err = admin.CheckDeployments(a, st, report)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -20,9 +22,6 @@ import (
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
-
-	"github.com/redoubt/redoubt/internal/cli"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // testDemoHasViews lists the findings of the demo's saved views at the desk, by their names.

@@ -35,7 +35,7 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 			f.whole()
 			storetest.DamagePostgres(t, database, relation)
 			a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
-			report := &admin.CheckReport{App: a, Silent: true, Whole: true}
+			report := admin.NewCheckReport(a, true)
 			err := (admin.CheckCmd{Storage: f.storage}).Check(a, report)
 			for _, c := range report.Checks {
 				if c.Check == check && len(c.Faults) > 0 && strings.Contains(strings.Join(c.Faults, " "), "invalid page") {

@@ -229,7 +229,7 @@ func (f *faulty) whole() {
 		f.t.Errorf("an answer is neither a success nor a 503: %v", err)
 	}
 	a := &command.App{Ctx: f.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
-	report := &admin.CheckReport{App: a, Silent: true, Whole: true}
+	report := admin.NewCheckReport(a, true)
 	if err := (admin.CheckCmd{Storage: f.storage}).Check(a, report); err != nil {
 		f.t.Fatalf("redoubt check: %v", err)
 	}

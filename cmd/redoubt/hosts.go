@@ -2,7 +2,9 @@ package main
 
 import (
 	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
@@ -10,9 +12,6 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
-	"github.com/redoubt/redoubt/internal/embedded"
 )
 
 // newKeeper makes what keeps the connections to code hosts.

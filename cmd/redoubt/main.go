@@ -1,8 +1,8 @@
 // Command redoubt is the whole platform in one binary: the server, and the
 // commands that manage it beside or without one.
 //
-// This package wires the rooms together and decides nothing. A file holds a
-// command; app.go is what they share, service.go what serve and demo share.
+// This package connects the other packages. The commands are in internal/cli, admin,
+// updater and embedded. service.go is what serve and demo share.
 package main
 
 import (
@@ -20,17 +20,16 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/about"
-	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/report"
-	"github.com/redoubt/redoubt/internal/server"
-
 	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/cli"
 	"github.com/redoubt/redoubt/internal/cli/ci"
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/imports"
+	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/embedded"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/updater"
 )
 

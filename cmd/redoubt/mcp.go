@@ -6,11 +6,10 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/about"
-	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/mcp"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/mcp"
 )
 
 type mcpCmd struct {

@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
 	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/cli"
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // hostile is what no terminal may get: it clears the screen, begins a sequence

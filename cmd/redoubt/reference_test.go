@@ -9,10 +9,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/redoubt/redoubt/internal/testutil/clienttest"
-
 	"github.com/redoubt/redoubt/internal/cli"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
 const referenceFile = "../../docs/reference/cli.md"

@@ -15,12 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // lateServer is a server whose clock a test moves on, with a project whose repository a

@@ -16,13 +16,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // clonePassword is what the test's host asks for.

@@ -7,13 +7,12 @@ import (
 	"log/slog"
 
 	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // exportSBOM is the work of an export job: it reads one state of the deployment

@@ -13,9 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt/internal/config"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 var screenshots = flag.String("screenshots", "", "folder to write pictures of the demo's pages to")

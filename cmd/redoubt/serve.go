@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/admin"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 type serveCmd struct {

@@ -20,7 +20,9 @@ import (
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -34,11 +36,8 @@ import (
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
-	"github.com/redoubt/redoubt/internal/web"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
-	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/updater"
+	"github.com/redoubt/redoubt/internal/web"
 )
 
 // service is a server about to run: what serve and demo share.

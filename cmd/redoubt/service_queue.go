@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
-	"github.com/redoubt/redoubt/internal/embedded"
 )
 
 // scanLease is the lease of jobs that builds or notifications wait for: it limits their delay

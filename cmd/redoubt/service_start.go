@@ -9,10 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // startAgain is how long a start waits before it tries a step again that the

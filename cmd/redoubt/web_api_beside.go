@@ -5,17 +5,16 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/web"
-
-	"github.com/redoubt/redoubt/internal/admin"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // openBeside returns a client of a handler in this process, which listens nowhere and runs no

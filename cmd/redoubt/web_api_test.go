@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
 	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/cli"
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
 // TestBesideTheDatabase: commands call the Web API in their process, on both engines.

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // BackupCmd copies the database.

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // CheckCmd checks the stored data.
@@ -29,10 +28,15 @@ type checked struct {
 
 // CheckReport gathers what is found, and prints it as it comes.
 type CheckReport struct {
-	App    *command.App
-	Silent bool      // for JSON, which is printed at the end
+	app    *command.App
+	silent bool      // for JSON, which is printed at the end
 	Whole  bool      `json:"whole"`
 	Checks []checked `json:"checks"`
+}
+
+// NewCheckReport returns a report that prints what is added, unless it is silent.
+func NewCheckReport(a *command.App, silent bool) *CheckReport {
+	return &CheckReport{app: a, silent: silent, Whole: true}
 }
 
 // Add takes what a check found.
@@ -42,7 +46,7 @@ func (r *CheckReport) Add(deployment, check string, faults []string) {
 	}
 	r.Checks = append(r.Checks, checked{deployment, check, faults})
 	r.Whole = r.Whole && len(faults) == 0
-	if r.Silent {
+	if r.silent {
 		return
 	}
 	name := check
@@ -50,12 +54,12 @@ func (r *CheckReport) Add(deployment, check string, faults []string) {
 		name = deployment + ": " + check
 	}
 	if len(faults) == 0 {
-		fmt.Fprintln(r.App.Out, "ok    ", name)
+		fmt.Fprintln(r.app.Out, "ok    ", name)
 		return
 	}
-	fmt.Fprintln(r.App.Out, "FAULT ", name)
+	fmt.Fprintln(r.app.Out, "FAULT ", name)
 	for _, f := range faults {
-		fmt.Fprintln(r.App.Out, "       ", f)
+		fmt.Fprintln(r.app.Out, "       ", f)
 	}
 }
 
@@ -68,7 +72,7 @@ const (
 // Run looks whether what is stored is whole. It ends with 1 where anything is not, and
 // else with 2 where not all could be looked at.
 func (c CheckCmd) Run(a *command.App) error {
-	report := &CheckReport{App: a, Silent: c.JSON, Whole: true}
+	report := NewCheckReport(a, c.JSON)
 	err := c.Check(a, report)
 	if errors.Is(err, model.ErrDamaged) {
 		report.Add("", "the database", []string{err.Error()})

@@ -6,11 +6,10 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/store"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // KeyCmd manages the key file.

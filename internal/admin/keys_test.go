@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // eachKeyed runs a test on a database of each engine, with a place for its key file.

@@ -3,9 +3,8 @@ package admin
 import (
 	"fmt"
 
-	"github.com/redoubt/redoubt/internal/store"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // MigrateCmd copies the stored data to a database of another engine.

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redoubt/redoubt/internal/auth"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 

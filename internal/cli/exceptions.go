@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // ExceptionsCmd manages exceptions.

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/export"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/export"
 )
 
 type findingsExportCmd struct {

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redoubt/redoubt/internal/auth/oauth"
-	"github.com/redoubt/redoubt/internal/config"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 // LoginCmd signs in to a server.

@@ -14,10 +14,9 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // deviceGrant is the grant of the device flow (RFC 8628).

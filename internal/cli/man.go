@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/redoubt/redoubt/internal/about"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/config"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 // NotificationsCmd manages notification rules.

@@ -5,10 +5,9 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type policiesConditionsCmd struct {

@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // dueFlags are days by classes of findings, as critical=7.

@@ -4,9 +4,8 @@ import (
 	"fmt"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 type policiesPreviewCmd struct {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )

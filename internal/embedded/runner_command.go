@@ -14,10 +14,9 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/runner"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // RunnerCmd executes managed runs for a server.

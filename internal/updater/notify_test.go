@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
@@ -16,8 +17,6 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/web"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // TestNewsOfTheAdvisoriesAreTold by a real sweep: of all that a deployment has, which is

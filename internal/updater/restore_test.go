@@ -5,11 +5,10 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // TestARestoredDeploymentFollows: a server that has seen all deployments come to the

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
 func testApp(out io.Writer) *command.App {

@@ -8,9 +8,8 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxEvent bounds the file that tells of a workflow's event, in bytes.

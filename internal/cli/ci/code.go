@@ -11,11 +11,10 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/secrets"
-
-	"github.com/redoubt/redoubt/internal/cli/checkout"
 )
 
 // Bounds of the code that is sent.

@@ -16,9 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redoubt/redoubt/internal/ci"
-	"github.com/redoubt/redoubt/internal/config"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 // Command checks a build.

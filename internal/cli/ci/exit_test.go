@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redoubt/redoubt/internal/ci"
-	"github.com/redoubt/redoubt/internal/testutil/doctest"
 
+	"github.com/redoubt/redoubt/internal/ci"
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
 
 // TestExitCodesOfCI holds that a run ends with the codes that connect-your-ci.md

@@ -12,12 +12,11 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
 	"github.com/redoubt/redoubt/internal/glob"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
-
-	"github.com/redoubt/redoubt/internal/cli/checkout"
 )
 
 // Bounds of an inventory: files, as many as a request takes, and bytes of each

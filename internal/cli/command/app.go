@@ -39,14 +39,14 @@ type App struct {
 	// ExportBeside runs exports in this process until the command ends. It is nil with a server.
 	ExportBeside func()
 
-	ends    []func() error // what atEnd was given
+	ends    []func() error // functions of AtEnd
 	Unknown []string       // environment variables named REDOUBT_… that no command reads
 }
 
 // AtEnd adds a function that runs when the command is done.
 func (a *App) AtEnd(fn func() error) { a.ends = append(a.ends, fn) }
 
-// End runs what atEnd was given, the last first.
+// End runs functions of AtEnd, the last first.
 func (a *App) End() (err error) {
 	for _, fn := range slices.Backward(a.ends) {
 		err = errors.Join(err, fn())

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/report/lockfile"
-
 	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // importFile is a file to import: where it is, and what it is called there.

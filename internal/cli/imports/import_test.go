@@ -19,13 +19,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
-
-	"github.com/redoubt/redoubt/internal/cli/checkout"
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // importer runs imports of a folder into a database of its own.

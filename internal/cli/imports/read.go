@@ -11,11 +11,10 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
-
-	"github.com/redoubt/redoubt/internal/cli/checkout"
 )
 
 // importReader reads the files of an import, and notes those that it cannot.

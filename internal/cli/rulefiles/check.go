@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // maxRounds bounds how often the scanner is run for further faults where

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/model"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 // rulesIn writes files of rules, by their names, into a folder of their own.

@@ -16,9 +16,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt/internal/policy"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/policy"
 )
 
 // findScanner returns the path of the semgrep of this machine, or "" where there is no such program.

@@ -9,10 +9,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
-
-	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
 // TestBothCheckersOfRules compares what the schema refuses with what the real

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/export"
-
 	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/export"
 )
 
 // Cut says how much of a list is printed.
