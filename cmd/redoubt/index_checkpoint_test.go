@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -23,7 +24,7 @@ import (
 type restarted struct {
 	t       *testing.T
 	storage config.Storage
-	log     *heard
+	log     *programtest.Output
 }
 
 // serve runs a server, hands it to do, and stops it as a signal would.
@@ -31,7 +32,7 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
 	defer stop()
-	r.log = &heard{}
+	r.log = &programtest.Output{}
 	file := filepath.Join(r.t.TempDir(), "ready.json")
 	done := make(chan error, 1)
 	go func() {
@@ -48,22 +49,12 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	}
 }
 
-// results is a report of n findings, whose paths begin as given.
-func results(n int, path string) string {
-	var list []string
-	for i := range n {
-		list = append(list, fmt.Sprintf(`{"check_id":"eqeq","path":"%s%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
-			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, path, i, i, path, i))
-	}
-	return `{"version":"1.180.0","results":[` + strings.Join(list, ",") + `],"errors":[],"paths":{"scanned":["` + path + `0.py"]}}`
-}
-
 // reports imports findings and has them listed: as many as there are then.
 func (r *restarted) reports(n int, path string, want int) {
 	r.t.Helper()
 	r.serve(func(c *api.Client, deployment string) {
 		if n > 0 {
-			_, err := c.ImportReport(r.t.Context(), deployment, api.ImportQuery{Project: "acme/" + path, Ref: "main"}, strings.NewReader(results(n, path)))
+			_, err := c.ImportReport(r.t.Context(), deployment, api.ImportQuery{Project: "acme/" + path, Ref: "main"}, strings.NewReader(programtest.Results(n, path)))
 			if err != nil {
 				r.t.Fatal(err)
 			}
@@ -168,7 +159,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 			continue
 		}
 		r.serve(func(c *api.Client, deployment string) {
-			if _, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/x", Ref: "main"}, strings.NewReader(results(1, "x"))); err != nil {
+			if _, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/x", Ref: "main"}, strings.NewReader(programtest.Results(1, "x"))); err != nil {
 				t.Fatal(err)
 			}
 			remove()
@@ -184,7 +175,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.serve(func(c *api.Client, deployment string) {
-		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(results(checkpointFrom+100, "written")))
+		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(programtest.Results(checkpointFrom+100, "written")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +194,7 @@ func TestTwoServersOnOneFolder(t *testing.T) {
 			second.Token = c.Token
 			stores, lists := c, second
 			for n := range 4 {
-				_, err := stores.ImportReport(t.Context(), deployment, api.ImportQuery{Project: fmt.Sprintf("acme/%d", n), Ref: "main"}, strings.NewReader(results(1, "a")))
+				_, err := stores.ImportReport(t.Context(), deployment, api.ImportQuery{Project: fmt.Sprintf("acme/%d", n), Ref: "main"}, strings.NewReader(programtest.Results(1, "a")))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -86,7 +87,7 @@ func (l *lateServer) run() (r model.Run) {
 // await waits until the run stands as it is to.
 func (l *lateServer) await(what string, is func(model.Run) bool) {
 	l.Helper()
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if is(l.run()) {
 			return
 		}
@@ -121,9 +122,9 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 			t.Skipf("git %v: %v: %s", args, err, out)
 		}
 	}
-	host := gitHost(t, root)
+	host := programtest.GitHost(t, root)
 	l.service.scanner.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
-		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
+		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: programtest.GitPassword}, nil
 	}
 	l.Update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreateProject(ctx, model.Project{Name: "managed/shop"})
@@ -142,7 +143,7 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(name)
-		if bytes.Contains(text, []byte(clonePassword)) || bytes.Contains(text, []byte(l.token)) {
+		if bytes.Contains(text, []byte(programtest.GitPassword)) || bytes.Contains(text, []byte(l.token)) {
 			t.Errorf("%s holds a secret", name)
 		}
 		return err

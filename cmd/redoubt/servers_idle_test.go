@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -95,7 +96,7 @@ var intoAPI = api.ImportQuery{Project: "acme/api", Ref: "main"}
 func (s *idleServers) furnish() {
 	s.t.Helper()
 	c, ctx := s.at(0), s.t.Context()
-	if _, err := c.ImportReport(ctx, "acme", intoAPI, strings.NewReader(results(3, "first"))); err != nil {
+	if _, err := c.ImportReport(ctx, "acme", intoAPI, strings.NewReader(programtest.Results(3, "first"))); err != nil {
 		s.t.Fatal(err)
 	}
 	if _, err := c.CreateConnection(ctx, "acme", api.CreateConnectionRequest{
@@ -189,13 +190,13 @@ func TestEventsAreActedOnAtOnce(t *testing.T) {
 			s.settle(int(idleFor / time.Second))
 			if c.other {
 				s.scanFails()
-			} else if _, err := s.at(0).ImportReport(t.Context(), "acme", intoAPI, strings.NewReader(results(4, "second"))); err != nil {
+			} else if _, err := s.at(0).ImportReport(t.Context(), "acme", intoAPI, strings.NewReader(programtest.Results(4, "second"))); err != nil {
 				t.Fatal(err)
 			}
 			committed := time.Now()
 			select {
 			case <-s.got:
-			case <-time.After(waitAtMost):
+			case <-time.After(programtest.WaitAtMost):
 				t.Fatal("nobody is told")
 			}
 			// Two jobs run: matching the event with rules, and the delivery.

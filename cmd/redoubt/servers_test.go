@@ -24,6 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -34,8 +35,8 @@ type node struct {
 	flags  []string
 	server *exec.Cmd
 	ended  chan error
-	said   *heard
-	told   heard // what is told once, at a first start
+	said   *programtest.Output
+	told   programtest.Output // what is told once, at a first start
 }
 
 // freeAddress finds an address that nobody listens on.
@@ -59,7 +60,7 @@ func (n *node) start() {
 func (n *node) launch() {
 	n.t.Helper()
 	args := append([]string{"serve", "--addr", strings.TrimPrefix(n.url, "http://"), "--log-format", "text"}, n.flags...)
-	n.server, n.said, n.ended = exec.Command("redoubt", args...), &heard{}, make(chan error, 1)
+	n.server, n.said, n.ended = exec.Command("redoubt", args...), &programtest.Output{}, make(chan error, 1)
 	n.server.Stdout, n.server.Stderr = &n.told, n.said
 	if err := n.server.Start(); err != nil {
 		n.t.Fatal(err)
@@ -72,8 +73,8 @@ func (n *node) launch() {
 // status waits until /readyz answers so, on a connection of its own.
 func (n *node) status(want int) (body string) {
 	n.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitAtMost}
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: programtest.WaitAtMost}
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		res, err := client.Get(n.url + "/readyz")
 		if err != nil {
 			select {
@@ -106,7 +107,7 @@ func (n *node) stop() {
 
 // client calls a server as a token, without trying anything twice.
 func client(url, token string) *api.Client {
-	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: waitAtMost}}
+	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: programtest.WaitAtMost}}
 }
 
 // several are servers of one PostgreSQL.
@@ -143,7 +144,7 @@ func newSeveral(t *testing.T, flags ...string) *several {
 func (s *several) firstToken() (token string) {
 	s.t.Helper()
 	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // said behind the token
-	for end := time.Now().Add(waitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			for _, n := range s.nodes {
 				s.t.Logf("%s told %q and said\n%s", n.url, n.told.String(), n.said)
@@ -227,7 +228,7 @@ func (s *several) readsOwnWrites() {
 	s.t.Helper()
 	for i := range 12 {
 		project := fmt.Sprintf("own/p%d", i)
-		done, err := s.at(i).ImportReport(s.t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(results(3, fmt.Sprint("f", i))))
+		done, err := s.at(i).ImportReport(s.t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(programtest.Results(3, fmt.Sprint("f", i))))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -363,7 +364,7 @@ func (s *several) exports(asked, taken *api.Client) {
 		s.t.Error(err)
 		return
 	}
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		status, err := taken.GetSBOMExport(s.t.Context(), "acme", job.TaskToken)
 		if err != nil {
 			s.t.Error(err)
@@ -417,7 +418,7 @@ func (s *several) isReplaced() {
 		s.t.Fatal(err)
 	}
 	for i, n := range s.nodes {
-		n.said.wait(s.t, "which a newer redoubt made")
+		n.said.Wait(s.t, "which a newer redoubt made")
 		n.status(http.StatusServiceUnavailable)
 		for what, err := range map[string]error{
 			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),

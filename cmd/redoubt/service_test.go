@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -24,6 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
 // TestServeOverTLS starts a server with a certificate, a public address and a
@@ -59,23 +59,9 @@ func TestServeOverTLS(t *testing.T) {
 	}
 }
 
-func waitReady(t *testing.T, file string, done <-chan error) (r ready) {
+func waitReady(t *testing.T, file string, done <-chan error) ready {
 	t.Helper()
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); {
-		if text, err := os.ReadFile(file); err == nil {
-			if err := json.Unmarshal(text, &r); err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-		select {
-		case err := <-done:
-			t.Fatalf("the server stopped before it was ready: %v", err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatalf("no server was ready within %v", waitAtMost)
-	return r
+	return ready(programtest.WaitReady(t, file, done))
 }
 
 // TestListeners asks the two listeners of a service over TLS and plain HTTP.
@@ -157,7 +143,7 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 // A service that is told to stop while it starts, as by whoever changed their mind, ends
 // without an error, and logs none.
 func TestAStopInTheMiddleOfTheStart(t *testing.T) {
-	var said heard
+	var said programtest.Output
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
 	on := config.Storage{Data: t.TempDir()}

@@ -35,7 +35,7 @@ func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
 		BaseURL: func() string { return "https://redoubt.example" },
 		LogFailure: func(_ context.Context, d model.Deployment, task string, err error) {
 			if err != nil {
-				a.Log.Error(task, "deployment", d.Slug, "error", err)
+				a.Log.Error("housekeeping failed", "task", task, "deployment", d.Slug, "error", err)
 			}
 		},
 	}), log
