@@ -37,7 +37,7 @@ type hostCommand struct {
 	command.HostSettings
 }
 
-// Connect is webAPI.connect with the settings of code hosts.
+// Connect is Reach.Connect with the settings of code hosts.
 func (c hostCommand) Connect(a *command.App) (*api.Client, string, error) {
 	return c.ConnectWith(a, command.Senders{Hosts: c.HostSettings})
 }

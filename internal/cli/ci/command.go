@@ -71,7 +71,7 @@ func (c Command) Run(a *command.App) error {
 	return b.End()
 }
 
-// End says and writes what the run came to; an *exitError tells with which code it
+// End says and writes what the run came to; a *command.ExitError tells with which code it
 // ends.
 func (b *build) End() error {
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
