@@ -4,6 +4,7 @@
 package programtest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,7 +53,7 @@ func build(dir string) error {
 	if mode := testing.CoverMode(); mode != "" {
 		args = append(args, "-cover", "-covermode="+mode, "-coverpkg="+module+"/...")
 	}
-	if out, err := exec.Command("go", append(args, program)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", append(args, program)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w:\n%s", err, out)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // tests start the program as another user, too
