@@ -29,7 +29,7 @@ setup: ## Install what the tests need and is not here yet (as root on Debian: Po
 
 .PHONY: build
 build: ## Build bin/redoubt
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X github.com/redoubt/redoubt/internal/about.Version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
 
 .PHONY: test
 test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store/... narrows it
@@ -82,7 +82,7 @@ fuzz: ## Run each fuzz target for FUZZTIME=10s
 
 .PHONY: faults
 faults: setup ## Kill, starve and damage servers on both engines, ten minutes at most (Linux; as root, for a disk that fills)
-	go test -tags faults ./cmd/redoubt -count=1 -timeout 10m -run '^TestFaults' -v | grep -v '^=== '
+	go test -tags faults $(call packages_with,^//go:build faults) -count=1 -timeout 10m -run '^TestFaults' -v | grep -v '^=== '
 
 .PHONY: test-hosts
 test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of processor, then a few minutes (Linux; as root, it runs as nobody)
@@ -92,7 +92,7 @@ test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of 
 .PHONY: transcript-hosts
 transcript-hosts: ## Record again what docs/managed-scans.md shows: the way of make test-hosts
 	@scripts/gitea
-	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts ./cmd/redoubt -count=1 -timeout 15m -run '^TestHostsStory$$' -record
+	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts ./test/e2e -count=1 -timeout 15m -run '^TestHostsStory$$' -record
 	@git --no-pager diff --stat docs/managed-scans.md
 
 .PHONY: schemathesis
@@ -113,7 +113,7 @@ clients: setup ## Run other people's clients, and write the table of docs/client
 .PHONY: screenshots
 screenshots: ## Draw the demo's pages into .cache/screenshots, light, dark and narrow (needs Chromium)
 	@mkdir -p .cache/screenshots
-	go test ./cmd/redoubt -count=1 -run TestScreenshots -screenshots $(CURDIR)/.cache/screenshots
+	go test ./test/e2e -count=1 -run TestScreenshots -screenshots $(CURDIR)/.cache/screenshots
 	@ls .cache/screenshots
 
 .PHONY: schema

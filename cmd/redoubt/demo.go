@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/model"
@@ -20,24 +22,24 @@ type demoCmd struct {
 }
 
 // Run fills a fresh store with months of history, and serves it.
-func (c demoCmd) Run(a *app) (err error) {
+func (c demoCmd) Run(a *command.App) (err error) {
 	if c.Data == "" {
 		if c.Data, err = os.MkdirTemp("", "redoubt-demo-"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(c.Data)) }()
 	}
-	clock := &demoClock{real: a.clock}
+	clock := &demoClock{real: a.Clock}
 	inDemo := *a
-	inDemo.clock = clock.now
-	st, err := inDemo.create(config.Storage{Data: c.Data})
+	inDemo.Clock = clock.now
+	st, err := inDemo.Create(config.Storage{Data: c.Data})
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.serve(&inDemo, clock, st), st.Close())
 }
 
-func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
+func (c demoCmd) serve(a *command.App, clock *demoClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
 	if c.Runner {
 		defaults.Runner, defaults.RunnerParallel, defaults.Isolation, defaults.Local = true, 1, "auto", true
@@ -72,28 +74,28 @@ func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 }
 
 // demoLink makes a link that signs in who looks after the demo's projects.
-func demoLink(a *app, st *store.Store, base string) (string, error) {
-	u, err := st.User(a.ctx, demo.Owner)
+func demoLink(a *command.App, st *store.Store, base string) (string, error) {
+	u, err := st.User(a.Ctx, demo.Owner)
 	if err != nil {
 		return "", fmt.Errorf("the folder holds a demo without %s: start with another --data: %w", demo.Owner, err)
 	}
-	return newLink(a, st, model.UserLink{Kind: model.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
+	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
 
 // fill has the history happen, once.
-func (c demoCmd) fill(a *app, clock *demoClock, s *service) (model.Deployment, error) {
-	if d, err := s.store.Deployment(a.ctx, "demo"); !errors.Is(err, model.ErrNotFound) {
+func (c demoCmd) fill(a *command.App, clock *demoClock, s *service) (model.Deployment, error) {
+	if d, err := s.store.Deployment(a.Ctx, "demo"); !errors.Is(err, model.ErrNotFound) {
 		return d, err
 	}
-	p := player{app: a, service: s, clock: clock, start: a.clock()}
+	p := player{app: a, service: s, clock: clock, start: a.Clock()}
 	err := p.play()
 	return p.deployment, err
 }
 
 // printWelcome prints where the demo is and three lines to ask it with.
-func (c demoCmd) printWelcome(a *app, r ready) error {
+func (c demoCmd) printWelcome(a *command.App, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
-	_, err := fmt.Fprintf(a.out,
+	_, err := fmt.Fprintf(a.Out,
 		`Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
 Open it, signed in as an admin (works once, for a day):
 

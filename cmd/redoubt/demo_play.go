@@ -14,13 +14,17 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/rulefiles"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/updater"
 )
 
 // demoClock is the demo's clock: it stands where the history is, and goes like
@@ -44,7 +48,7 @@ func (c *demoClock) unfreeze()           { c.past.Store(nil) }
 // player has the demo's history happen: uploads and triage through the Web API,
 // as CI and people send them, and the rest as the commands do it.
 type player struct {
-	app        *app
+	app        *command.App
 	service    *service
 	clock      *demoClock
 	start      time.Time
@@ -59,11 +63,11 @@ func (p *player) play() (err error) {
 	history := demo.History()
 	p.clock.freeze(p.start.Add(-history[0].Age - time.Hour))
 	defer p.clock.unfreeze()
-	if p.deployment, err = p.service.store.CreateDeployment(p.app.ctx, "demo", "Demo", p.app.actor()); err != nil {
+	if p.deployment, err = p.service.store.CreateDeployment(p.app.Ctx, "demo", "Demo", p.app.Actor()); err != nil {
 		return err
 	}
 	p.people, p.clients, p.tagged = map[string]model.Actor{}, map[string]*api.Client{}, map[string]bool{}
-	if err := p.update(p.app.actor(), p.prepare); err != nil {
+	if err := p.Update(p.app.Actor(), p.prepare); err != nil {
 		return err
 	}
 	for _, e := range history {
@@ -75,8 +79,8 @@ func (p *player) play() (err error) {
 	return nil
 }
 
-func (p *player) update(by model.Actor, fn func(context.Context, *store.Tx) error) error {
-	return p.service.store.Update(p.app.ctx, p.deployment.ID, by, fn)
+func (p *player) Update(by model.Actor, fn func(context.Context, *store.Tx) error) error {
+	return p.service.store.Update(p.app.Ctx, p.deployment.ID, by, fn)
 }
 
 // prepare makes the people, their tokens and the rules that scanners are given.
@@ -105,9 +109,9 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 		}
 		rules, err := policy.Parse(text)
 		if err != nil {
-			return inFile(name, err)
+			return rulefiles.InFile(name, err)
 		}
-		if err := serveRules(ctx, tx, rules, store.Serving{Checked: true}); err != nil {
+		if err := admin.ServeRules(ctx, tx, rules, store.Serving{Checked: true}); err != nil {
 			return err
 		}
 	}
@@ -117,7 +121,7 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 // client makes a token and who calls the Web API with it.
 func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.Token) error {
 	t.Dialect = model.DialectContract
-	secret, _, err := mint(ctx, tx, t)
+	secret, _, err := command.CreateToken(ctx, tx, t)
 	p.clients[name] = api.New("http://demo", secret)
 	p.clients[name].HTTP = &http.Client{Transport: httpx.InProcess{Handler: p.service.server.Handler()}}
 	return err
@@ -135,20 +139,20 @@ func (p *player) apply(e demo.Event) error {
 	case e.Comment != nil:
 		return p.comment(e.By, *e.Comment)
 	case e.Due != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
+		return p.Update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
 	case e.View != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+		return p.Update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.AddSavedView(ctx, *e.View)
 			return err
 		})
 	case e.Condition != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+		return p.Update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
 			return addCondition(ctx, tx, *e.Condition)
 		})
 	case e.Block != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return block(ctx, tx, e.Block) })
+		return p.Update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return block(ctx, tx, e.Block) })
 	case e.Exception != nil:
-		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+		return p.Update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
 			made := *e.Exception
 			made.Until = p.clock.now().Add(e.Lasts).Truncate(24 * time.Hour)
 			_, _, err := exceptions.Add(ctx, tx, made)
@@ -220,7 +224,7 @@ func (p *player) scan(step *demo.Step) error {
 		}
 		files = append(files, api.File{Name: file.Name, Data: text})
 	}
-	_, err := p.clients[""].ImportReports(p.app.ctx, p.deployment.Slug, api.ImportQuery{
+	_, err := p.clients[""].ImportReports(p.app.Ctx, p.deployment.Slug, api.ImportQuery{
 		Project: step.Project, Ref: step.Ref, Commit: step.Commit, RepoURL: step.RepoURL, Full: step.Full, Diff: !step.Full,
 	}, files)
 	if err != nil || p.tagged[step.Project] {
@@ -228,7 +232,7 @@ func (p *player) scan(step *demo.Step) error {
 	}
 	p.tagged[step.Project] = true
 	tags := api.List[string](step.Tags)
-	_, err = p.clients[demo.Owner].UpdateProject(p.app.ctx, p.deployment.Slug, step.Project,
+	_, err = p.clients[demo.Owner].UpdateProject(p.app.Ctx, p.deployment.Slug, step.Project,
 		api.UpdateProjectRequest{Tags: &tags})
 	return err
 }
@@ -249,7 +253,7 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	if t.Lasts != 0 {
 		r.NewTriageUntil = p.clock.now().Add(t.Lasts).UTC().Format(time.DateOnly)
 	}
-	done, err := p.clients[by].TriageFindings(p.app.ctx, p.deployment.Slug, r)
+	done, err := p.clients[by].TriageFindings(p.app.Ctx, p.deployment.Slug, r)
 	if err == nil && done.NumTriaged == 0 {
 		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings",
 			by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
@@ -257,9 +261,9 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	return err
 }
 
-// open lists what is open of a rule in a project.
-func (p *player) open(by, project, rule string) ([]api.CodeFinding, error) {
-	found, err := p.clients[by].ListFindings(p.app.ctx, p.deployment.Slug, api.FindingsQuery{
+// Open lists what is open of a rule in a project.
+func (p *player) Open(by, project, rule string) ([]api.CodeFinding, error) {
+	found, err := p.clients[by].ListFindings(p.app.Ctx, p.deployment.Slug, api.FindingsQuery{
 		Repos: []string{project}, Rules: []string{rule}, Status: []string{"open"}, Dedup: true,
 	})
 	if err != nil {
@@ -270,21 +274,21 @@ func (p *player) open(by, project, rule string) ([]api.CodeFinding, error) {
 
 // comment has a person comment on the newest open finding of a rule in a project.
 func (p *player) comment(by string, c demo.Comment) error {
-	found, err := p.open(by, c.Project, c.Rule)
+	found, err := p.Open(by, c.Project, c.Rule)
 	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("%s comments on %s in %s, and there is no such finding", by, c.Rule, c.Project)
 	}
-	_, err = p.clients[by].AddFindingComment(p.app.ctx, p.deployment.Slug, found[0].ID,
+	_, err = p.clients[by].AddFindingComment(p.app.Ctx, p.deployment.Slug, found[0].ID,
 		api.AddFindingCommentRequest{Text: c.Text})
 	return err
 }
 
 // ask has a person ask for an exception.
 func (p *player) ask(e demo.Event) error {
-	found, err := p.open(e.By, e.Ask.Project, e.Ask.Rule)
+	found, err := p.Open(e.By, e.Ask.Project, e.Ask.Rule)
 	if err != nil {
 		return err
 	}
@@ -295,7 +299,7 @@ func (p *player) ask(e demo.Event) error {
 	for _, f := range found {
 		r.IssueIDs = append(r.IssueIDs, api.Int(f.ID))
 	}
-	_, err = p.clients[e.By].RequestException(p.app.ctx, p.deployment.Slug, r)
+	_, err = p.clients[e.By].RequestException(p.app.Ctx, p.deployment.Slug, r)
 	return err
 }
 
@@ -308,19 +312,19 @@ func (p *player) publishAdvisories(names []string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		s.Records, s.Refused, s.NewestAt = done.Records, done.Refused, done.Newest
-		if err := p.service.store.PutAdvisorySource(p.app.ctx, s); err != nil {
+		if err := p.service.store.PutAdvisorySource(p.app.Ctx, s); err != nil {
 			return err
 		}
 	}
-	if _, err := p.service.store.PublishAdvisories(p.app.ctx); err != nil {
+	if _, err := p.service.store.PublishAdvisories(p.app.Ctx); err != nil {
 		return err
 	}
-	return matchDeployments(p.app.ctx, p.service.store, p.service.advisories, nil, nil)
+	return updater.MatchDeployments(p.app.Ctx, p.service.store, p.service.advisories, nil, nil)
 }
 
 // load reads a folder of records, scores or the catalogue of what is exploited.
 func (p *player) load(name string, s *model.AdvisorySource) (advisory.LoadResult, error) {
-	u := updater{app: p.app, store: p.service.store}
+	u := updater.Loader{App: p.app, Store: p.service.store}
 	switch path.Ext(name) {
 	case ".csv":
 		s.Kind = "epss"
@@ -332,15 +336,15 @@ func (p *player) load(name string, s *model.AdvisorySource) (advisory.LoadResult
 		if err != nil {
 			return advisory.LoadResult{}, err
 		}
-		return advisory.Load(p.app.ctx, p.service.store, advisory.Folder(folder), nil)
+		return advisory.Load(p.app.Ctx, p.service.store, advisory.Folder(folder), nil)
 	}
 	text, err := demo.Samples.ReadFile(name)
 	if err != nil {
 		return advisory.LoadResult{}, err
 	}
 	if s.Kind == "kev" {
-		return u.exploited(p.app.ctx, bytes.NewReader(text))
+		return u.Exploited(p.app.Ctx, bytes.NewReader(text))
 	}
 	today := []byte(p.clock.now().Format(time.DateOnly)) // scores are given out daily
-	return u.scores(p.app.ctx, bytes.NewReader(bytes.Replace(text, []byte(demo.ScoresOf), today, 1)))
+	return u.Scores(p.app.Ctx, bytes.NewReader(bytes.Replace(text, []byte(demo.ScoresOf), today, 1)))
 }

@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -35,7 +37,7 @@ func (c demoCmd) aboutRunner() string {
 
 // addRepository makes the repository, once, and has it scanned: now, and when something is
 // committed to it.
-func (c demoCmd) addRepository(a *app, s *service, d model.Deployment) error {
+func (c demoCmd) addRepository(a *command.App, s *service, d model.Deployment) error {
 	dir, err := filepath.Abs(c.repository())
 	if err != nil {
 		return err
@@ -46,12 +48,12 @@ func (c demoCmd) addRepository(a *app, s *service, d model.Deployment) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	head, err := commitCode(a.ctx, dir)
+	head, err := commitCode(a.Ctx, dir)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
-	err = s.store.Update(a.ctx, d.ID, model.Actor{
+	err = s.store.Update(a.Ctx, d.ID, model.Actor{
 		Kind: "system", Name: "demo",
 	}, func(ctx context.Context, tx *store.Tx) error {
 		made, err := tx.AddConnection(ctx, model.Connection{
@@ -84,7 +86,7 @@ func (c demoCmd) addRepository(a *app, s *service, d model.Deployment) error {
 		if _, err := tx.NoteHead(ctx, of.ID, "main", head); err != nil {
 			return err
 		}
-		return runPushed(ctx, tx, of, "main", head)
+		return embedded.RunPushed(ctx, tx, of, "main", head)
 	})
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(dir)) // the next start makes it again

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/model"
@@ -32,10 +34,11 @@ func TestDemo(t *testing.T) {
 // testDemoIsWhole has redoubt check look at a history with all kinds of writes, and
 // then at one that somebody else wrote to.
 func testDemoIsWhole(t *testing.T, st *store.Store) {
-	report := &checkReport{app: &app{ctx: t.Context(), clock: time.Now}, silent: true, Whole: true}
-	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.add("", check, faults) })
+	a := &command.App{Ctx: t.Context(), Clock: time.Now}
+	report := admin.NewCheckReport(a, true)
+	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.Add("", check, faults) })
 	if err == nil {
-		err = checkDeployments(report.app, st, report)
+		err = admin.CheckDeployments(a, st, report)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +88,8 @@ func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *sto
 func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	t.Helper()
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
-	st, err := a.create(config.Storage{Data: dir})
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: clock.now, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(config.Storage{Data: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -42,11 +45,11 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		t.Fatal(err)
 	}
 	var warned bytes.Buffer
-	list := func(c findingsListCmd) (out []api.Finding, failed error) {
+	list := func(c cli.FindingsListCmd) (out []api.Finding, failed error) {
 		var said bytes.Buffer
 		warned.Reset()
 		c.URL, c.Token, c.Output = site.URL, config.Secret(secret.Text), "json"
-		if failed = c.Run(&app{ctx: t.Context(), out: &said, err: &warned, clock: time.Now, log: log}); failed != nil {
+		if failed = c.Run(&command.App{Ctx: t.Context(), Out: &said, Err: &warned, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}); failed != nil {
 			return nil, failed
 		}
 		if err := json.Unmarshal(said.Bytes(), &out); err != nil {
@@ -66,7 +69,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 			t.Errorf("%+v is kept as no page would: %q, %v", v, q.Text, err)
 		}
 	}
-	likely, err := list(findingsListCmd{View: "LIKELY to be exploited", Type: "sca"})
+	likely, err := list(cli.FindingsListCmd{View: "LIKELY to be exploited", Type: "sca"})
 	if err != nil || len(likely) < 3 {
 		t.Fatalf("%d findings, %v", len(likely), err)
 	}
@@ -79,7 +82,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	if len(scores) < 2 {
 		t.Error("all have one score, which shows no order")
 	}
-	late, err := list(findingsListCmd{View: "Overdue, by due date"})
+	late, err := list(cli.FindingsListCmd{View: "Overdue, by due date"})
 	if err != nil || len(late) == 0 || late[0].Overdue == nil || !*late[0].Overdue {
 		t.Errorf("%d are overdue, %v", len(late), err)
 	}
@@ -87,19 +90,19 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leaked, err := list(findingsListCmd{View: made.View.Name}); err != nil || len(leaked) == 0 || leaked[0].SecretType == nil {
+	if leaked, err := list(cli.FindingsListCmd{View: made.View.Name}); err != nil || len(leaked) == 0 || leaked[0].SecretType == nil {
 		t.Errorf("%d secrets, %v", len(leaked), err)
 	}
 	gone, err := client.CreateSavedView(t.Context(), d.Slug, api.CreateSavedViewRequest{Name: "Gone", IssueType: "sast", Query: "project_tags=gone", Shared: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := list(findingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `"Gone"`) {
+	if left, err := list(cli.FindingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `"Gone"`) {
 		t.Errorf("%d of a tag that is gone, %v, with the words %q", len(left), err, warned.String())
 	}
-	for said, c := range map[string]findingsListCmd{
+	for said, c := range map[string]cli.FindingsListCmd{
 		`no saved view "nothing"`:      {View: "nothing"},
-		"goes with no other filter":    {View: "Leaked", findingFlags: findingFlags{Severity: []string{"high"}}},
+		"goes with no other filter":    {View: "Leaked", FindingFlags: cli.FindingFlags{Severity: []string{"high"}}},
 		"--view goes with no other":    {View: "Leaked", Status: []string{"open"}},
 		"findings of the type secrets": {View: "Leaked", Type: "sast"},
 		"--sort is not for secrets":    {View: "Leaked", Sort: "due"},

@@ -1,50 +1,38 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"log/slog"
 	"os"
 	"os/exec"
-	"regexp"
-	"strings"
+	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
-
-// documentedCodes reads the codes of a table whose head begins in a way.
-func documentedCodes(t *testing.T, file, head string) (codes []string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, found := strings.Cut(string(text), head)
-	if !found {
-		t.Fatalf("%s has no table that begins with %q", file, head)
-	}
-	table, _, _ = strings.Cut(table, "\n\n")
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(table, -1) {
-		codes = append(codes, m[1])
-	}
-	return codes
-}
 
 // TestExitCodesOfImport brings every code about that operating.md has, as it says.
 func TestExitCodesOfImport(t *testing.T) {
-	codes := documentedCodes(t, "../../docs/operating.md", "| exit code | of `redoubt import` means |")
+	codes := doctest.ExitCodes(t, "../../docs/operating.md", "| exit code | of `redoubt import` means |")
 	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, codes); diff != "" {
 		t.Fatalf("docs/operating.md (-here +there):\n%s", diff)
 	}
-	w := newImporter(t, "sqlite")
-	w.write("whole/go.mod", "module a.example/b\n")
-	w.write("partly/go.mod", "module a.example/b\n")
-	w.write("partly/uv.lock", "[[[")
-	w.write("broken/uv.lock", "[[[")
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"whole/go.mod":   "module a.example/b\n",
+		"partly/go.mod":  "module a.example/b\n",
+		"partly/uv.lock": "[[[",
+		"broken/uv.lock": "[[[",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := t.TempDir()
+	if out, err := exec.Command("redoubt", "deployment", "create", "--data", data, "acme").CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
 	for _, test := range []struct {
 		code int
 		args []string
@@ -54,49 +42,12 @@ func TestExitCodesOfImport(t *testing.T) {
 		{1, []string{"nowhere"}},
 		{1, []string{"--strict", "partly"}},
 		{2, []string{"--no-such-flag", "whole"}},
-		{exitPartly, []string{"partly"}},
+		{3, []string{"partly"}},
 	} {
-		cmd := exec.Command("redoubt", append([]string{"import", "--data", w.storage.Data, "--project", "acme/app"}, test.args...)...)
+		cmd := exec.Command("redoubt", append([]string{"import", "--data", data, "--project", "acme/app"}, test.args...)...)
 		out, err := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != test.code {
 			t.Errorf("%q ends with %d, want %d (%v):\n%s", test.args, got, test.code, err, out)
-		}
-	}
-}
-
-// TestExitCodesOfCI holds that a run ends with the codes that connect-your-ci.md
-// has, and that what it writes says the same.
-func TestExitCodesOfCI(t *testing.T) {
-	codes := documentedCodes(t, "../../docs/connect-your-ci.md", "| exit code | means |")
-	if diff := cmp.Diff([]string{"0", "1", "2"}, codes); diff != "" {
-		t.Fatalf("docs/connect-your-ci.md (-here +there):\n%s", diff)
-	}
-	unread := []ci.UnreadFile{{Name: "a/uv.lock", Reason: "it is cut off"}}
-	for name, test := range map[string]struct {
-		blocked, open bool
-		trouble       []string
-		unread        []ci.UnreadFile
-		code          int
-		says          string
-	}{
-		"passes":                {code: ciPasses},
-		"blocked":               {blocked: true, code: ciBlocked, says: "BLOCKED"},
-		"blocked beside others": {blocked: true, open: true, trouble: []string{"x"}, code: ciBlocked, says: "BLOCKED"},
-		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, says: "no server"},
-		"trouble, open":         {trouble: []string{"no server"}, open: true, code: ciPasses, says: "NOT CHECKED"},
-		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, says: "a/uv.lock"},
-		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, says: "NOT ALL OF THIS BUILD IS CHECKED"},
-	} {
-		var out, said bytes.Buffer
-		b := &build{ciCmd: ciCmd{FailOpen: test.open}, app: &app{ctx: t.Context(), out: &out, err: &said, clock: time.Now, log: slog.New(slog.DiscardHandler)}}
-		b.result = ci.Outcome{Blocked: test.blocked, Trouble: test.trouble, Unread: test.unread}
-		err := b.end()
-		var ended *exitError
-		if errors.As(err, &ended) != (test.code != ciPasses) || ended != nil && ended.code != test.code {
-			t.Errorf("%s: %v, want code %d", name, err, test.code)
-		}
-		if b.result.ExitCode != test.code || !strings.Contains(said.String(), test.says) {
-			t.Errorf("%s: the result says %d, and %q", name, b.result.ExitCode, said.String())
 		}
 	}
 }

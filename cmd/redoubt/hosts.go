@@ -1,7 +1,10 @@
 package main
 
 import (
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
@@ -11,11 +14,11 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// keeper makes what keeps the connections to code hosts.
-func (a *app) keeper(
-	o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
+// newKeeper makes what keeps the connections to code hosts.
+func newKeeper(
+	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Keeper, error) {
-	open, err := a.hosts(o)
+	open, err := command.CodeHosts(a, o)
 	if err != nil {
 		return nil, err
 	}
@@ -24,30 +27,16 @@ func (a *app) keeper(
 		return nil, err
 	}
 	return hosts.New(hosts.Config{
-		Proposed: runProposed, Watched: branchOnPush, Pushed: runPushed,
-		Store: st, Vault: scm.NewVault(sealer), Clock: a.clock, Logger: a.log, PublicURL: publicURL,
+		Proposed: embedded.RunProposed, Watched: embedded.BranchOnPush, Pushed: embedded.RunPushed,
+		Store: st, Vault: scm.NewVault(sealer), Clock: a.Clock, Logger: a.Log, PublicURL: publicURL,
 		Hosts: open, Instance: ring.Instance(),
 	}), nil
 }
 
-// hosts is what code hosts are asked with.
-func (a *app) hosts(o config.Outbound) (scm.Config, error) {
-	reach, err := reachOf(o)
-	return scm.Config{
-		Reach: reach, Clock: a.clock, Name: "redoubt/" + version, Local: o.Local,
-		Known: scm.NewKnown(), Tokens: scm.NewTokens(), RateLimits: scm.NewRateLimits(),
-	}, err
-}
-
-// reachOf says which addresses code hosts may have.
-func reachOf(o config.Outbound) (scm.Reach, error) {
-	private, also, err := o.Networks()
-	return scm.Reach{NoPrivate: !private, Also: also}, err
-}
-
-// notifier makes what tells people; without an index it matches nothing.
-func (a *app) notifier(
-	o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string,
+// newNotifier makes what tells people; without an index it matches nothing.
+func newNotifier(
+	a *command.App, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index,
+	publicURL func() string,
 ) (*notify.Notifier, error) {
 	private, also, err := o.NotifyNetworks()
 	if err != nil {
@@ -59,7 +48,7 @@ func (a *app) notifier(
 	}
 	return notify.New(notify.Config{
 		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer,
-		Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + version,
+		Clock: a.Clock, Logger: a.Log, PublicURL: publicURL, Name: "redoubt/" + about.Version,
 		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
 		Mail: notify.Mail{
 			Host: o.SMTPHost,

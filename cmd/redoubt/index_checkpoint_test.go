@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -21,7 +24,7 @@ import (
 type restarted struct {
 	t       *testing.T
 	storage config.Storage
-	log     *heard
+	log     *programtest.Output
 }
 
 // serve runs a server, hands it to do, and stops it as a signal would.
@@ -29,14 +32,14 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
 	defer stop()
-	r.log = &heard{}
+	r.log = &programtest.Output{}
 	file := filepath.Join(r.t.TempDir(), "ready.json")
 	done := make(chan error, 1)
 	go func() {
 		done <- serveCmd{
 			Storage: r.storage, Server: config.Server{Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 64 << 20, ShutdownTimeout: 30 * time.Second},
 			Deployment: "acme", LogFormat: "text",
-		}.Run(&app{ctx: ctx, out: io.Discard, err: r.log, clock: time.Now})
+		}.Run(&command.App{Ctx: ctx, Out: io.Discard, Err: r.log, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ})
 	}()
 	ready := waitReady(r.t, file, done)
 	do(&api.Client{BaseURL: ready.BaseURL, Token: ready.Token}, ready.DeploymentSlug)
@@ -46,22 +49,12 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	}
 }
 
-// results is a report of n findings, whose paths begin as given.
-func results(n int, path string) string {
-	var list []string
-	for i := range n {
-		list = append(list, fmt.Sprintf(`{"check_id":"eqeq","path":"%s%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
-			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, path, i, i, path, i))
-	}
-	return `{"version":"1.180.0","results":[` + strings.Join(list, ",") + `],"errors":[],"paths":{"scanned":["` + path + `0.py"]}}`
-}
-
 // reports imports findings and has them listed: as many as there are then.
 func (r *restarted) reports(n int, path string, want int) {
 	r.t.Helper()
 	r.serve(func(c *api.Client, deployment string) {
 		if n > 0 {
-			_, err := c.ImportReport(r.t.Context(), deployment, api.ImportQuery{Project: "acme/" + path, Ref: "main"}, strings.NewReader(results(n, path)))
+			_, err := c.ImportReport(r.t.Context(), deployment, api.ImportQuery{Project: "acme/" + path, Ref: "main"}, strings.NewReader(programtest.Results(n, path)))
 			if err != nil {
 				r.t.Fatal(err)
 			}
@@ -120,8 +113,8 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.reports(checkpointFrom, "kept", checkpointFrom)
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	a := testApp(io.Discard)
-	if err := (backupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now}
+	if err := (admin.BackupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
 		t.Fatal(err)
 	}
 	r.reports(20, "lost", checkpointFrom+20)
@@ -156,7 +149,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 			t.Fatalf("files %v, want one", left())
 		}
 		remove := func() {
-			err := deploymentDeleteCmd{tenant: tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(testApp(io.Discard))
+			err := admin.DeploymentDeleteCmd{Tenant: command.Tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(&command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now})
 			if err != nil || len(left()) > 0 {
 				t.Errorf("serving %v: %v, left over: %v", serving, err, left())
 			}
@@ -166,7 +159,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 			continue
 		}
 		r.serve(func(c *api.Client, deployment string) {
-			if _, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/x", Ref: "main"}, strings.NewReader(results(1, "x"))); err != nil {
+			if _, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/x", Ref: "main"}, strings.NewReader(programtest.Results(1, "x"))); err != nil {
 				t.Fatal(err)
 			}
 			remove()
@@ -182,7 +175,7 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.serve(func(c *api.Client, deployment string) {
-		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(results(checkpointFrom+100, "written")))
+		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(programtest.Results(checkpointFrom+100, "written")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +194,7 @@ func TestTwoServersOnOneFolder(t *testing.T) {
 			second.Token = c.Token
 			stores, lists := c, second
 			for n := range 4 {
-				_, err := stores.ImportReport(t.Context(), deployment, api.ImportQuery{Project: fmt.Sprintf("acme/%d", n), Ref: "main"}, strings.NewReader(results(1, "a")))
+				_, err := stores.ImportReport(t.Context(), deployment, api.ImportQuery{Project: fmt.Sprintf("acme/%d", n), Ref: "main"}, strings.NewReader(programtest.Results(1, "a")))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/mcp"
 )
@@ -15,17 +18,17 @@ type mcpCmd struct {
 }
 
 // Run answers an assistant on standard input and output until it hangs up.
-func (c mcpCmd) Run(a *app) error {
-	client, me, err := reach{URL: c.URL, Token: c.Token}.signIn(a)
+func (c mcpCmd) Run(a *command.App) error {
+	client, me, err := webapi.Reach{URL: c.URL, Token: c.Token}.SignIn(a)
 	if err != nil {
 		return err
 	}
-	client.UserAgent = "redoubt-mcp/" + version
+	client.UserAgent = "redoubt-mcp/" + about.Version
 	server := mcp.New(mcp.Config{
 		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID,
-		MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
+		MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.Clock), Version: about.Version,
 	})
-	if err := server.Run(a.ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.ctx.Err() == nil {
+	if err := server.Run(a.Ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.Ctx.Err() == nil {
 		return err
 	}
 	return nil // somebody stopped it

@@ -29,7 +29,7 @@ func (p pace) handler(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			r = r.WithContext(r.Context())
 			body := &pacedBody{ReadCloser: r.Body, ctx: r.Context(), pace: p, control: control, started: p.clock()}
-			body.allow(p.end(body.started, 0)) // also for a body that nobody reads: the server waits for its end
+			body.allow(p.End(body.started, 0)) // also for a body that nobody reads: the server waits for its end
 			defer context.AfterFunc(r.Context(), body.giveUp)()
 			r.Body = body
 		}
@@ -37,8 +37,8 @@ func (p pace) handler(next http.Handler) http.Handler {
 	})
 }
 
-// end is when so many bytes must be through.
-func (p pace) end(started time.Time, bytes int64) time.Time {
+// End is when so many bytes must be through.
+func (p pace) End(started time.Time, bytes int64) time.Time {
 	return started.Add(p.grace + time.Duration(bytes/p.second)*time.Second)
 }
 
@@ -57,7 +57,7 @@ type pacedBody struct {
 // Read reads until the body is over time, or the request.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	from := b.pace.clock()
-	b.allow(b.pace.end(from.Add(-b.waited), b.read))
+	b.allow(b.pace.End(from.Add(-b.waited), b.read))
 	n, err := b.ReadCloser.Read(p)
 	b.waited += b.pace.clock().Sub(from)
 	b.read += int64(n)
@@ -92,7 +92,7 @@ type pacedWriter struct {
 
 // Write writes until the answer is over time.
 func (w *pacedWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(w.pace.end(w.pace.clock(), int64(len(p))))
+	_ = w.control.SetWriteDeadline(w.pace.End(w.pace.clock(), int64(len(p))))
 	return w.ResponseWriter.Write(p)
 }
 

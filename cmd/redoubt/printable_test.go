@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -55,8 +60,8 @@ func seedHostile(t *testing.T, st *store.Store) {
 func TestListsObeyNothingThatIsStored(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
-	a := &app{ctx: t.Context(), out: &printable{to: &out}, err: &printable{to: &out}, clock: time.Now, log: slog.New(slog.DiscardHandler)}
-	st, err := a.create(storage)
+	a := &command.App{Ctx: t.Context(), Out: &command.Printable{To: &out}, Err: &command.Printable{To: &out}, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+	st, err := a.Create(storage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +69,18 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all := tenant{Storage: storage}
-	for name, list := range map[string]interface{ Run(*app) error }{
-		"deployment list": deploymentListCmd{storage}, "project list": projectsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}}, "token list": tokenListCmd{all},
-		"token requests": tokenRequestsCmd{storage}, "exceptions list": exceptionsListCmd{webAPI: webAPI{reach{Storage: storage}, "table"}},
-		"scan failures": scansFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
+	all := command.Tenant{Storage: storage}
+	for name, list := range map[string]interface{ Run(*command.App) error }{
+		"deployment list": admin.DeploymentListCmd{Storage: storage}, "project list": cli.ProjectsListCmd{Flags: webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}}, "token list": admin.TokenListCmd{Tenant: all},
+		"token requests": admin.TokenRequestsCmd{Storage: storage}, "exceptions list": cli.ExceptionsListCmd{Flags: webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}},
+		"scan failures": cli.ScansFailuresCmd{Tenant: all, Limit: 10}, "audit": admin.AuditCmd{Tenant: all, Limit: 100},
 	} {
 		out.Reset()
 		if err := list.Run(a); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := a.end(); err != nil {
+		if err := a.End(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store takes no such tag
@@ -86,19 +91,5 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 				t.Errorf("%s prints %q", name, line)
 			}
 		}
-	}
-}
-
-// TestPrintableKeepsTheRest: characters that come in parts, lines and tabs.
-func TestPrintableKeepsTheRest(t *testing.T) {
-	var out bytes.Buffer
-	p := &printable{to: &out}
-	for _, b := range []byte("数\tZoë\n\x1b\u009b\x9b!") {
-		if n, err := p.Write([]byte{b}); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if want := "数\tZoë\n" + `\u001b\u009b\x9b!`; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
@@ -17,7 +19,7 @@ const referenceFile = "../../docs/reference/cli.md"
 // model is the command line as users see it.
 func commandTree(t *testing.T) *kong.Node {
 	t.Helper()
-	parser, err := newParser(&cli{})
+	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	out.WriteString("# Command-line reference\n\n" +
 		"Generated from the program: `go test ./cmd/redoubt -run TestReferenceIsCurrent -update`.\n" +
 		"[cli.md](../cli.md) explains how commands work.\n")
-	common, err := kong.New(&struct{ webAPI }{})
+	common, err := kong.New(&struct{ webapi.Flags }{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +59,14 @@ func writeReference(out *strings.Builder, node *kong.Node, common []*kong.Flag) 
 		return
 	}
 	level := strings.Repeat("#", min(node.Depth()+2, 4))
-	fmt.Fprintf(out, "\n%s %s\n\n%s\n", level, node.Path(), oneLine(node.Help))
+	fmt.Fprintf(out, "\n%s %s\n\n%s\n", level, node.Path(), cli.OneLine(node.Help))
 	for _, child := range node.Children {
 		writeReference(out, child, common)
 	}
 	if len(node.Children) > 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n```\n%s\n```\n", oneLine(node.Summary()))
+	fmt.Fprintf(out, "\n```\n%s\n```\n", cli.OneLine(node.Summary()))
 	named := func(list []*kong.Flag, f *kong.Flag) bool {
 		return slices.ContainsFunc(list, func(one *kong.Flag) bool { return one.Name == f.Name })
 	}
@@ -85,7 +87,7 @@ func writeFlags(out *strings.Builder, node *kong.Node, skip func(*kong.Flag) boo
 	}
 	for _, f := range node.Flags {
 		if !f.Hidden && f.Name != "help" && (skip == nil || !skip(f)) {
-			rows = append(rows, referenceRow(f.String(), f.Help, environment(f)))
+			rows = append(rows, referenceRow(f.String(), f.Help, cli.Environment(f)))
 		}
 	}
 	if len(rows) > 0 {
@@ -94,7 +96,7 @@ func writeFlags(out *strings.Builder, node *kong.Node, skip func(*kong.Flag) boo
 }
 
 func referenceRow(name, help, environment string) string {
-	cell := func(text string) string { return strings.ReplaceAll(oneLine(text), "|", `\|`) }
+	cell := func(text string) string { return strings.ReplaceAll(cli.OneLine(text), "|", `\|`) }
 	return fmt.Sprintf("| `%s` | %s |", cell(name), cell(help+environment))
 }
 

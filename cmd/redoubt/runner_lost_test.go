@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -36,9 +38,9 @@ type lateServer struct {
 func newLateServer(t *testing.T) *lateServer {
 	t.Helper()
 	l := &lateServer{T: t, home: t.TempDir()}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }}
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }, Getenv: os.Getenv, Environ: os.Environ}
 	data := t.TempDir()
-	st, err := a.create(config.Storage{Data: data})
+	st, err := a.Create(config.Storage{Data: data})
 	l.must(err)
 	t.Cleanup(func() { _ = st.Close() })
 	l.service, err = newService(a, config.Storage{Data: data}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 64 << 20, ShutdownTimeout: time.Second}, st)
@@ -50,8 +52,8 @@ func newLateServer(t *testing.T) *lateServer {
 	l.url = "http://" + l.service.listener.Addr().String()
 	l.d, err = st.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor)
 	l.must(err)
-	l.update(func(ctx context.Context, tx *store.Tx) error {
-		l.token, _, err = mint(ctx, tx, model.Token{Name: "runners", Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract})
+	l.Update(func(ctx context.Context, tx *store.Tx) error {
+		l.token, _, err = command.CreateToken(ctx, tx, model.Token{Name: "runners", Scopes: []model.Scope{model.ScopeRunner}, Dialect: model.DialectContract})
 		return err
 	})
 	return l
@@ -64,7 +66,7 @@ func (l *lateServer) must(err error) {
 	}
 }
 
-func (l *lateServer) update(write func(ctx context.Context, tx *store.Tx) error) {
+func (l *lateServer) Update(write func(ctx context.Context, tx *store.Tx) error) {
 	l.Helper()
 	l.must(l.service.store.Update(l.Context(), l.d.ID, storetest.Actor, write))
 }
@@ -85,7 +87,7 @@ func (l *lateServer) run() (r model.Run) {
 // await waits until the run stands as it is to.
 func (l *lateServer) await(what string, is func(model.Run) bool) {
 	l.Helper()
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if is(l.run()) {
 			return
 		}
@@ -120,11 +122,11 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 			t.Skipf("git %v: %v: %s", args, err, out)
 		}
 	}
-	host := gitHost(t, root)
+	host := programtest.GitHost(t, root)
 	l.service.scanner.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
-		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
+		return model.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: programtest.GitPassword}, nil
 	}
-	l.update(func(ctx context.Context, tx *store.Tx) error {
+	l.Update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreateProject(ctx, model.Project{Name: "managed/shop"})
 		if err == nil {
 			_, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Kind: model.RunFull, Cause: model.RunByHand})
@@ -141,7 +143,7 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(name)
-		if bytes.Contains(text, []byte(clonePassword)) || bytes.Contains(text, []byte(l.token)) {
+		if bytes.Contains(text, []byte(programtest.GitPassword)) || bytes.Contains(text, []byte(l.token)) {
 			t.Errorf("%s holds a secret", name)
 		}
 		return err

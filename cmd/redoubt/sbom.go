@@ -6,7 +6,9 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
@@ -15,14 +17,14 @@ import (
 
 // exportSBOM is the work of an export job: it reads one state of the deployment
 // and writes the document. What another try cannot mend ends the job.
-func exportSBOM(a *app, st *store.Store) queue.Work {
+func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var request model.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
 			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
 		}
 		err = st.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
-			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.clock(), Tool: version})
+			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.Clock(), Tool: about.Version})
 			return err
 		})
 		var invalid *model.InvalidError
@@ -38,18 +40,18 @@ func exportSBOM(a *app, st *store.Store) queue.Work {
 
 // exportBeside exports bills of materials in this process, beside a database, until the
 // command ends.
-func (a *app) exportBeside() {
-	ctx, stop := context.WithCancel(a.ctx)
+func exportBeside(a *command.App, st *store.Store) {
+	ctx, stop := context.WithCancel(a.Ctx)
 	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
-	kinds := map[string]queue.Kind{dependencies.SBOMJob: {Work: exportSBOM(a, a.beside)}}
-	q := queue.New(a.beside, kinds, queue.Options{Clock: a.clock, Logger: quiet})
-	a.beside.OnQueued(q.Wake)
+	kinds := map[string]queue.Kind{dependencies.SBOMJob: {Work: exportSBOM(a, st)}}
+	q := queue.New(st, kinds, queue.Options{Clock: a.Clock, Logger: quiet})
+	st.OnQueued(q.Wake)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		q.Run(ctx, ctx)
 	}()
-	a.atEnd(func() error {
+	a.AtEnd(func() error {
 		stop()
 		<-done
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/sbom"
@@ -156,8 +158,8 @@ func TestBillsOfTheDemoComeBack(t *testing.T) {
 
 func billsComeBack(t *testing.T, at store.Config) {
 	clock := &demoClock{real: time.Now}
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
-	st, err := a.create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
+	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: clock.now, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -20,23 +23,23 @@ type serveCmd struct {
 	config.Storage
 	config.Server
 	Deployment string `help:"Slug of the deployment to create at the first start." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
-	starterFlag
+	admin.StarterFlag
 	LogFormat string `help:"Log format: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
 
 // Run serves until it is told to stop.
-func (c serveCmd) Run(a *app) error {
+func (c serveCmd) Run(a *command.App) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	a.log = slog.New(slog.NewTextHandler(a.err, nil))
+	a.Log = slog.New(slog.NewTextHandler(a.Err, nil))
 	if c.LogFormat == "json" {
-		a.log = slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{ReplaceAttr: seconds}))
+		a.Log = slog.New(slog.NewJSONHandler(a.Err, &slog.HandlerOptions{ReplaceAttr: seconds}))
 	}
-	if len(a.unknown) > 0 {
-		a.log.Warn("environment variables are ignored: no setting has these names", "variables", a.unknown)
+	if len(a.Unknown) > 0 {
+		a.Log.Warn("environment variables are ignored: no setting has these names", "variables", a.Unknown)
 	}
-	st, err := a.create(c.Storage)
+	st, err := a.Create(c.Storage)
 	if err != nil {
 		return err
 	}
@@ -57,17 +60,17 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (c serveCmd) serve(a *app, st *store.Store) error {
+func (c serveCmd) serve(a *command.App, st *store.Store) error {
 	s, err := newService(a, c.Storage, c.Server, st)
 	if err != nil {
 		return err
 	}
 	s.startIndex(a)
-	s.checkFile(a.ctx)
+	s.checkFile(a.Ctx)
 	// who comes now waits a moment
-	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine())
+	a.Log.Info("redoubt answers", "url", s.baseURL(), "version", about.Version, "store", st.Engine())
 	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
-		a.log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
+		a.Log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
 			"name: set --public-url", "links", s.baseURL())
 	}
 	steps := &starting{serveCmd: c, service: s}
@@ -88,11 +91,11 @@ type starting struct {
 // tell does the steps that are not done yet. Of several servers that start at once
 // one does so after the other, or each would take the first token for one that nobody
 // was told.
-func (s *starting) tell(a *app) error {
-	return s.service.store.Exclusive(a.ctx, func(context.Context) error { return s.steps(a) })
+func (s *starting) tell(a *command.App) error {
+	return s.service.store.Exclusive(a.Ctx, func(context.Context) error { return s.steps(a) })
 }
 
-func (s *starting) steps(a *app) error {
+func (s *starting) steps(a *command.App) error {
 	st, base := s.service.store, s.service.baseURL()
 	if s.first == nil {
 		first, err := s.firstStart(a, st)
@@ -102,7 +105,7 @@ func (s *starting) steps(a *app) error {
 		s.first = &first
 	}
 	if s.ReadyFile == "" && !s.told {
-		s.first.announce(a.out)
+		s.first.announce(a.Out)
 		s.told = true
 	}
 	if s.setup == nil {
@@ -112,7 +115,7 @@ func (s *starting) steps(a *app) error {
 		}
 		s.setup = &setup
 		if s.ReadyFile == "" {
-			ready{SetupURL: setup}.announce(a.out)
+			ready{SetupURL: setup}.announce(a.Out)
 		}
 	}
 	if err := s.writeReady(a, st, base); err != nil {
@@ -122,7 +125,7 @@ func (s *starting) steps(a *app) error {
 }
 
 // writeReady writes the ready file, if one is asked for.
-func (s *starting) writeReady(a *app, st *store.Store, base string) (err error) {
+func (s *starting) writeReady(a *command.App, st *store.Store, base string) (err error) {
 	if s.ReadyFile == "" {
 		return nil
 	}
@@ -136,7 +139,7 @@ func (s *starting) writeReady(a *app, st *store.Store, base string) (err error) 
 	if err := content.write(s.service, s.ReadyFile); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, "A token, and a link that makes the first admin while there is none, are in the ready file: "+
+	fmt.Fprintln(a.Out, "A token, and a link that makes the first admin while there is none, are in the ready file: "+
 		"keep it from others.")
 	return nil
 }
@@ -175,8 +178,8 @@ const setupFor = 24 * time.Hour
 
 // setupLink makes a link for the first admin of the deployment; none where there
 // is one already.
-func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error) {
-	d, err := tenant{Deployment: c.Deployment}.find(a.ctx, st)
+func (c serveCmd) setupLink(a *command.App, st *store.Store, base string) (string, error) {
+	d, err := command.Tenant{Deployment: c.Deployment}.Find(a.Ctx, st)
 	if errors.Is(err, model.ErrUnavailable) {
 		return "", err
 	}
@@ -184,14 +187,14 @@ func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error
 		return "", nil //nolint:nilerr // the deployment to make at the first start was renamed or deleted since
 	}
 	var members []model.Member
-	err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+	err = st.View(a.Ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
 		members, err = tx.Members(ctx)
 		return err
 	})
 	if err != nil || slices.ContainsFunc(members, func(m model.Member) bool { return m.Role == model.RoleAdmin }) {
 		return "", err
 	}
-	return newLink(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, setupFor, base)
+	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
 // untoldToken is the setting that names the deployment and the first token of a
@@ -205,19 +208,19 @@ const firstTokenName = "first token"
 // firstStart makes the first deployment and its token in one transaction where
 // there is none yet. A token that an earlier start made and was killed before it
 // could tell it is revoked, and another one made. Else it returns an empty ready.
-func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
-	untold, err := st.StoredSetting(a.ctx, untoldToken)
+func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err error) {
+	untold, err := st.StoredSetting(a.Ctx, untoldToken)
 	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return ready{}, err
 	}
 	if len(untold) > 0 {
 		return c.firstTokenAgain(a, st, string(untold))
 	}
-	all, err := st.Deployments(a.ctx)
+	all, err := st.Deployments(a.Ctx)
 	if err != nil || len(all) > 0 {
 		return ready{}, err
 	}
-	_, err = st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules,
+	_, err = st.CreateDeployment(a.Ctx, c.Deployment, c.Deployment, a.Actor(), c.Rules,
 		func(ctx context.Context, tx *store.Tx) (err error) {
 			if r, err = mintFor(ctx, tx, firstTokenName); err != nil {
 				return err
@@ -229,8 +232,8 @@ func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
 
 // firstTokenAgain makes the first token of a deployment anew; none where the
 // deployment is gone.
-func (c serveCmd) firstTokenAgain(a *app, st *store.Store, deployment string) (ready, error) {
-	d, err := st.Deployment(a.ctx, deployment)
+func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment string) (ready, error) {
+	d, err := st.Deployment(a.Ctx, deployment)
 	if errors.Is(err, model.ErrNotFound) {
 		return ready{}, nil
 	}
@@ -241,21 +244,21 @@ func (c serveCmd) firstTokenAgain(a *app, st *store.Store, deployment string) (r
 }
 
 // firstTokenTold notes that the first token is somebody's by now.
-func firstTokenTold(a *app, st *store.Store) error {
-	untold, err := st.StoredSetting(a.ctx, untoldToken)
+func firstTokenTold(a *command.App, st *store.Store) error {
+	untold, err := st.StoredSetting(a.Ctx, untoldToken)
 	if errors.Is(err, model.ErrNotFound) || err == nil && len(untold) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return st.PutSetting(a.ctx, untoldToken, nil)
+	return st.PutSetting(a.Ctx, untoldToken, nil)
 }
 
 // newToken makes a token that opens everything there is to a client, in place of
 // the one of that name, which is revoked.
-func newToken(a *app, st *store.Store, d model.Deployment, name string) (r ready, err error) {
-	err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+func newToken(a *command.App, st *store.Store, d model.Deployment, name string) (r ready, err error) {
+	err = st.Update(a.Ctx, d.ID, a.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, t := range tokens {
 			if err == nil && t.Name == name && t.RevokedAt.IsZero() {
@@ -272,7 +275,7 @@ func newToken(a *app, st *store.Store, d model.Deployment, name string) (r ready
 
 func mintFor(ctx context.Context, tx *store.Tx, name string) (ready, error) {
 	d := tx.Deployment()
-	token, _, err := mint(ctx, tx, model.Token{
+	token, _, err := command.CreateToken(ctx, tx, model.Token{
 		Name: name, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, Dialect: model.DialectContract,
 	})
 	return ready{DeploymentID: fmt.Sprint(d.ID), DeploymentSlug: d.Slug, Token: token}, err
@@ -283,10 +286,10 @@ const readyTokenName = "ready file"
 
 // readyToken makes a new token for the ready file: those made before cannot be
 // shown again. The one of the start before is revoked.
-func readyToken(a *app, st *store.Store, slug string) (ready, error) {
-	d, err := tenant{Deployment: slug}.find(a.ctx, st)
+func readyToken(a *command.App, st *store.Store, slug string) (ready, error) {
+	d, err := command.Tenant{Deployment: slug}.Find(a.Ctx, st)
 	if err != nil {
-		if d, err = (tenant{}).find(a.ctx, st); err != nil {
+		if d, err = (command.Tenant{}).Find(a.Ctx, st); err != nil {
 			return ready{}, err
 		}
 	}

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -94,7 +96,7 @@ var intoAPI = api.ImportQuery{Project: "acme/api", Ref: "main"}
 func (s *idleServers) furnish() {
 	s.t.Helper()
 	c, ctx := s.at(0), s.t.Context()
-	if _, err := c.ImportReport(ctx, "acme", intoAPI, strings.NewReader(results(3, "first"))); err != nil {
+	if _, err := c.ImportReport(ctx, "acme", intoAPI, strings.NewReader(programtest.Results(3, "first"))); err != nil {
 		s.t.Fatal(err)
 	}
 	if _, err := c.CreateConnection(ctx, "acme", api.CreateConnectionRequest{
@@ -126,8 +128,8 @@ func (s *idleServers) settle(most int) {
 // scanFails stores a scan that failed, as another process.
 func (s *idleServers) scanFails() {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
-	err := (tenant{Storage: s.on, Deployment: "acme"}).update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
+	err := (command.Tenant{Storage: s.on, Deployment: "acme"}).Update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, err := tx.ProjectByName(ctx, "acme/api")
 		if err == nil {
 			_, err = tx.AddScan(ctx, model.Scan{
@@ -188,13 +190,13 @@ func TestEventsAreActedOnAtOnce(t *testing.T) {
 			s.settle(int(idleFor / time.Second))
 			if c.other {
 				s.scanFails()
-			} else if _, err := s.at(0).ImportReport(t.Context(), "acme", intoAPI, strings.NewReader(results(4, "second"))); err != nil {
+			} else if _, err := s.at(0).ImportReport(t.Context(), "acme", intoAPI, strings.NewReader(programtest.Results(4, "second"))); err != nil {
 				t.Fatal(err)
 			}
 			committed := time.Now()
 			select {
 			case <-s.got:
-			case <-time.After(waitAtMost):
+			case <-time.After(programtest.WaitAtMost):
 				t.Fatal("nobody is told")
 			}
 			// Two jobs run: matching the event with rules, and the delivery.

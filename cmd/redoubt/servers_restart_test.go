@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
 // balancer is a reverse proxy as people put before several servers: it asks each for
@@ -51,7 +52,7 @@ func newBalancer(t *testing.T, nodes []*node) *balancer {
 		one := &backend{url: n.url, passing: &httputil.ReverseProxy{
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.GetBody = nil },
 			Transport: &http.Transport{MaxIdleConnsPerHost: 20},
-			ErrorLog:  log.New(&heard{}, "", 0),
+			ErrorLog:  log.New(&programtest.Output{}, "", 0),
 			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 				b.fails("%s %s at %s: %v", r.Method, r.URL.Path, n.url, err)
 				w.WriteHeader(http.StatusBadGateway)
@@ -100,7 +101,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // waits until the balancer sends requests to so many servers.
 func (b *balancer) waits(t *testing.T, ready int) {
 	t.Helper()
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		n := 0
 		for _, one := range b.backends {
 			if one.ready.Load() {
@@ -139,7 +140,7 @@ func TestRollingRestart(t *testing.T) {
 	for i := range 2 {
 		work(func(c *api.Client, n int) error {
 			project := fmt.Sprintf("rolled/%d-%d", i, n)
-			done, err := c.ImportReport(t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(results(3, project)))
+			done, err := c.ImportReport(t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(programtest.Results(3, project)))
 			if err != nil {
 				return err
 			}
@@ -185,7 +186,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	n := &node{t: t, url: "http://" + freeAddress(t), flags: []string{"--data", t.TempDir(), "--deployment", "acme", "--drain", "5m"}}
 	n.start()
-	for end := time.Now().Add(waitAtMost); !strings.Contains(n.told.String(), "/setup/"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); !strings.Contains(n.told.String(), "/setup/"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the start is never done:\n%s", n.said)
 		}
@@ -199,7 +200,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 	select {
 	case <-n.ended:
-	case <-time.After(waitAtMost):
+	case <-time.After(programtest.WaitAtMost):
 		t.Errorf("the server goes on:\n%s", n.said)
 	}
 }

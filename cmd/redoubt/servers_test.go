@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -19,9 +20,11 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -32,8 +35,8 @@ type node struct {
 	flags  []string
 	server *exec.Cmd
 	ended  chan error
-	said   *heard
-	told   heard // what is told once, at a first start
+	said   *programtest.Output
+	told   programtest.Output // what is told once, at a first start
 }
 
 // freeAddress finds an address that nobody listens on.
@@ -57,7 +60,7 @@ func (n *node) start() {
 func (n *node) launch() {
 	n.t.Helper()
 	args := append([]string{"serve", "--addr", strings.TrimPrefix(n.url, "http://"), "--log-format", "text"}, n.flags...)
-	n.server, n.said, n.ended = exec.Command("redoubt", args...), &heard{}, make(chan error, 1)
+	n.server, n.said, n.ended = exec.Command("redoubt", args...), &programtest.Output{}, make(chan error, 1)
 	n.server.Stdout, n.server.Stderr = &n.told, n.said
 	if err := n.server.Start(); err != nil {
 		n.t.Fatal(err)
@@ -70,8 +73,8 @@ func (n *node) launch() {
 // status waits until /readyz answers so, on a connection of its own.
 func (n *node) status(want int) (body string) {
 	n.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitAtMost}
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: programtest.WaitAtMost}
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		res, err := client.Get(n.url + "/readyz")
 		if err != nil {
 			select {
@@ -104,7 +107,7 @@ func (n *node) stop() {
 
 // client calls a server as a token, without trying anything twice.
 func client(url, token string) *api.Client {
-	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: waitAtMost}}
+	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: programtest.WaitAtMost}}
 }
 
 // several are servers of one PostgreSQL.
@@ -141,7 +144,7 @@ func newSeveral(t *testing.T, flags ...string) *several {
 func (s *several) firstToken() (token string) {
 	s.t.Helper()
 	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // said behind the token
-	for end := time.Now().Add(waitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			for _, n := range s.nodes {
 				s.t.Logf("%s told %q and said\n%s", n.url, n.told.String(), n.said)
@@ -188,8 +191,8 @@ func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].
 // holds looks into the database.
 func (s *several) holds(look func(context.Context, *store.Tx) error) {
 	s.t.Helper()
-	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
-	if err := (tenant{Storage: s.on}).view(a, look); err != nil {
+	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
+	if err := (command.Tenant{Storage: s.on}).View(a, look); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -225,7 +228,7 @@ func (s *several) readsOwnWrites() {
 	s.t.Helper()
 	for i := range 12 {
 		project := fmt.Sprintf("own/p%d", i)
-		done, err := s.at(i).ImportReport(s.t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(results(3, fmt.Sprint("f", i))))
+		done, err := s.at(i).ImportReport(s.t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(programtest.Results(3, fmt.Sprint("f", i))))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -361,7 +364,7 @@ func (s *several) exports(asked, taken *api.Client) {
 		s.t.Error(err)
 		return
 	}
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		status, err := taken.GetSBOMExport(s.t.Context(), "acme", job.TaskToken)
 		if err != nil {
 			s.t.Error(err)
@@ -415,7 +418,7 @@ func (s *several) isReplaced() {
 		s.t.Fatal(err)
 	}
 	for i, n := range s.nodes {
-		n.said.wait(s.t, "which a newer redoubt made")
+		n.said.Wait(s.t, "which a newer redoubt made")
 		n.status(http.StatusServiceUnavailable)
 		for what, err := range map[string]error{
 			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),

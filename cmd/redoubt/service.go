@@ -6,24 +6,25 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/about"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/apihttp/scans"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/httpx"
@@ -34,14 +35,17 @@ import (
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/queue"
+	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
+	"github.com/redoubt/redoubt/internal/updater"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
 // service is a server about to run: what serve and demo share.
 type service struct {
 	advisories *advisory.Library
+	updates    *updater.Jobs
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
@@ -49,7 +53,7 @@ type service struct {
 	server     *apihttp.Server
 	scanner    *agent.Agent
 	queue      *queue.Queue
-	runners    *ownRunners // nil where the server makes no managed runs itself
+	runners    *embedded.Runners // nil where the server makes no managed runs itself
 	sessions   *auth.Sessions
 	keeper     *hosts.Keeper
 	notifier   *notify.Notifier
@@ -61,15 +65,15 @@ type service struct {
 
 // newService listens already, so that the address is known and taken, and
 // answers nothing yet.
-func newService(a *app, storage config.Storage, c config.Server, st *store.Store) (*service, error) {
-	s := &service{storage: storage, config: c, store: st, log: a.log}
+func newService(a *command.App, storage config.Storage, c config.Server, st *store.Store) (*service, error) {
+	s := &service{storage: storage, config: c, store: st, log: a.Log}
 	var err error
 	listen := new(net.ListenConfig)
-	if s.listener, err = listen.Listen(a.ctx, "tcp", c.Addr); err != nil {
+	if s.listener, err = listen.Listen(a.Ctx, "tcp", c.Addr); err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w (another --addr may be free)", c.Addr, err)
 	}
 	if c.TLSCert != "" {
-		pair, err := loadCertificate(c.TLSCert, c.TLSKey, a.clock, a.log)
+		pair, err := loadCertificate(c.TLSCert, c.TLSKey, a.Clock, a.Log)
 		if err != nil {
 			return nil, errors.Join(err, s.listener.Close())
 		}
@@ -79,7 +83,7 @@ func newService(a *app, storage config.Storage, c config.Server, st *store.Store
 		})
 	}
 	if c.MetricsAddr != "" {
-		if s.metrics, err = listen.Listen(a.ctx, "tcp", c.MetricsAddr); err != nil {
+		if s.metrics, err = listen.Listen(a.Ctx, "tcp", c.MetricsAddr); err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot listen on %s for metrics: %w", c.MetricsAddr, err), s.listener.Close())
 		}
 	}
@@ -90,22 +94,23 @@ func newService(a *app, storage config.Storage, c config.Server, st *store.Store
 }
 
 // wire puts the rooms together.
-func (s *service) wire(a *app) error {
+func (s *service) wire(a *command.App) error {
 	proxies, err := s.config.Proxies()
 	if err != nil {
 		return err
 	}
-	ring, err := a.keys(s.storage, s.store)
+	ring, err := command.OpenKeys(a, s.storage, s.store)
 	if err != nil {
 		return err
 	}
 	secret := ring.Secret
-	signing := keyring.Watch(s.storage.KeyPath(), ring, a.clock, s.rotated).SigningKeys
-	if s.keeper, err = a.keeper(s.config.Outbound, ring, s.store, s.baseURL); err != nil {
+	signing := keyring.Watch(s.storage.KeyPath(), ring, a.Clock, s.rotated).SigningKeys
+	if s.keeper, err = newKeeper(a, s.config.Outbound, ring, s.store, s.baseURL); err != nil {
 		return err
 	}
 	s.keeper.HookURL = s.config.PublicURL
-	s.advisories = advisory.NewLibrary(orders)
+	s.advisories = advisory.NewLibrary(command.AdvisoryOrders)
+	s.updates = &updater.Jobs{App: a, Config: s.config, Storage: s.storage, Store: s.store, Library: s.advisories}
 	s.scanner = s.scanners(a, secret)
 	s.openIndex(a)
 	findings := s.index
@@ -115,49 +120,70 @@ func (s *service) wire(a *app) error {
 	if err := s.notifications(a, ring); err != nil {
 		return err
 	}
-	signIn, err := s.signIn(a, proxies, ring)
+	signIn, err := s.SignIn(a, proxies, ring)
 	if err != nil {
 		return err
 	}
 	pages, err := web.New(web.Config{
-		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
+		Store: s.store, Index: findings, Clock: a.Clock, Logger: a.Log, PublicURL: s.config.PublicURL, Version: about.Version,
 		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
 		Uploads: func() web.Uploads { return scans.Uploads{Server: s.server} },
 	})
 	if err != nil {
 		return err
 	}
-	clients := oauth.New(oauth.Config{Store: s.store, Keys: httpx.SigningKeys(signing).All, Clock: a.clock})
+	clients := oauth.New(oauth.Config{Store: s.store, Keys: httpx.SigningKeys(signing).All, Clock: a.Clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() },
-		PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+		PublicURL: s.config.PublicURL, Version: about.Version, Clock: a.Clock,
 	})
 	s.server, err = apihttp.New(apihttp.Config{
 		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
-		Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}),
+		Collectors: append(s.scanner.Collectors(), updater.Collector{Store: s.store, Clock: a.Clock}),
 		Pages:      pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
+		Clock: a.Clock, Logger: a.Log, Version: about.Version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
 		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: apihttp.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	if s.config.Runner {
-		s.runners = newOwnRunners(s, a)
+		s.runners = s.newRunners(a)
 	}
 	if err == nil {
-		s.queue = queue.New(s.store, s.kinds(a), queue.Options{Clock: a.clock, Logger: a.log})
+		s.queue = queue.New(s.store, s.kinds(a), queue.Options{Clock: a.Clock, Logger: a.Log})
 		s.store.OnQueued(s.queue.Wake)
 	}
 	return err
 }
 
+// newRunners returns the runners that execute managed runs within this process.
+func (s *service) newRunners(a *command.App) *embedded.Runners {
+	return embedded.NewRunners(embedded.Config{
+		App: a, Config: s.config, Storage: s.storage, Store: s.store, BaseURL: s.baseURL, LogFailure: s.logFailure,
+		Serve: func(ctx context.Context) *http.Server { return s.serve(ctx, a, s.server.Handler()) },
+	})
+}
+
+// openClones lets runners be told where repositories are, and what is shown there.
+func (s *service) openClones(a *command.App, ring keyring.Ring) error {
+	hosts, err := command.CodeHosts(a, s.config.Outbound)
+	if err != nil {
+		return err
+	}
+	sealer, err := ring.Sealer("connections")
+	if err == nil {
+		s.scanner.CloneSource = embedded.CloneSource(scm.NewVault(sealer), hosts)
+	}
+	return err
+}
+
 // openIndex makes the index of findings, which follows what is committed.
-func (s *service) openIndex(a *app) {
+func (s *service) openIndex(a *command.App) {
 	s.index = index.New(s.store, index.Options{
 		BodyCache:   cmp.Or(s.config.BodyCache, ownMemory()/4),
 		Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
-		Memory:      cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.clock, Logger: a.log,
+		Memory:      cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.Clock, Logger: a.Log,
 	})
 	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
 		return s.index.Deployment(ctx, deploymentID)
@@ -166,8 +192,8 @@ func (s *service) openIndex(a *app) {
 }
 
 // notifications makes what delivers messages to people.
-func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
-	s.notifier, err = a.notifier(s.config.Notifications, ring, s.store, s.index, s.baseURL)
+func (s *service) notifications(a *command.App, ring keyring.Ring) (err error) {
+	s.notifier, err = newNotifier(a, s.config.Notifications, ring, s.store, s.index, s.baseURL)
 	return err
 }
 
@@ -180,16 +206,16 @@ func (s *service) rotated(err error) {
 	s.log.Info("the key file changed: another key signs")
 }
 
-// signIn makes what lets people in; sealer encrypts the secrets of their second
+// SignIn makes what lets people in; sealer encrypts the secrets of their second
 // factors.
-func (s *service) signIn(a *app, proxies []netip.Prefix, ring keyring.Ring) (*web.SignIn, error) {
+func (s *service) SignIn(a *command.App, proxies []netip.Prefix, ring keyring.Ring) (*web.SignIn, error) {
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		return nil, err
 	}
 	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
-	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
+	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.Clock, limits)
 	in := &web.SignIn{
 		Sessions:       s.sessions,
 		Factors:        auth.NewSecondFactors(s.sessions, s.store, sealer),
@@ -213,15 +239,15 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, ring keyring.Ring) (*we
 	in.Provider = sso.New(sso.Config{
 		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
 		ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
-		GroupsClaim: c.OIDCGroupsClaim, Rules: rules, Domains: c.OIDCDomain, Clock: a.clock,
+		GroupsClaim: c.OIDCGroupsClaim, Rules: rules, Domains: c.OIDCDomain, Clock: a.Clock,
 	})
 	return in, nil
 }
 
 // scanners makes what answers scanners.
-func (s *service) scanners(a *app, secret []byte) *agent.Agent {
+func (s *service) scanners(a *command.App, secret []byte) *agent.Agent {
 	return agent.New(agent.Config{
-		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret,
+		Store: s.store, Logger: a.Log, Clock: a.Clock, SecretKey: secret,
 		MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
 		EncodeOutcome: gate.ScanAnswer, Wait: s.config.ScanWait,
 	})
@@ -250,17 +276,13 @@ func (s *service) hostNames() (names []string) {
 	return names
 }
 
-// addressSetting is how others reach the server that started last, for the
-// commands beside it that print links.
-const addressSetting = "address"
-
 // run answers until the context ends, then lets what is under way finish.
 // ready is called once the server answers, and again while it says that the
 // database is not available.
-func (s *service) run(a *app, ready func() error) error {
-	ctx, cancel := context.WithCancel(a.ctx)
+func (s *service) run(a *command.App, ready func() error) error {
+	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
-	requests, end := context.WithCancelCause(context.WithoutCancel(a.ctx))
+	requests, end := context.WithCancelCause(context.WithoutCancel(a.Ctx))
 	giveUp := func() { end(model.ErrUnavailable) } // which tells them from requests whose client is gone
 	defer giveUp()
 	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
@@ -283,28 +305,28 @@ func (s *service) run(a *app, ready func() error) error {
 		}
 	}
 	cancel()
-	began := a.clock()
+	began := a.Clock()
 	stopped := s.stop(servers, giveUp)
 	endWork()
 	ended := wait(&background, s.config.ShutdownTimeout)
-	s.saveIndex(max(s.config.ShutdownTimeout-a.clock().Sub(began), responseGrace))
+	s.saveIndex(max(s.config.ShutdownTimeout-a.Clock().Sub(began), responseGrace))
 	return errors.Join(err, stopped, ended)
 }
 
 // begin starts what goes on beside the requests: what is begun anew by the next
 // process, until a stop is asked for, and what requests need, until work ends.
-func (s *service) begin(ctx, work context.Context, a *app, background *sync.WaitGroup) {
+func (s *service) begin(ctx, work context.Context, a *command.App, background *sync.WaitGroup) {
 	background.Go(func() { s.queue.Run(ctx, work) })
 	if s.config.DatabaseListen {
 		background.Go(func() { s.store.Listen(work) })
 	}
-	background.Go(func() { s.housekeeping(ctx, a.clock) })
+	background.Go(func() { s.housekeeping(ctx, a.Clock) })
 	background.Go(func() { s.index.Run(work) })
 	background.Go(func() { s.scanner.Background(work) })
 	background.Go(func() { s.server.Background(work) })
 	background.Go(func() { s.recordSessionUse(work) })
 	if s.runners != nil {
-		background.Go(func() { s.runners.run(ctx, work) })
+		background.Go(func() { s.runners.Background(ctx, work) })
 	}
 	hangups := hangups()
 	background.Go(func() { s.heedHangups(work, hangups) })
@@ -338,9 +360,9 @@ const (
 )
 
 // startIndex loads what people are likely to ask for, while the server starts.
-func (s *service) startIndex(a *app) {
-	s.index.Start(a.ctx, func(ctx context.Context) ([]int64, error) {
-		return s.store.RecentDeployments(ctx, a.clock().Add(-recently), recentMost)
+func (s *service) startIndex(a *command.App) {
+	s.index.Start(a.Ctx, func(ctx context.Context) ([]int64, error) {
+		return s.store.RecentDeployments(ctx, a.Clock().Add(-recently), recentMost)
 	})
 }
 
@@ -354,10 +376,10 @@ func (s *service) saveIndex(within time.Duration) {
 // serve bounds what a slow or silent client can hold. Uploads and downloads are
 // long, so they are not timed as a whole: they keep a pace. The context is that
 // of its requests.
-func (s *service) serve(ctx context.Context, a *app, h http.Handler) *http.Server {
+func (s *service) serve(ctx context.Context, a *command.App, h http.Handler) *http.Server {
 	return &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second,
+		Handler:     defaultPace(a.Clock).handler(h), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
@@ -409,32 +431,8 @@ func (s *service) writeReadyFile(file string, text []byte) error {
 	if file == "" {
 		return nil
 	}
-	if err := replaceFile(file, text); err != nil {
+	if err := command.ReplaceFile(file, text); err != nil {
 		return fmt.Errorf("write the ready file: %w", err)
-	}
-	return nil
-}
-
-// replaceFile writes a new file, its owner's alone, and gives it the name.
-func replaceFile(name string, text []byte) error {
-	return replaceFileWith(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-}
-
-// replaceFileWith does the same with what write writes.
-func replaceFileWith(name string, write func(io.Writer) error) error {
-	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
-	if err != nil {
-		return err
-	}
-	err = write(part)
-	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(part.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/apihttp/dependencies"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/embedded"
 	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
@@ -26,7 +28,7 @@ const manyAttempts = 1000
 
 // kinds returns the job kinds of this server with their limits. Kinds that call receivers or hosts
 // have high limits, with a low limit per host: a slow host delays no other.
-func (s *service) kinds(a *app) map[string]queue.Kind {
+func (s *service) kinds(a *command.App) map[string]queue.Kind {
 	host := queue.Kind{MaxRunning: 64, MaxPerDeployment: 16, MaxPerKey: 2}
 	of := func(k queue.Kind, work queue.Work) queue.Kind {
 		k.Work = work
@@ -54,15 +56,15 @@ func (s *service) kinds(a *app) map[string]queue.Kind {
 		store.FollowJob: {
 			Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
 		},
-		store.ScheduleJob: {Work: s.scheduleRuns, MaxRunning: 4, Attempts: manyAttempts},
-		store.MatchJob:    {Work: s.matchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
+		store.ScheduleJob: {Work: embedded.ScheduleRuns(s.store), MaxRunning: 4, Attempts: manyAttempts},
+		store.MatchJob:    {Work: s.updates.MatchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		kinds[s.advisoriesJob()] = queue.Kind{Work: s.loadAdvisories(a), MaxRunning: 1, Attempts: manyAttempts}
+		kinds[s.updates.AdvisoriesJob()] = queue.Kind{Work: s.updates.LoadAdvisories(), MaxRunning: 1, Attempts: manyAttempts}
 	}
 	if s.runners != nil {
 		kinds[store.RunJob] = queue.Kind{
-			Work: s.runners.work, Accepts: s.runners.accepts, Attempts: manyAttempts,
+			Work: s.runners.Work, Accepts: s.runners.Accepts, Attempts: manyAttempts,
 			MaxRunning: s.config.RunnerParallel, MaxPerDeployment: 1,
 		}
 	}
@@ -78,12 +80,12 @@ func (s *service) ensureJobs(ctx context.Context, d model.Deployment) error {
 
 // ensureServerJobs adds missing periodic jobs of the server.
 func (s *service) ensureServerJobs(ctx context.Context) error {
-	behind, err := s.matchingPending(ctx)
+	behind, err := s.updates.MatchingPending(ctx)
 	if err == nil && behind {
 		err = s.store.QueueMatching(ctx)
 	}
 	if s.config.AdvisoriesEvery > 0 {
-		err = errors.Join(err, s.store.EnsureServerJob(ctx, model.Job{Kind: s.advisoriesJob(), Subject: "load"}))
+		err = errors.Join(err, s.store.EnsureServerJob(ctx, model.Job{Kind: s.updates.AdvisoriesJob(), Subject: "load"}))
 	}
 	return err
 }

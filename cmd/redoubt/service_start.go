@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 )
 
@@ -22,7 +24,7 @@ const startAgain = 2 * time.Second
 // when a stop is asked for in the middle: the next start does what is left.
 func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready func() error) error {
 	steps := func() error {
-		if err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL())); err != nil {
+		if err := s.store.PutSetting(ctx, admin.AddressSetting, []byte(s.baseURL())); err != nil {
 			return err
 		}
 		return ready()
@@ -56,12 +58,8 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	return nil
 }
 
-const (
-	// fileLook is how long a start waits for a look through the database's file.
-	fileLook = time.Second
-	// fileLookMost is how long that goes on while the server answers.
-	fileLookMost = time.Minute
-)
+// fileLook is how long a start waits for a look through the database's file.
+const fileLook = time.Second
 
 // checkFile looks through the database's file: damage is said in the log and by
 // the readiness of the server, and no write is taken into a damaged file.
@@ -69,7 +67,7 @@ func (s *service) checkFile(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(ctx, fileLookMost)
+		ctx, cancel := context.WithTimeout(ctx, command.FileCheckTimeout)
 		defer cancel()
 		err := s.store.CheckFile(ctx)
 		switch {
@@ -78,7 +76,7 @@ func (s *service) checkFile(ctx context.Context) {
 				"restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that",
-				"looked_for", fileLookMost)
+				"looked_for", command.FileCheckTimeout)
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("the database could not be looked through", "error", err)
 		}

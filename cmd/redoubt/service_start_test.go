@@ -12,44 +12,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
-
-// heard is an output that a test waits for words in.
-type heard struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (h *heard) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.Write(p)
-}
-
-func (h *heard) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.String()
-}
-
-func (h *heard) wait(t *testing.T, word string) {
-	t.Helper()
-	for end := time.Now().Add(waitAtMost); !strings.Contains(h.String(), word); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("nobody said %q:\n%s", word, h)
-		}
-	}
-}
 
 // TestAnUploadThatOutlivesTheGrace is still being sent when the server ends.
 func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
@@ -58,7 +32,7 @@ func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	token, err := newToken(&command.App{Ctx: t.Context()}, s.store, d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +71,8 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 		{Addr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, ShutdownTimeout: 5 * time.Second},
 		{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 	} {
-		said, want := &heard{}, "there is no certificate to read again"
-		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*app, *service) error { return nil })
+		said, want := &programtest.Output{}, "there is no certificate to read again"
+		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*command.App, *service) error { return nil })
 		if s.pair != nil {
 			writeCertificate(t, dir, 2, s.pair.stamp[0]) // as old as the one before: only the signal tells
 			want = "certificate read again"
@@ -106,7 +80,7 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		said.wait(t, want)
+		said.Wait(t, want)
 		stop()
 	}
 }
@@ -115,8 +89,8 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 // token that works, and the one after that none.
 func TestAFirstStartThatIsKilled(t *testing.T) {
 	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
-	out := &heard{}
-	a := &app{ctx: t.Context(), out: out, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	out := &programtest.Output{}
+	a := &command.App{Ctx: t.Context(), Out: out, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 	c := serveCmd{Deployment: "acme"}
 	var tokens []string
 	for range 3 { // killed before anything was told, and once more
@@ -152,22 +126,22 @@ func TestAFirstStartThatIsKilled(t *testing.T) {
 func TestAStartOutlivesItsDatabase(t *testing.T) {
 	database := storetest.Empty(t, "postgres")
 	proxy, through := storetest.Through(t, database)
-	said, told := &heard{}, &heard{}
+	said, told := &programtest.Output{}, &programtest.Output{}
 	file := filepath.Join(t.TempDir(), "ready.json")
 	c := serveCmd{Deployment: "acme", Server: config.Server{ReadyFile: file}}
 	var steps *starting
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 		config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(said, nil)),
-		func(a *app, s *service) error {
+		func(a *command.App, s *service) error {
 			if steps == nil {
 				proxy.Refuse()
 				steps = &starting{serveCmd: c, service: s}
 			}
-			a.out = told
+			a.Out = told
 			return steps.tell(a)
 		})
 	defer stop()
-	said.wait(t, "tried again until it does")
+	said.Wait(t, "tried again until it does")
 	res, err := http.Get(s.baseURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +150,7 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 		t.Errorf("without a database readiness is %d", res.StatusCode)
 	}
 	proxy.Resume()
-	said.wait(t, "the start is finished")
+	said.Wait(t, "the start is finished")
 	if told.String() == "" {
 		t.Errorf("where token and link are was not told:\n%s", told)
 	}
@@ -206,14 +180,14 @@ func TestADamagedFileIsSaidAtTheStart(t *testing.T) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	said := &heard{}
+	said := &programtest.Output{}
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, config.Storage{Data: dir}, slog.New(slog.NewTextHandler(said, nil)),
-		func(a *app, s *service) error {
-			s.checkFile(a.ctx)
+		func(a *command.App, s *service) error {
+			s.checkFile(a.Ctx)
 			return nil
 		})
 	defer stop()
-	said.wait(t, "the database is damaged")
+	said.Wait(t, "the database is damaged")
 	res, err := http.Get(s.baseURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)

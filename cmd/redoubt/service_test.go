@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -18,11 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
 // TestServeOverTLS starts a server with a certificate, a public address and a
@@ -32,7 +33,7 @@ func TestServeOverTLS(t *testing.T) {
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now}
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	file := filepath.Join(dir, "ready.json")
 	done := make(chan error, 1)
 	go func() {
@@ -58,23 +59,9 @@ func TestServeOverTLS(t *testing.T) {
 	}
 }
 
-func waitReady(t *testing.T, file string, done <-chan error) (r ready) {
+func waitReady(t *testing.T, file string, done <-chan error) ready {
 	t.Helper()
-	for end := time.Now().Add(waitAtMost); time.Now().Before(end); {
-		if text, err := os.ReadFile(file); err == nil {
-			if err := json.Unmarshal(text, &r); err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-		select {
-		case err := <-done:
-			t.Fatalf("the server stopped before it was ready: %v", err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatalf("no server was ready within %v", waitAtMost)
-	return r
+	return ready(programtest.WaitReady(t, file, done))
 }
 
 // TestListeners asks the two listeners of a service over TLS and plain HTTP.
@@ -117,16 +104,16 @@ func TestListeners(t *testing.T) {
 // startService runs a service on a fresh folder until stop is called.
 func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 	t.Helper()
-	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*app, *service) error { return nil })
+	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*command.App, *service) error { return nil })
 }
 
 // startServiceOn runs a service on a storage until stop is called. It returns once
 // ready has been called.
-func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*app, *service) error) (s *service, stop func()) {
+func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*command.App, *service) error) (s *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
-	st, err := a.create(on)
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +143,12 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 // A service that is told to stop while it starts, as by whoever changed their mind, ends
 // without an error, and logs none.
 func TestAStopInTheMiddleOfTheStart(t *testing.T) {
-	var said heard
+	var said programtest.Output
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
 	on := config.Storage{Data: t.TempDir()}
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
-	st, err := a.create(on)
+	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +177,7 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	token, err := newToken(&command.App{Ctx: t.Context()}, s.store, d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,22 +334,6 @@ func TestTidyForgetsGrants(t *testing.T) {
 	s.cleanDeployments(t.Context(), time.Now().Add(25*time.Hour))
 	if err := kept(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after it is over: %v", err)
-	}
-}
-
-// TestTokenStatus: one that has expired and can be renewed is not over.
-func TestTokenStatus(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for want, token := range map[string]model.Token{
-		"active":                              {},
-		"revoked":                             {RevokedAt: now, RenewableUntil: now.Add(time.Hour)},
-		"expired":                             {ExpiresAt: now, RenewableUntil: now},
-		"until 2026-01-03 03:04:05":           {ExpiresAt: now.Add(24 * time.Hour)},
-		"renewable until 2026-02-01 03:04:05": {ExpiresAt: now.Add(-time.Hour), RenewableUntil: now.AddDate(0, 0, 30)},
-	} {
-		if got := tokenStatus(token, now); got != want {
-			t.Errorf("%+v is %q, want %q", token, got, want)
-		}
 	}
 }
 

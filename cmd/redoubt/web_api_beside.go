@@ -4,9 +4,12 @@ import (
 	"net/http"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/admin"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -14,70 +17,57 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// hostSettings are the settings of commands that send requests to code hosts. A server has
-// its own.
-type hostSettings struct {
-	config.Outbound
-	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
-}
-
-// senders are the settings of commands that send requests or messages elsewhere. A server
-// has its own.
-type senders struct {
-	hosts  hostSettings
-	notify config.Notifications
-}
-
-// open returns a client of a handler in this process, which listens nowhere and runs no
+// openBeside returns a client of a handler in this process, which listens nowhere and runs no
 // jobs: the next server runs the queued ones.
-func (r reach) open(a *app, to senders) (*api.Client, string, error) {
-	storage := r.Storage
+func openBeside(
+	a *command.App, storage config.Storage, deployment string, to command.Senders,
+) (*api.Client, string, error) {
 	if storage.Data == "" {
 		storage.Data = config.DefaultData // the keys of PostgreSQL are there
 	}
-	st, err := a.open(storage)
+	st, err := a.Open(storage)
 	if err != nil {
 		return nil, "", err
 	}
-	a.beside = st
-	a.atEnd(st.Close)
-	d, err := tenant{Deployment: r.Deployment}.find(a.ctx, st)
+	a.AtEnd(st.Close)
+	a.ExportBeside = func() { exportBeside(a, st) }
+	d, err := command.Tenant{Deployment: deployment}.Find(a.Ctx, st)
 	if err != nil {
 		return nil, "", err
 	}
-	ring, err := a.keys(storage, st)
+	ring, err := command.OpenKeys(a, storage, st)
 	if err != nil {
 		return nil, "", err
 	}
-	a.key = ring.Secret
-	keeper, err := a.keeper(to.hosts.Outbound, ring, st, func() string { return to.hosts.PublicURL })
+	keeper, err := newKeeper(a, to.Hosts.Outbound, ring, st, func() string { return to.Hosts.PublicURL })
 	if err != nil {
 		return nil, "", err
 	}
-	keeper.HookURL = to.hosts.PublicURL
-	address, err := a.setting(st, addressSetting)
+	keeper.HookURL = to.Hosts.PublicURL
+	address, err := command.StoredSetting(a, st, admin.AddressSetting)
 	if err != nil {
 		return nil, "", err
 	}
-	findings := index.New(st, index.Options{Clock: a.clock, Logger: a.log})
-	notifier, err := a.notifier(to.notify, ring, st, findings, func() string { return string(address) })
+	findings := index.New(st, index.Options{Clock: a.Clock, Logger: a.Log})
+	notifier, err := newNotifier(a, to.Notify, ring, st, findings, func() string { return string(address) })
 	if err != nil {
 		return nil, "", err
 	}
-	keys := keyring.Watch(storage.KeyPath(), ring, a.clock, func(error) {})
+	keys := keyring.Watch(storage.KeyPath(), ring, a.Clock, func(error) {})
 	s, err := apihttp.New(apihttp.Config{
-		Store: st, Index: findings, Clock: a.clock, Logger: a.log, Version: version,
+		Store: st, Index: findings, Clock: a.Clock, Logger: a.Log, Version: about.Version,
 		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
-		Advisories: advisory.NewLibrary(orders), Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
+		Advisories:  advisory.NewLibrary(command.AdvisoryOrders),
+		Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	caller := auth.ByOperator(d, a.actor())
+	caller := auth.ByOperator(d, a.Actor())
 	transport := httpx.InProcess{Handler: s.Handler(), Prepare: func(in *http.Request) *http.Request {
 		return in.WithContext(httpx.WithCaller(in.Context(), caller))
 	}}
 	return &api.Client{
-		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + version, HTTP: &http.Client{Transport: transport},
+		BaseURL: "http://redoubt", Retries: -1, UserAgent: "redoubt/" + about.Version, HTTP: &http.Client{Transport: transport},
 	}, d.Slug, nil
 }

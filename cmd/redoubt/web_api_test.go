@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/admin"
+	"github.com/redoubt/redoubt/internal/cli"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
@@ -21,31 +26,30 @@ func TestBesideTheDatabase(t *testing.T) {
 			key := filepath.Join(t.TempDir(), "key")
 			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: key}
 			var out bytes.Buffer
-			a := &app{ctx: t.Context(), out: &out, err: &out, clock: time.Now, log: slog.New(slog.DiscardHandler)}
-			st, err := a.create(storage)
+			a := &command.App{Ctx: t.Context(), Out: &out, Err: &out, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+			st, err := a.Create(storage)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := st.CreateDeployment(t.Context(), "acme", "Acme", a.actor()); err != nil {
+			if _, err := st.CreateDeployment(t.Context(), "acme", "Acme", a.Actor()); err != nil {
 				t.Fatal(err)
 			}
 			if err := st.Close(); err != nil {
 				t.Fatal(err)
 			}
-			api := webAPI{reach{Storage: storage}, "table"}
-			for _, command := range []interface{ Run(*app) error }{
-				projectsCreateCmd{webAPI: api, Name: "acme/web"},
-				projectsRenameCmd{api, "acme/web", "acme/site"},
-				projectsListCmd{webAPI: api},
-				auditCmd{tenant: tenant{Storage: storage}, Limit: 100},
+			api := webapi.Flags{Reach: webapi.Reach{Storage: storage}, Output: "table"}
+			for _, command := range []interface{ Run(*command.App) error }{
+				cli.ProjectsCreateCmd{Flags: api, Name: "acme/web"},
+				cli.ProjectsRenameCmd{Flags: api, Name: "acme/web", To: "acme/site"},
+				cli.ProjectsListCmd{Flags: api},
+				admin.AuditCmd{Tenant: command.Tenant{Storage: storage}, Limit: 100},
 			} {
 				if err := command.Run(a); err != nil {
 					t.Errorf("%T: %v", command, err)
 				}
-				if err := a.end(); err != nil {
+				if err := a.End(); err != nil {
 					t.Errorf("%T: %v", command, err)
 				}
-				a.ends = nil
 			}
 			for _, want := range []string{"created acme/web", "acme/web is now acme/site", "acme/site  main", `"by":"cli:`} {
 				if !strings.Contains(out.String(), want) {
@@ -53,30 +57,6 @@ func TestBesideTheDatabase(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestWhereCommandsWork: the database of a flag comes before a server, and a default folder last.
-func TestWhereCommandsWork(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv("HOME", home)
-	for name, c := range map[string]struct {
-		reach  reach
-		beside bool
-		fails  bool
-	}{
-		"a folder":            {reach: reach{Storage: config.Storage{Data: "x"}}, beside: true},
-		"PostgreSQL":          {reach: reach{Storage: config.Storage{DatabaseURL: "postgres://x"}}, beside: true},
-		"a folder, and token": {reach: reach{Storage: config.Storage{Data: "x"}, Token: "rdt"}, beside: true},
-		"both":                {reach: reach{Storage: config.Storage{Data: "x"}, URL: "http://x"}, fails: true},
-		"a server":            {reach: reach{URL: "http://x"}},
-		"a token":             {reach: reach{Token: "rdt"}},
-		"nothing":             {},
-	} {
-		if beside, err := c.reach.besideDatabase(); beside != c.beside || (err != nil) != c.fails {
-			t.Errorf("%s: beside %v, %v", name, beside, err)
-		}
 	}
 }
 
@@ -112,7 +92,7 @@ func TestOldWords(t *testing.T) {
 // TestNounsAloneList: a noun without a verb lists, with the flags of its list.
 func TestNounsAloneList(t *testing.T) {
 	for _, noun := range []string{"projects", "scans", "runs", "connections", "findings", "tickets", "exceptions", "notifications", "policies"} {
-		parser, err := newParser(&cli{})
+		parser, err := newParser(&commandLine{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +105,7 @@ func TestNounsAloneList(t *testing.T) {
 
 // TestLimitOrAll: a list has a limit or none.
 func TestLimitOrAll(t *testing.T) {
-	parser, err := newParser(&cli{})
+	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}

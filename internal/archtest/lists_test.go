@@ -36,8 +36,9 @@ var confined = []struct {
 	reason   string
 }{
 	{"net/http", []string{
-		"api", "cmd", "internal/agent", "internal/hosts", "internal/httpx", "internal/mcp", "internal/notify", "internal/oauth",
-		"internal/apihttp", "internal/runner", "internal/scm", "internal/tools", "internal/web",
+		"api", "cmd", "internal/agent", "internal/apihttp", "internal/cli", "internal/embedded", "internal/hosts", "internal/httpx", "internal/mcp",
+		"internal/notify", "internal/oauth", "internal/runner", "internal/scm", "internal/tools",
+		"internal/updater", "internal/web",
 	}, "use cases do not know HTTP"},
 	{"database/sql", []string{"internal/store"}, "all SQL is in the store"},
 	{modulePath + "/internal/store/sqldb", []string{"internal/store"}, "statements are in the store"},
@@ -55,7 +56,7 @@ var confined = []struct {
 	{"github.com/danielgtaylor/huma", []string{"internal/apihttp"}, "other packages do not know the types of the library"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcp", "cmd"}, "the protocol is implemented in one place"},
 	{"github.com/wneessen/go-mail", []string{"internal/notify"}, "mail is sent in one place"},
-	{"github.com/alecthomas/kong", []string{"cmd", "internal/config"}, "flags are parsed in one place"},
+	{"github.com/alecthomas/kong", []string{"cmd", "internal/cli", "internal/config"}, "flags are parsed in one place"},
 }
 
 // exceptions lists, by rule, the packages and files that violate it today, with the number of their findings.
@@ -63,11 +64,9 @@ var confined = []struct {
 var exceptions = map[string]map[string]int{
 	// These packages are going to be split by subject.
 	"files per package": {
-		"cmd/redoubt":  1,
 		"internal/web": 1,
 	},
 	"lines per package": {
-		"cmd/redoubt":  1,
 		"internal/web": 1,
 	},
 }

@@ -1,0 +1,4 @@
+package about
+
+// Version is the version of the program. The linker sets it.
+var Version = "dev"

@@ -1,0 +1,219 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// CheckCmd checks the stored data.
+type CheckCmd struct {
+	config.Storage
+	JSON bool `name:"json" help:"Print one JSON document instead of lines."`
+}
+
+// checked is one check and what it found.
+type checked struct {
+	Deployment string   `json:"deployment,omitempty"` // slug; empty of what belongs to no deployment
+	Check      string   `json:"check"`
+	Faults     []string `json:"faults"`
+}
+
+// CheckReport gathers what is found, and prints it as it comes.
+type CheckReport struct {
+	app    *command.App
+	silent bool      // for JSON, which is printed at the end
+	Whole  bool      `json:"whole"`
+	Checks []checked `json:"checks"`
+}
+
+// NewCheckReport returns a report that prints what is added, unless it is silent.
+func NewCheckReport(a *command.App, silent bool) *CheckReport {
+	return &CheckReport{app: a, silent: silent, Whole: true}
+}
+
+// Add takes what a check found.
+func (r *CheckReport) Add(deployment, check string, faults []string) {
+	if faults == nil {
+		faults = []string{}
+	}
+	r.Checks = append(r.Checks, checked{deployment, check, faults})
+	r.Whole = r.Whole && len(faults) == 0
+	if r.silent {
+		return
+	}
+	name := check
+	if deployment != "" {
+		name = deployment + ": " + check
+	}
+	if len(faults) == 0 {
+		fmt.Fprintln(r.app.Out, "ok    ", name)
+		return
+	}
+	fmt.Fprintln(r.app.Out, "FAULT ", name)
+	for _, f := range faults {
+		fmt.Fprintln(r.app.Out, "       ", f)
+	}
+}
+
+// Exit codes of redoubt check.
+const (
+	exitFaults    = 1 // something is wrong with what is stored
+	exitUnchecked = 2 // not all could be looked at, and nothing is wrong with the rest
+)
+
+// Run looks whether what is stored is whole. It ends with 1 where anything is not, and
+// else with 2 where not all could be looked at.
+func (c CheckCmd) Run(a *command.App) error {
+	report := NewCheckReport(a, c.JSON)
+	err := c.Check(a, report)
+	if errors.Is(err, model.ErrDamaged) {
+		report.Add("", "the database", []string{err.Error()})
+		err = nil
+	}
+	if c.JSON {
+		enc := json.NewEncoder(a.Out)
+		enc.SetIndent("", "  ")
+		err = errors.Join(err, enc.Encode(report))
+	}
+	if err != nil {
+		fmt.Fprintln(a.Err, "redoubt: not all could be checked:", err)
+	}
+	switch {
+	case report.Whole && err != nil:
+		return &command.ExitError{Code: exitUnchecked}
+	case report.Whole:
+		return nil
+	}
+	fmt.Fprintln(
+		a.Err, "redoubt: what is stored is not whole: stop the server, keep a copy of what is there, and restore a backup",
+	)
+	return &command.ExitError{Code: exitFaults}
+}
+
+// Check adds the faults in the stored data to a report.
+func (c CheckCmd) Check(a *command.App, report *CheckReport) error {
+	st, err := a.Open(c.Storage)
+	if err != nil {
+		return err
+	}
+	err = st.CheckEngine(a.Ctx, func(check string, faults []string) { report.Add("", check, faults) })
+	if err == nil {
+		err = CheckDeployments(a, st, report)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// CheckDeployments looks at one deployment after the other. One that cannot be looked
+// at keeps no other from being.
+func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) error {
+	all, err := st.Deployments(a.Ctx)
+	if err != nil {
+		return err
+	}
+	var unchecked []error
+	findings := index.New(st, index.Options{Clock: a.Clock})
+	for _, d := range all {
+		tell := func(check string, faults []string) { report.Add(d.Slug, check, faults) }
+		err := st.View(a.Ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, tell) })
+		if err == nil {
+			err = checkIndex(a, st, findings, d, tell)
+		}
+		findings.Drop(d.ID)
+		if errors.Is(err, model.ErrDamaged) {
+			tell(listedFindings, []string{err.Error()})
+			err = nil
+		}
+		if err != nil {
+			unchecked = append(unchecked, fmt.Errorf("check the deployment %s: %w", d.Slug, err))
+		}
+		if a.Ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(unchecked...)
+}
+
+// listedFindings is what checkIndex checks.
+const listedFindings = "findings, as they are listed"
+
+// checkIndex compares what the index makes of the feed with what the store has, by
+// project, product and status. Beside a server that writes it counts again.
+func checkIndex(
+	a *command.App, st *store.Store, findings *index.Index, d model.Deployment, tell func(string, []string),
+) error {
+	for range checkTries {
+		var stored map[store.FindingCount]int
+		var version int64
+		err := st.View(a.Ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			version = tx.Version()
+			stored, err = tx.CountFindings(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		view, err := findings.Deployment(a.Ctx, d.ID)
+		if isOfRows(a.Ctx, err) {
+			tell(listedFindings, []string{"they cannot be listed: " + err.Error()})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		faults := compareCounts(view, stored)
+		now, err := st.Version(a.Ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		if now == version {
+			tell(listedFindings, faults)
+			return nil
+		}
+	}
+	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or " +
+		"while it is stopped")
+}
+
+// isOfRows reports whether an error is about what is stored, and not about reading it.
+func isOfRows(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && !errors.Is(err, model.ErrUnavailable) && !errors.Is(err, model.ErrNotFound)
+}
+
+// checkTries is how often findings are counted until no write came in between.
+const checkTries = 20
+
+func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults []string) {
+	all, listed := map[model.IssueType]int{}, map[model.IssueType]int{}
+	for c, n := range stored {
+		if c.Status == 0 {
+			continue // removed ones are in no list
+		}
+		got := view.Count(model.FindingFilter{
+			IssueType:  c.IssueType,
+			ProjectIDs: []int64{c.ProjectID},
+			Statuses:   []model.Status{c.Status},
+		})
+		if got != n {
+			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed",
+				c.ProjectID, n, c.IssueType, c.Status, got))
+		}
+		all[c.IssueType] += n
+	}
+	statuses := []model.Status{
+		model.StatusOpen, model.StatusFixed, model.StatusIgnored, model.StatusReviewing, model.StatusFixing,
+	}
+	for t := model.SAST; t <= model.Secrets; t++ {
+		if listed[t] = view.Count(model.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
+			faults = append(faults, fmt.Sprintf("there are %d %s findings, %d are listed", all[t], t, listed[t]))
+		}
+	}
+	return faults
+}

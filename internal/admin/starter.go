@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/policy/starter"
+	"github.com/redoubt/redoubt/internal/report/semgrep"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// StarterFlag is what the commands that make a deployment take.
+type StarterFlag struct {
+	StarterRules bool `help:"Serve the rules that come with the server from the start; they only monitor." default:"true" negatable:"" env:"REDOUBT_STARTER_RULES"`
+}
+
+// Rules fills the policies of a new deployment. They count as checked: the tests of this version had
+// the scanner parse and run them.
+func (f StarterFlag) Rules(ctx context.Context, tx *store.Tx) error {
+	if !f.StarterRules {
+		return nil
+	}
+	rules, err := starter.Rules()
+	if err != nil {
+		return err
+	}
+	return ServeRules(ctx, tx, rules, store.Serving{Checked: true, Starter: true})
+}
+
+// ServeRules serves rules in the default policies of their products.
+func ServeRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) error {
+	list := make([]store.Serving, len(rules))
+	for i, r := range rules {
+		content, err := semgrep.ServedRule(r.Text, r.Product)
+		if err != nil {
+			return err
+		}
+		s.Rule, s.Text = content, r.Text
+		list[i] = s
+	}
+	_, err := tx.ServeRules(ctx, list)
+	return err
+}

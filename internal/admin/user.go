@@ -1,0 +1,325 @@
+// Package admin contains the commands over the store, for the operator of a server.
+// They work on the machine of the database, while a server runs or not.
+// They manage deployments, users, tokens and keys, and check and copy the data.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// UserCmd manages users.
+type UserCmd struct {
+	Create      userCreateCmd      `cmd:"" help:"Create a user with a role in a deployment."`
+	List        userListCmd        `cmd:"" help:"List the users, with their roles."`
+	Role        userRoleCmd        `cmd:"" help:"Give a user another role in a deployment, or none."`
+	Reset       userResetCmd       `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
+	ResetFactor userResetFactorCmd `cmd:"" name:"reset-2fa" help:"Remove the second factor of a user who has lost it: sessions end, and the password alone signs in."`
+	Disable     userDisableCmd     `cmd:"" help:"Disable a user: sessions end and tokens are revoked within a second."`
+	Enable      userEnableCmd      `cmd:"" help:"Let a disabled user sign in again."`
+	SetupLink   userSetupLinkCmd   `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
+}
+
+// linkFlags are those of the commands that print a one-time link.
+type linkFlags struct {
+	PublicURL string        `help:"How browsers reach the server; the link starts with it. By default the address of the server that started last." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	LinkFor   time.Duration `help:"Lifetime of the link; a day by default." default:"24h"`
+}
+
+// defaultAddress is that of a server which is told none.
+const defaultAddress = "http://127.0.0.1:8080"
+
+// Print makes a link and prints it.
+func (f linkFlags) Print(a *command.App, st *store.Store, l model.UserLink) error {
+	if f.LinkFor <= 0 {
+		return errors.New("--link-for must be positive")
+	}
+	base, err := f.base(a, st)
+	if err != nil {
+		return err
+	}
+	text, err := NewLink(a, st, l, f.LinkFor, base)
+	if err == nil {
+		fmt.Fprintln(a.Out, text)
+		fmt.Fprintf(a.Err, "the link works once, until %s\n", command.Day(a.Clock().Add(f.LinkFor)))
+	}
+	return err
+}
+
+// base is what links start with: as told, else as the server said that started
+// last, else as one that is told nothing.
+func (f linkFlags) base(a *command.App, st *store.Store) (string, error) {
+	if f.PublicURL != "" {
+		return f.PublicURL, nil
+	}
+	address, err := st.StoredSetting(a.Ctx, AddressSetting)
+	if errors.Is(err, model.ErrNotFound) {
+		return defaultAddress, nil
+	}
+	return string(address), err
+}
+
+// NewLink stores a one-time link and returns its address.
+func NewLink(a *command.App, st *store.Store, l model.UserLink, lasts time.Duration, base string) (string, error) {
+	code, hash := auth.NewCode()
+	l.ExpiresAt = a.Clock().Add(lasts)
+	if err := st.CreateLink(a.Ctx, l, hash, a.Actor()); err != nil {
+		return "", err
+	}
+	path := "/setup/"
+	if l.Kind == model.LinkSignIn {
+		path = "/sign-in/"
+	}
+	return strings.TrimSuffix(base, "/") + path + code, nil
+}
+
+type userCreateCmd struct {
+	command.Tenant
+	linkFlags
+	Name        string `arg:"" help:"Name to sign in with: lower-case letters, digits and . _ @ + -."`
+	Role        string `help:"Role of the user: viewer (read), triager (decide, upload scans), admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
+	DisplayName string `help:"Full name, for others." placeholder:"NAME"`
+	Link        bool   `help:"Print a one-time link to set the password with, instead of asking for it."`
+}
+
+// Run creates the user. The password comes from the terminal, or is the first
+// line of standard input.
+func (c userCreateCmd) Run(a *command.App) error {
+	st, d, err := c.Use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.Create(a, st, d), st.Close())
+}
+
+func (c userCreateCmd) Create(a *command.App, st *store.Store, d model.Deployment) error {
+	u := model.User{Name: model.NormalUserName(c.Name), DisplayName: c.DisplayName}
+	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
+		return err
+	}
+	if _, err := st.User(a.Ctx, u.Name); err == nil {
+		return fmt.Errorf("there is a user %s already; redoubt user role --deployment %s %s %s gives them a role",
+			u.Name, d.Slug, u.Name, c.Role)
+	}
+	if !c.Link {
+		var err error
+		if u.PasswordHash, err = askPassword(a, u.Name, u.DisplayName, d.Slug, d.Name); err != nil {
+			return err
+		}
+	}
+	role, _ := model.ParseRole(c.Role)
+	err := st.Update(a.Ctx, d.ID, a.Actor(), func(ctx context.Context, tx *store.Tx) (err error) {
+		u, err = tx.CreateUser(ctx, u, role)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Err, "created user %s, %s of %s\n", u.Name, role, d.Slug)
+	if !c.Link {
+		return nil
+	}
+	return c.Print(a, st, model.UserLink{Kind: model.LinkReset, UserID: u.ID})
+}
+
+type userListCmd struct{ config.Storage }
+
+// Run lists the users of the server.
+func (c userListCmd) Run(a *command.App) error {
+	st, err := a.Open(c.Storage)
+	if err != nil {
+		return err
+	}
+	users, err := st.Users(a.Ctx)
+	rows := make([][]string, len(users))
+	for i, u := range users {
+		roles, rolesErr := st.Memberships(a.Ctx, u.ID)
+		err = errors.Join(err, rolesErr)
+		words := make([]string, len(roles))
+		for j, m := range roles {
+			words[j] = m.Deployment.Slug + "=" + m.Role.String()
+		}
+		state := "active"
+		if !u.Enabled() {
+			state = "disabled"
+		}
+		factor := "-"
+		if u.HasSecondFactor() {
+			factor = "yes"
+		}
+		rows[i] = []string{
+			u.Name, state, joinAnd(words), command.Day(u.CreatedAt), command.Day(u.SignedInAt), factor, u.DisplayName,
+		}
+	}
+	if err == nil {
+		err = command.Table(a.Out, "USER STATE ROLES CREATED SIGNED-IN 2FA NAME", rows)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// joinAnd joins words for a column, - for none.
+func joinAnd(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ",")
+}
+
+// userArg is what the commands that work on one user take.
+type userArg struct {
+	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
+}
+
+func (e userArg) loadUser(a *command.App, st *store.Store) (model.User, error) {
+	u, err := st.User(a.Ctx, e.Name)
+	if errors.Is(err, model.ErrNotFound) {
+		return u, fmt.Errorf("there is no user %q; redoubt user list shows who there is", e.Name)
+	}
+	return u, err
+}
+
+type userRoleCmd struct {
+	command.Tenant
+	userArg
+	Role string `arg:"" help:"viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
+}
+
+// Run gives the user the role.
+func (c userRoleCmd) Run(a *command.App) error {
+	st, d, err := c.Use(a)
+	if err != nil {
+		return err
+	}
+	u, err := c.loadUser(a, st)
+	if err == nil {
+		role, _ := model.ParseRole(c.Role)
+		err = st.Update(a.Ctx, d.ID, a.Actor(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.SetRole(ctx, u.ID, role)
+		})
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(a.Out, "%s now has the role %s in %s\n", u.Name, c.Role, d.Slug)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// onUser runs fn on a user of the server.
+func (e userArg) onUser(a *command.App, c config.Storage, fn func(*store.Store, model.User) error) error {
+	st, err := a.Open(c)
+	if err != nil {
+		return err
+	}
+	u, err := e.loadUser(a, st)
+	if err == nil {
+		err = fn(st, u)
+	}
+	return errors.Join(err, st.Close())
+}
+
+type userResetCmd struct {
+	config.Storage
+	linkFlags
+	userArg
+	Link         bool `help:"Print a one-time link to set the password with, instead of asking for it."`
+	RevokeTokens bool `help:"Revoke the tokens that the user made, too."`
+}
+
+// Run sets the password. All sessions of the user end.
+func (c userResetCmd) Run(a *command.App) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
+		if c.Link {
+			if c.RevokeTokens {
+				return errors.New("--revoke-tokens does not go with --link: who opens the link is asked there")
+			}
+			return c.Print(a, st, model.UserLink{Kind: model.LinkReset, UserID: u.ID})
+		}
+		roles, err := st.Memberships(a.Ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		hash, err := askPassword(a, u.Name, append(model.NamesOf(roles), u.DisplayName)...)
+		if err != nil {
+			return err
+		}
+		if err := st.SetPassword(a.Ctx, u.ID, hash, c.RevokeTokens, a.Actor()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "%s has a new password; all sessions of the user ended\n", u.Name)
+		return err
+	})
+}
+
+type userResetFactorCmd struct {
+	config.Storage
+	userArg
+}
+
+// Run removes the second factor.
+func (c userResetFactorCmd) Run(a *command.App) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
+		if err := st.ResetSecondFactor(a.Ctx, u.ID, nil, a.Actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.Out, "%s has no second factor any more; all sessions of the user ended\n", u.Name)
+		return err
+	})
+}
+
+type userDisableCmd struct {
+	config.Storage
+	userArg
+}
+
+// Run disables the user.
+func (c userDisableCmd) Run(a *command.App) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
+		if err := st.DisableUser(a.Ctx, u.ID, a.Actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.Out, "%s is disabled: sessions ended, tokens revoked\n", u.Name)
+		return err
+	})
+}
+
+type userEnableCmd struct {
+	config.Storage
+	userArg
+}
+
+// Run enables the user.
+func (c userEnableCmd) Run(a *command.App) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
+		if err := st.EnableUser(a.Ctx, u.ID, a.Actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.Out, "%s may sign in again; tokens that were revoked stay so\n", u.Name)
+		return err
+	})
+}
+
+type userSetupLinkCmd struct {
+	command.Tenant
+	linkFlags
+}
+
+// Run prints the link.
+func (c userSetupLinkCmd) Run(a *command.App) error {
+	st, d, err := c.Use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.Print(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}), st.Close())
+}
+
+// AddressSetting is how others reach the server that started last, for the
+// commands beside it that print links.
+const AddressSetting = "address"

@@ -1,0 +1,164 @@
+package checkout
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+const maxCodeFile = 4 << 20 // bytes of a file
+
+// MaxLeftTold is the number of files without code that are named.
+const MaxLeftTold = 20
+
+// Wanted is of which findings of a scan code is sent.
+type Wanted struct {
+	ScanID int64
+	Places []model.SnippetPlace
+}
+
+// Reader reads files of the checkout, and nothing beyond it.
+type Reader struct {
+	Root    *os.Root
+	Blanker *secrets.Blanker
+	Secrets map[string][]model.SnippetPlace // by path
+	Left    map[string]string               // files of which there is no code, and why
+	files   int
+}
+
+// ReadSecrets reads all files once, for the secrets in them: what one file tells is
+// taken out of all.
+func (c *Reader) ReadSecrets(wanted []Wanted) {
+	names := map[string]bool{}
+	for _, w := range wanted {
+		for _, p := range w.Places {
+			names[p.Path] = true
+		}
+	}
+	for name := range c.Secrets {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if c.files++; c.files > maxCodeFiles {
+			c.Left[name] = fmt.Sprintf("findings are in more than %d files", maxCodeFiles)
+			continue
+		}
+		text, err := c.read(name)
+		if err != nil {
+			c.Left[name] = err.Error()
+			continue
+		}
+		c.Blanker.Learn(text)
+		lines := strings.Split(text, "\n")
+		for _, p := range c.Secrets[name] {
+			if p.Line <= len(lines) {
+				c.Blanker.Secret(strings.Join(lines[p.Line-1:min(p.EndLine, len(lines))], "\n"))
+			}
+		}
+	}
+}
+
+// Snippets cuts the code around findings, file by file.
+func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
+	places = slices.Clone(places)
+	slices.SortStableFunc(places, func(a, b model.SnippetPlace) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+	var of string
+	var file []string
+	for i, p := range places {
+		if c.Left[p.Path] != "" {
+			continue
+		}
+		if i == 0 || p.Path != of {
+			of, file = p.Path, nil
+			text, err := c.read(p.Path)
+			if err != nil { // it changed since
+				c.Left[p.Path] = err.Error()
+				continue
+			}
+			file = strings.Split(strings.TrimSuffix(c.Blanker.Blank(text), "\n"), "\n")
+		}
+		first, lines := ci.Snippet(file, p)
+		if len(lines) == 0 {
+			c.Left[p.Path] = fmt.Sprintf("it has no line %d", p.Line)
+			continue
+		}
+		secrets.BlankSnippet(lines, first, p, c.Secrets[p.Path])
+		list = append(list, api.Snippet{FindingID: p.FindingID, Path: p.Path, Line: p.Line, First: first, Lines: lines})
+	}
+	return list
+}
+
+// read reads a text file of the checkout. The name is what a scanner said, so it
+// may be anything: links, devices, what git keeps for itself
+// and what is no text are refused.
+func (c *Reader) read(name string) (string, error) {
+	data, err := c.ReadBytes(name)
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}
+
+// ReadBytes returns a file as it is stored.
+func (c *Reader) ReadBytes(name string) ([]byte, error) {
+	switch {
+	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
+		return nil, errors.New("it is not in the checkout")
+	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool {
+		return strings.EqualFold(part, ".git")
+	}):
+		return nil, errors.New("files of git itself are never sent")
+	}
+	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it
+		if info, err := c.Root.Lstat(filepath.FromSlash(at)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return nil, errors.New("it is a link, or is in one")
+		}
+	}
+	info, err := c.Root.Stat(filepath.FromSlash(name))
+	switch {
+	case err != nil:
+		return nil, reasonOf(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	case info.Size() > maxCodeFile:
+		return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxCodeFile)
+	}
+	f, err := c.Root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCodeFile))
+	switch {
+	case err != nil:
+		return nil, reasonOf(err)
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, errors.New("it is not text")
+	}
+	return data, nil
+}
+
+// reasonOf is why, without the name that was said already.
+func reasonOf(err error) error {
+	if at, ok := errors.AsType[*os.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// Bounds of the code that is read.
+const (
+	maxCodeFiles = 5000 // that are read for one build
+)

@@ -1,0 +1,135 @@
+package ci
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/secrets"
+)
+
+// Bounds of the code that is sent.
+const (
+	maxCodeBatch = 1 << 20 // bytes of a request, roughly
+	maxCodeItems = 500     // snippets of a request
+)
+
+// code sends the lines around the findings of this build's scans, secrets taken
+// out of them.
+func (b *build) code(ctx context.Context) error {
+	if b.NoCode {
+		return nil
+	}
+	wanted, secrets, err := b.wantedCode(ctx)
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	root, err := os.OpenRoot(b.top)
+	if err != nil {
+		return fmt.Errorf("no code is sent: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing is written
+	c := checkout.Reader{Root: root, Secrets: secrets, Blanker: b.blanker(), Left: map[string]string{}}
+	b.showStep("reading the code around findings")
+	c.ReadSecrets(wanted)
+	for _, w := range wanted {
+		if err := b.sendCode(ctx, w.ScanID, c.Snippets(w.Places)); err != nil {
+			return err
+		}
+	}
+	b.clearStep()
+	names := slices.Sorted(maps.Keys(c.Left))
+	for _, name := range names[:min(len(names), checkout.MaxLeftTold)] {
+		fmt.Fprintf(b.Err, "redoubt ci: no code of %q is sent: %s\n", name, c.Left[name])
+	}
+	if more := len(names) - checkout.MaxLeftTold; more > 0 {
+		fmt.Fprintf(b.Err, "redoubt ci: nor of %d more files\n", more)
+	}
+	return nil
+}
+
+// wantedCode asks for what the server wants of each scan of this build, and for
+// where secrets are, by path.
+func (b *build) wantedCode(ctx context.Context) (
+	wanted []checkout.Wanted, secrets map[string][]model.SnippetPlace, err error,
+) {
+	secrets = map[string][]model.SnippetPlace{}
+	asked := map[string]bool{}
+	for _, s := range b.result.Sources {
+		id, err := strconv.ParseInt(s.ScanID, 10, 64)
+		if err != nil || asked[s.ScanID] || s.Outcome != "applied" && s.Outcome != "repeat" {
+			continue
+		}
+		asked[s.ScanID] = true
+		answer, err := b.server.client.ListSnippets(ctx, b.server.deployment, id)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the server did not say which code it wants: %w", withAdvice(err))
+		}
+		if !answer.Kept {
+			fmt.Fprintf(b.Out, "no code is sent: the deployment %s keeps none\n", b.server.deployment)
+			return nil, nil, nil
+		}
+		if answer.More {
+			fmt.Fprintf(b.Err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n",
+				id, len(answer.Findings))
+		}
+		w := checkout.Wanted{ScanID: id}
+		for _, p := range answer.Findings {
+			w.Places = append(w.Places, model.SnippetPlace(p))
+		}
+		for _, p := range answer.Secrets {
+			secrets[p.Path] = append(secrets[p.Path], model.SnippetPlace(p))
+		}
+		if len(w.Places) > 0 {
+			wanted = append(wanted, w)
+		}
+	}
+	return wanted, secrets, nil
+}
+
+// blanker knows the secrets that other scanners' reports tell.
+func (b *build) blanker() *secrets.Blanker {
+	reading := &report.Reading{}
+	for _, name := range b.Report {
+		// One that cannot be read was said to be so when it was handed in.
+		if data, err := os.ReadFile(name); err == nil {
+			_ = reading.Add(bytes.NewReader(data), report.Options{
+				Name: filepath.ToSlash(name),
+				Key:  []byte("redoubt ci"),
+				Root: b.top,
+			})
+		}
+	}
+	reading.Reports(nil)
+	return reading.Blanker()
+}
+
+// sendCode sends snippets in requests of a bounded size.
+func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) error {
+	for total := len(all); len(all) > 0; {
+		b.showStep("sending the code around findings: %d of %d", total-len(all), total)
+		n, size := 0, 0
+		for n < len(all) && n < maxCodeItems && size < maxCodeBatch {
+			for _, line := range all[n].Lines {
+				size += len(line) + 8
+			}
+			n++
+		}
+		out, err := b.server.client.PutSnippets(ctx, b.server.deployment, scanID, api.PutSnippetsRequest{Snippets: all[:n]})
+		if err != nil {
+			return fmt.Errorf("the code around findings was not taken: %w", withAdvice(err))
+		}
+		b.result.Code += out.Stored
+		all = all[n:]
+	}
+	return nil
+}

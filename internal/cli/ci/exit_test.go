@@ -1,0 +1,54 @@
+package ci
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/testutil/doctest"
+)
+
+// TestExitCodesOfCI holds that a run ends with the codes that connect-your-ci.md
+// has, and that what it writes says the same.
+func TestExitCodesOfCI(t *testing.T) {
+	codes := doctest.ExitCodes(t, "../../../docs/connect-your-ci.md", "| exit code | means |")
+	if diff := cmp.Diff([]string{"0", "1", "2"}, codes); diff != "" {
+		t.Fatalf("docs/connect-your-ci.md (-here +there):\n%s", diff)
+	}
+	unread := []ci.UnreadFile{{Name: "a/uv.lock", Reason: "it is cut off"}}
+	for name, test := range map[string]struct {
+		blocked, open bool
+		trouble       []string
+		unread        []ci.UnreadFile
+		code          int
+		says          string
+	}{
+		"passes":                {code: ciPasses},
+		"blocked":               {blocked: true, code: ciBlocked, says: "BLOCKED"},
+		"blocked beside others": {blocked: true, open: true, trouble: []string{"x"}, code: ciBlocked, says: "BLOCKED"},
+		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, says: "no server"},
+		"trouble, open":         {trouble: []string{"no server"}, open: true, code: ciPasses, says: "NOT CHECKED"},
+		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, says: "a/uv.lock"},
+		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, says: "NOT ALL OF THIS BUILD IS CHECKED"},
+	} {
+		var out, said bytes.Buffer
+		b := &build{Command: Command{FailOpen: test.open}, App: &command.App{Ctx: t.Context(), Out: &out, Err: &said, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}}
+		b.result = ci.Outcome{Blocked: test.blocked, Trouble: test.trouble, Unread: test.unread}
+		err := b.End()
+		var ended *command.ExitError
+		if errors.As(err, &ended) != (test.code != ciPasses) || ended != nil && ended.Code != test.code {
+			t.Errorf("%s: %v, want code %d", name, err, test.code)
+		}
+		if b.result.ExitCode != test.code || !strings.Contains(said.String(), test.says) {
+			t.Errorf("%s: the result says %d, and %q", name, b.result.ExitCode, said.String())
+		}
+	}
+}

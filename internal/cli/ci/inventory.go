@@ -1,0 +1,207 @@
+package ci
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/glob"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+)
+
+// Bounds of an inventory: files, as many as a request takes, and bytes of each
+// and of all.
+const (
+	maxCIFiles = 1000
+	maxCIFile  = 64 << 20
+	maxCIBytes = 512 << 20
+)
+
+// inventory hands in every lockfile and bill of materials of the checkout, as
+// all that there are. Where not all of them can be looked at, none counts as gone
+// by its absence.
+func (b *build) inventory(ctx context.Context) error {
+	if b.NoInventory {
+		return nil
+	}
+	b.showStep("looking for lockfiles")
+	found := &ciInventory{build: b, room: maxCIBytes, whole: true}
+	names, err := found.paths(ctx)
+	if err != nil {
+		return err
+	}
+	included, err := checkout.PipIncludes(b.top, names)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(names, included)
+	b.clearStep()
+	if len(all) > maxCIFiles {
+		found.lose(
+			fmt.Errorf("the checkout has %d lockfiles and bills of materials: the first %d are sent", len(all), maxCIFiles),
+		)
+		all = all[:maxCIFiles]
+	}
+	for i, name := range all {
+		found.read(name, i >= len(names) || lockfile.Is(name))
+	}
+	if len(found.files) == 0 && !found.whole {
+		return nil
+	}
+	b.showStep("handing in %d lockfiles and bills of materials", len(found.files))
+	out, err := b.server.send(ctx, api.ImportQuery{
+		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: found.whole,
+	}, found.files)
+	if err != nil {
+		return fmt.Errorf("the inventory was not imported: %w", err)
+	}
+	b.addOutcome(*out)
+	return nil
+}
+
+// ciInventory is what there is to hand in.
+type ciInventory struct {
+	*build
+	room  int64 // bytes
+	whole bool  // it is all that the checkout has
+	files []api.File
+}
+
+// lose notes what cannot be handed in and may state any lockfile.
+func (b *ciInventory) lose(why error) {
+	b.whole = false
+	b.addTrouble(fmt.Errorf("%w; no lockfile counts as removed", why))
+}
+
+// read reads a file of the inventory. A lockfile that cannot be goes without its
+// text, so that what is known of it stays in force.
+func (b *ciInventory) read(name string, isLockfile bool) {
+	data, err := b.text(name)
+	switch {
+	case err != nil && isLockfile:
+		b.files = append(b.files, api.File{Name: name, Unread: err.Error()})
+		return
+	case err != nil:
+		b.lose(fmt.Errorf("%s could not be read: %w", name, err))
+		return
+	case isLockfile && lockfile.IsNamesake(name, data):
+		fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: it only has the name of a lockfile\n", name)
+		return
+	case !isLockfile:
+		// Anything may be called bom.json, and one that is broken would take the
+		// whole request with it.
+		format, err := report.Detect(name, data[:min(len(data), checkout.DetectBytes)])
+		if foreign, ok := errors.AsType[*report.ForeignError](err); ok {
+			b.lose(fmt.Errorf("%s could not be read: %w", name, foreign))
+			return
+		}
+		if err != nil || !slices.Contains(checkout.BOMFormats, format) {
+			fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: it is neither CycloneDX nor SPDX\n", name)
+			return
+		}
+		if err := new(report.Reading).Add(bytes.NewReader(data), report.Options{Name: name, Key: []byte(name)}); err != nil {
+			b.lose(err)
+			return
+		}
+	}
+	b.room -= int64(len(data))
+	b.files = append(b.files, api.File{Name: name, Data: data})
+}
+
+// text reads a file that is not too large.
+func (b *ciInventory) text(name string) ([]byte, error) {
+	file := filepath.Join(b.top, filepath.FromSlash(name))
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return nil, checkout.Unreadable(err)
+	case info.Size() > maxCIFile:
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that are read of one", info.Size(), maxCIFile)
+	case info.Size() > b.room:
+		return nil, fmt.Errorf("it has %d bytes, and the files before it take the %d that are sent at once",
+			info.Size(), maxCIBytes)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, checkout.Unreadable(err)
+	}
+	return data, nil
+}
+
+// paths lists what is to be read, sorted: what git has or would add, but
+// for what .semgrepignore names and what package managers unpacked.
+func (b *ciInventory) paths(ctx context.Context) ([]string, error) {
+	all, err := b.checkoutPaths(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the checkout: %w", err)
+	}
+	ignored, err := semgrepIgnore(filepath.Join(b.top, ".semgrepignore"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range all {
+		if !lockfile.Is(name) && !checkout.IsBOM(name) || checkout.IsDependencyFolder(name) || glob.Match(ignored, name) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(b.top, filepath.FromSlash(name)))
+		switch {
+		case err == nil && !info.Mode().IsRegular(): // a link may lead anywhere
+			fmt.Fprintf(b.Err, "redoubt ci: %s is left out: only files are read, no links\n", name)
+		case err == nil || !errors.Is(err, fs.ErrNotExist): // why it cannot be looked at is said when it is read
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func (b *ciInventory) checkoutPaths(ctx context.Context) ([]string, error) {
+	text, err := checkout.Git(ctx, b.top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err == nil {
+		return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00"), nil
+	}
+	var all []string
+	err = filepath.WalkDir(b.top, func(file string, entry fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(b.top, file)
+		switch {
+		case relErr != nil:
+			return relErr
+		case err != nil:
+			b.lose(fmt.Errorf("the folder %s could not be read: %w", filepath.ToSlash(name), checkout.Unreadable(err)))
+			return fs.SkipDir
+		case entry.IsDir() && (entry.Name() == ".git" || checkout.IsDependencyFolder(entry.Name()+"/x")):
+			return fs.SkipDir
+		case !entry.IsDir():
+			all = append(all, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// semgrepIgnore reads the globs of a .semgrepignore. Its comments, includes and
+// exceptions name no file to leave out.
+func semgrepIgnore(name string) (globs model.PathGlobs, err error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, ":") && (model.PathGlobs{line}).Check() == nil {
+			globs = append(globs, line)
+		}
+	}
+	return globs, err
+}

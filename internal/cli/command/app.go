@@ -1,0 +1,156 @@
+// Package command contains what the commands share: the context of a command, the choice of a deployment,
+// tables and exit codes. Commands over the Web API and commands over the store import it.
+// It does not parse flags and contains no command.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// App is what every command is run with.
+type App struct {
+	Ctx   context.Context
+	Out   io.Writer
+	Err   io.Writer
+	Clock func() time.Time
+
+	Getenv  func(name string) string // an environment variable
+	Environ func() []string          // all of them, as NAME=value
+	Log     *slog.Logger
+
+	// OpenBeside returns a client of the Web API beside a database, and the slug of the deployment.
+	OpenBeside func(a *App, at config.Storage, deployment string, to Senders) (*api.Client, string, error)
+	// ExportBeside runs exports in this process until the command ends. It is nil with a server.
+	ExportBeside func()
+
+	ends    []func() error // functions of AtEnd
+	Unknown []string       // environment variables named REDOUBT_… that no command reads
+}
+
+// AtEnd adds a function that runs when the command is done.
+func (a *App) AtEnd(fn func() error) { a.ends = append(a.ends, fn) }
+
+// End runs functions of AtEnd, the last first.
+func (a *App) End() (err error) {
+	for _, fn := range slices.Backward(a.ends) {
+		err = errors.Join(err, fn())
+	}
+	a.ends = nil
+	return err
+}
+
+// Actor names the person at the command line in the audit trail.
+func (a *App) Actor() model.Actor {
+	by := model.Actor{Kind: "cli"}
+	if u, err := user.Current(); err == nil {
+		by.Name = u.Username
+	}
+	return by
+}
+
+// Create opens the storage and makes it where there is none.
+func (a *App) Create(c config.Storage) (*store.Store, error) {
+	return store.Open(a.Ctx, store.Config{
+		Dir: c.Data, DatabaseURL: string(c.DatabaseURL), Timeout: c.DatabaseTimeout, Clock: a.Clock, Logger: a.Log,
+	})
+}
+
+// Open opens storage that is there. A command that only looks or manages makes
+// none, so that a mistyped folder does not pass for an empty one.
+func (a *App) Open(c config.Storage) (*store.Store, error) {
+	if c.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no Redoubt data in %s: name its folder with --data, or make it with redoubt "+
+				"serve or redoubt deployment create", c.Data)
+		}
+	}
+	return a.Create(c)
+}
+
+// Tenant is what the commands that work on one deployment take.
+type Tenant struct {
+	config.Storage
+	Deployment string `help:"Deployment, by id or slug; not needed while there is only one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+}
+
+// Use opens the storage and finds the deployment.
+func (t Tenant) Use(a *App) (*store.Store, model.Deployment, error) {
+	st, err := a.Open(t.Storage)
+	if err != nil {
+		return nil, model.Deployment{}, err
+	}
+	d, err := t.Find(a.Ctx, st)
+	if err != nil {
+		return nil, model.Deployment{}, errors.Join(err, st.Close())
+	}
+	return st, d, nil
+}
+
+// Find returns the deployment that the command line names, or the only one.
+func (t Tenant) Find(ctx context.Context, st *store.Store) (model.Deployment, error) {
+	if t.Deployment != "" {
+		d, err := st.Deployment(ctx, t.Deployment)
+		if errors.Is(err, model.ErrNotFound) {
+			return d, fmt.Errorf("there is no deployment %q; redoubt deployment list shows what there is", t.Deployment)
+		}
+		return d, err
+	}
+	all, err := st.Deployments(ctx)
+	switch {
+	case err != nil:
+		return model.Deployment{}, err
+	case len(all) == 0:
+		return model.Deployment{}, errors.New("there is no deployment yet: make one with redoubt deployment create SLUG")
+	case len(all) > 1:
+		slugs := make([]string, len(all))
+		for i, d := range all {
+			slugs[i] = d.Slug
+		}
+		return model.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)",
+			len(all), strings.Join(slugs, ", "))
+	}
+	return all[0], nil
+}
+
+// View runs fn on the deployment that the command line chose.
+func (t Tenant) View(a *App, fn func(context.Context, *store.Tx) error) error {
+	st, d, err := t.Use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(st.View(a.Ctx, d.ID, fn), st.Close())
+}
+
+// Update runs fn in one transaction on the deployment that the command line
+// chose, and says what was done only once it is committed.
+func (t Tenant) Update(a *App, fn func(context.Context, *store.Tx) (done string, err error)) error {
+	st, d, err := t.Use(a)
+	if err != nil {
+		return err
+	}
+	var done string
+	err = st.Update(a.Ctx, d.ID, a.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		done, err = fn(ctx, tx)
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintln(a.Out, done)
+	}
+	return errors.Join(err, st.Close())
+}

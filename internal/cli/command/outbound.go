@@ -1,0 +1,36 @@
+package command
+
+import (
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// CodeHosts is what code hosts are asked with.
+func CodeHosts(a *App, o config.Outbound) (scm.Config, error) {
+	reach, err := NetworkReach(o)
+	return scm.Config{
+		Reach: reach, Clock: a.Clock, Name: "redoubt/" + about.Version, Local: o.Local,
+		Known: scm.NewKnown(), Tokens: scm.NewTokens(), RateLimits: scm.NewRateLimits(),
+	}, err
+}
+
+// NetworkReach says which addresses code hosts may have.
+func NetworkReach(o config.Outbound) (scm.Reach, error) {
+	private, also, err := o.Networks()
+	return scm.Reach{NoPrivate: !private, Also: also}, err
+}
+
+// HostSettings are the settings of commands that send requests to code hosts. A server has
+// its own.
+type HostSettings struct {
+	config.Outbound
+	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+}
+
+// Senders are the settings of commands that send requests or messages elsewhere. A server
+// has its own.
+type Senders struct {
+	Hosts  HostSettings
+	Notify config.Notifications
+}

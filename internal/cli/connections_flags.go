@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// newConnection is a connection that is to be made, as flags say it.
+type newConnection struct {
+	Name       string   `arg:"" help:"What people call the connection."`
+	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
+	BaseURL    string   `name:"base-url" help:"Address of the host, as https://git.example.com; of git, of the repository itself." required:"" placeholder:"URL"`
+	Credential string   `help:"File with the token, password or private key; - reads it from standard input. Only a public remote of git needs none." placeholder:"FILE"`
+	Username   string   `help:"Whose password it is, of git over HTTPS; whose token, as an address of mail, of Jira Cloud." placeholder:"NAME"`
+	KnownHosts string   `help:"File with the host's keys, as ssh-keyscan prints them: the credential is a private key of SSH then." placeholder:"FILE"`
+	App        int64    `help:"Id of a GitHub App: the credential is its private key then." placeholder:"ID"`
+	Install    int64    `name:"installation" help:"Id of the app's installation." placeholder:"ID"`
+	Follow     []string `help:"Make projects of repositories whose name matches, now and later: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
+}
+
+// credential reads what is shown to the host. It is no flag: the list of processes shows
+// those to everybody on the machine.
+func (c newConnection) credential(kind model.HostKind) (out model.HostCredential, err error) {
+	if c.Credential == "" {
+		return out, nil
+	}
+	out.Kind, out.Username, out.AppID, out.InstallationID = model.CredentialToken, c.Username, c.App, c.Install
+	switch {
+	case c.App != 0:
+		out.Kind = model.CredentialApp
+	case c.KnownHosts != "":
+		out.Kind = model.CredentialSSHKey
+		if out.KnownHosts, err = readCredential(c.KnownHosts); err != nil {
+			return out, err
+		}
+	case kind == model.HostGit || kind == model.HostJira && c.Username != "":
+		out.Kind = model.CredentialPassword
+	}
+	out.Secret, err = readCredential(c.Credential)
+	return out, err
+}
+
+// maxCredentialFile is how much of a file is read; what a credential may have is less.
+const maxCredentialFile = 64 << 10
+
+func readCredential(path string) (string, error) {
+	from := io.Reader(os.Stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxCredentialFile))
+	return strings.TrimSpace(string(text)), err
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+)
+
+type connectionsTicketsCmd struct {
+	webapi.Flags
+	ID        int64    `arg:"" optional:"" help:"The connection, by its id; without one the setting is shown."`
+	Project   string   `help:"Make tickets here: a repository, as acme/app, or a project of Jira, as SEC. By default in the repository of each finding's project." placeholder:"NAME"`
+	IssueType string   `name:"type" help:"Type of issues at Jira; Task by default." placeholder:"TYPE"`
+	Label     []string `help:"Give tickets this label. May be repeated." placeholder:"LABEL"`
+	Public    bool     `help:"Also make tickets in repositories that everybody can read."`
+	Reset     bool     `help:"Forget the setting: tickets are made in the repositories of the findings' projects."`
+}
+
+// Run sets where the deployment's tickets are created, if flags say so, and prints it.
+func (c connectionsTicketsCmd) Run(a *command.App) error {
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	var now *api.TicketSettingsResponse
+	if c.ID != 0 || c.Project != "" || c.IssueType != "" || len(c.Label) > 0 || c.Public || c.Reset {
+		now, err = client.SetTicketSettings(a.Ctx, deployment, api.SetTicketSettingsRequest{
+			ConnectionID: c.ID, Project: c.Project, IssueType: c.IssueType, Labels: c.Label, Public: c.Public,
+		})
+	} else {
+		now, err = client.GetTicketSettings(a.Ctx, deployment)
+	}
+	if err != nil {
+		return unknownAt(err, "connection", "redoubt connections list")
+	}
+	if c.Output == "table" {
+		_, err = fmt.Fprintln(a.Out, settingWords(now))
+		return err
+	}
+	s := now.Settings
+	return c.Print(a, "CONNECTION PROJECT TYPE LABELS PUBLIC", [][]string{
+		{
+			command.OrDash(now.Connection),
+			command.OrDash(s.Project), cmp.Or(s.IssueType, "Task"), command.OrDash(strings.Join(s.Labels, ",")), yesNo(s.Public),
+		},
+	}, now)
+}
+
+// settingWords describes where tickets are created.
+func settingWords(r *api.TicketSettingsResponse) string {
+	s, by, where := r.Settings, "the connection of each project's repository", "that repository"
+	if s.ConnectionID != 0 {
+		by = "a connection that is no more: name another one"
+		if r.Connection != "" {
+			by = r.Connection + " (" + r.Kind + ")"
+		}
+		where = cmp.Or(s.Project, "the repository of each project")
+	}
+	public := "not in repositories that everybody can read"
+	if s.Public {
+		public = "also in repositories that everybody can read"
+	}
+	kind, labels := cmp.Or(s.IssueType, "Task"), cmp.Or(strings.Join(s.Labels, ", "), "none")
+	return fmt.Sprintf("tickets are made by %s, in %s, %s; type %s, labels %s", by, where, public, kind, labels)
+}

@@ -1,0 +1,227 @@
+// Package cli contains the commands over the Web API, a file for each noun.
+// They print what the server returns as tables, JSON and CSV.
+// redoubt login, the manual and the completion of shells are here too.
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+)
+
+// FindingsCmd lists, shows and triages findings.
+type FindingsCmd struct {
+	List   FindingsListCmd   `cmd:"" default:"withargs" help:"List findings."`
+	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
+	Export findingsExportCmd `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
+	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
+}
+
+// coreRow is what findings of code and of the supply chain have in common in a list.
+func coreRow(f api.FindingCore) []string {
+	return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), f.RuleName}
+}
+
+// dueWord is the last day on which a finding is in time, and whether that is over; "-"
+// without a due date.
+func dueWord(f api.FindingCore) string {
+	switch {
+	case f.DueAt == nil:
+		return webapi.NoDue
+	case f.Overdue != nil && *f.Overdue:
+		return f.DueAt.Format(time.DateOnly) + " (overdue)"
+	}
+	return f.DueAt.Format(time.DateOnly)
+}
+
+func place(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }
+
+func shortBranch(ref string) string { return cmp.Or(strings.TrimPrefix(ref, "refs/heads/"), "-") }
+
+func lowerAfter(prefix, word string) string { return strings.ToLower(strings.TrimPrefix(word, prefix)) }
+
+type findingsShowCmd struct {
+	webapi.Flags
+	ID int64 `arg:"" help:"Id of the finding."`
+}
+
+// Run shows one finding, of whatever type.
+func (c findingsShowCmd) Run(a *command.App) error {
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	answer, err := client.GetFinding(a.Ctx, deployment, c.ID)
+	if err != nil {
+		return err
+	}
+	f := answer.Finding
+	rows := rowsOf(f)
+	past, err := client.GetFindingHistory(a.Ctx, deployment, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, o := range past.Others {
+		rows = append(rows, []string{"elsewhere", fmt.Sprintf("%d on %s, %s", o.ID, shortBranch(o.Ref), o.Status)})
+	}
+	for _, e := range past.Events {
+		rows = append(rows, []string{command.Day(e.At.Time), happened(e)})
+	}
+	return c.Print(a, "WHAT VALUE", rows, struct {
+		api.Finding
+		*api.FindingHistoryResponse
+	}{f, past})
+}
+
+// rowsOf tells a finding itself, a member a row.
+func rowsOf(f api.Finding) [][]string {
+	message := f.Rule.Message
+	if f.RuleMessage != nil {
+		message = *f.RuleMessage
+	}
+	rows := [][]string{
+		{"finding", strconv.FormatInt(f.ID, 10)},
+		{"rule", f.RuleName},
+		{"message", strings.Join(strings.Fields(message), " ")},
+		{"severity", command.SeverityWord(f.Severity, f.Unrated)},
+		{"confidence", f.Confidence},
+		{"status", f.Status},
+		{"triage", f.TriageState},
+		{"project", f.Repository.Name},
+		{"ref", shortBranch(f.Ref)},
+		{"where", place(f.Location)},
+		{"link", cmp.Or(f.LineOfCodeURL, "-")},
+		{"since", command.Day(f.RelevantSince.Time)},
+	}
+	optional := func(name string, value *string) {
+		if value != nil && *value != "" {
+			rows = append(rows, []string{name, *value})
+		}
+	}
+	optional("reason", f.TriageReason)
+	optional("note", f.TriageComment)
+	optional("until", &f.TriageUntil)
+	optional("assignee", &f.Assignee)
+	if f.DueAt != nil {
+		rows = append(rows, []string{"due", dueWord(f.FindingCore)})
+	}
+	if d := f.FoundDependency; d != nil {
+		rows = append(rows, []string{
+			"dependency", fmt.Sprintf("%s %s (%s, %s)", d.Package, d.Version, d.Ecosystem, d.Transitivity),
+		}, []string{"reachability", f.Reachability})
+		optional("vulnerability", f.VulnerabilityIdentifier)
+		for _, fix := range f.FixRecommendations {
+			rows = append(rows, []string{"fix", fix.Package + " " + fix.Version})
+		}
+	}
+	optional("secret", f.SecretType)
+	if t := f.ExternalTicket; t != nil {
+		rows = append(rows, []string{"ticket", t.ExternalSlug + " " + t.URL})
+	}
+	return rows
+}
+
+// happened tells an event of a finding in a line.
+func happened(e api.FindingEvent) string {
+	said := e.Kind
+	switch {
+	case e.Kind == "triaged":
+		said = decision(e) + " by " + strings.TrimSpace(e.By.Kind+" "+e.By.Name)
+	case e.From != nil && e.To != nil:
+		said += fmt.Sprintf(" from %s:%d to %s:%d", e.From.Path, e.From.Line, e.To.Path, e.To.Line)
+	case e.FindingID != 0:
+		said += fmt.Sprintf(", see finding %d", e.FindingID)
+	}
+	if e.Note != "" {
+		said += ": " + strings.Join(strings.Fields(e.Note), " ")
+	}
+	return said
+}
+
+// decision is what somebody changed.
+func decision(e api.FindingEvent) string {
+	var said []string
+	before, after := *e.Before, *e.After
+	if before.Assignee != after.Assignee {
+		said = append(said, "assigned to "+cmp.Or(after.Assignee, "nobody"))
+	}
+	if before.Assignee = after.Assignee; before != after {
+		what := after.TriageState
+		if after.TriageReason != "" {
+			what += ", " + after.TriageReason
+		}
+		if after.TriageUntil != "" {
+			what += ", until " + after.TriageUntil
+		}
+		said = append(said, what)
+	}
+	return cmp.Or(strings.Join(said, "; "), "commented")
+}
+
+type findingsTriageCmd struct {
+	webapi.Flags
+	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one type."`
+	Type   string  `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
+	State  string  `help:"ignored, reviewing, fixing or reopened." enum:",ignored,reviewing,fixing,reopened" default:"" placeholder:"STATE"`
+	Reason string  `help:"Why it is ignored: acceptable_risk, false_positive, no_time." enum:",acceptable_risk,false_positive,no_time,no_triage_reason" default:"" placeholder:"REASON"`
+	Note   string  `help:"Note for the findings." placeholder:"TEXT"`
+	Until  string  `help:"Last day of the decision, as 2027-01-31; then they are reopened." placeholder:"DAY"`
+	Assign *string `help:"Name of the user whom they are assigned to; empty for nobody." placeholder:"USER"`
+	DryRun bool    `help:"Change nothing: tell what would be triaged."`
+}
+
+// Run decides about findings, on all their refs.
+func (c findingsTriageCmd) Run(a *command.App) error {
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	r := api.TriageRequest{
+		IssueType: c.Type, NewTriageState: c.State, NewTriageReason: c.Reason,
+		NewNote: c.Note, NewTriageUntil: c.Until, NewAssignee: c.Assign, DryRun: c.DryRun,
+	}
+	for _, id := range c.IDs {
+		r.IssueIDs = append(r.IssueIDs, api.Int(id))
+	}
+	answer, err := client.TriageFindings(a.Ctx, deployment, r)
+	if err != nil {
+		return err
+	}
+	if c.Output == "table" {
+		done := "triaged"
+		if c.DryRun {
+			done = "would triage"
+		}
+		_, err = fmt.Fprintf(a.Out, "%s %d findings on all their refs\n", done, answer.NumTriaged)
+	} else {
+		rows := [][]string{}
+		for _, id := range answer.TriagedIssues {
+			rows = append(rows, []string{strconv.FormatInt(id, 10)})
+		}
+		err = c.Print(a, "ID", rows, answer)
+	}
+	if missing := c.missing(answer.TriagedIssues); err == nil && len(missing) > 0 {
+		err = fmt.Errorf("there is no %s finding that you may see with the id %s", c.Type, strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// missing are the ids that were asked for and not found.
+func (c findingsTriageCmd) missing(done []int64) (ids []string) {
+	found := map[int64]bool{}
+	for _, id := range done {
+		found[id] = true
+	}
+	for _, id := range c.IDs {
+		if !found[id] {
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+	}
+	return ids
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+)
+
+// changeFlags ask for what changed in place of a list.
+type changeFlags struct {
+	UpdatedSince string `help:"What changed since this time, of all types, and the ids of what went away. It goes with no filter." placeholder:"2026-01-31T09:00:00Z"`
+	Cursor       string `help:"What changed since an earlier --updated-since or --cursor, which said this at its end." placeholder:"CURSOR"`
+}
+
+func (c FindingsListCmd) wantsChanges() bool { return c.changeFlags != (changeFlags{}) }
+
+// listChanges prints what changed and what went away, and on standard error where to go on.
+func (c FindingsListCmd) listChanges(a *command.App) error {
+	if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 || c.Type != "" || c.View != "" ||
+		c.Sort != "" || c.Cut != (webapi.Cut{}) {
+		return errors.New("--updated-since and --cursor go with no filter, order or limit: they tell all that changed")
+	}
+	query := api.FindingChangesQuery{Cursor: c.Cursor}
+	if c.UpdatedSince != "" {
+		since, err := momentFlag("updated-since", c.UpdatedSince)
+		if err != nil {
+			return err
+		}
+		query.UpdatedSince = since.Format(time.RFC3339Nano)
+	}
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	var next string
+	items := changedItems(client.FollowFindings(a.Ctx, deployment, query), &next)
+	if err := c.List(a, webapi.Cut{All: true}, "ID SEVERITY STATUS PROJECT REF RULE WHERE", items, nil); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Err, "To go on from here: --cursor %s\n", next)
+	return err
+}
+
+// momentFlag reads a time, or a day, which is its first instant in UTC.
+func momentFlag(flag, text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--%s: %q is neither a time, as 2026-01-31T09:00:00Z, nor a day, as 2026-01-31",
+		flag, text)
+}
+
+// removedFinding is what JSON says of a finding that is in no list any more.
+type removedFinding struct {
+	ID      int64 `json:"id"`
+	Removed bool  `json:"removed"`
+}
+
+// changedItems are the items of a feed, whose last cursor is put into next.
+func changedItems(parts iter.Seq2[*api.FindingChangesResponse, error], next *string) iter.Seq2[webapi.Item, error] {
+	return func(yield func(webapi.Item, error) bool) {
+		for part, err := range parts {
+			if err != nil {
+				yield(webapi.Item{}, err)
+				return
+			}
+			*next = part.Cursor
+			for _, f := range part.Changed {
+				if !yield(webapi.Item{Value: f, Row: changedRow(f)}, nil) {
+					return
+				}
+			}
+			for _, id := range part.Removed {
+				if !yield(webapi.Item{
+					Value: removedFinding{id, true},
+					Row:   []string{strconv.FormatInt(id, 10), "-", "removed", "-", "-", "-", "-"},
+				}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func changedRow(f api.ChangedFinding) []string {
+	row := append(coreRow(f.FindingCore), place(f.Location))
+	if f.FoundDependency != nil {
+		row[1], row[len(row)-1] = command.SeverityWord(f.Severity, f.Unrated), f.FoundDependency.Package+" "+
+			f.FoundDependency.Version
+	}
+	return row
+}

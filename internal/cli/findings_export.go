@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/export"
+)
+
+type findingsExportCmd struct {
+	webapi.Reach
+	Format string   `help:"csv, jsonl, sarif or xlsx; by default what the name of the file ends with, else csv." placeholder:"FORMAT"`
+	To     string   `short:"o" help:"Write to this file instead of standard output." placeholder:"FILE" default:"" type:"path"`
+	Output string   `hidden:"" default:"" type:"path"` // its name before commands had one grammar
+	Type   []string `help:"sast, sca or secrets, several too; by default all." aliases:"issue-type" enum:"sast,sca,secrets" placeholder:"TYPE"`
+	Dedup  bool     `help:"Each finding once for all branches: on the primary one, else the newest."`
+	Status []string `help:"Only open, fixed, ignored, reviewing or fixing. Default: all." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	FindingFlags
+}
+
+// Run writes the findings, to a file whole or not at all.
+func (c findingsExportCmd) Run(a *command.App) error {
+	c.To = cmp.Or(c.To, c.Output)
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	selection, err := c.selection(c.Status)
+	if err != nil {
+		return err
+	}
+	selection.IssueType, selection.Dedup = c.Type, c.Dedup
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	client.HTTP.Timeout = 0                // a large export takes long
+	for i, name := range selection.Repos { // an empty file would look like a project without findings
+		p, err := findProject(a, client, deployment, name)
+		if err != nil {
+			return err
+		}
+		selection.Repos[i] = p.Name
+	}
+	write := func(w io.Writer) error {
+		query := api.ExportFindingsQuery{Format: string(format), FindingsSelection: selection}
+		body, err := client.ExportFindings(a.Ctx, deployment, query)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, body)
+		return errors.Join(err, body.Close())
+	}
+	if c.To == "" {
+		return write(command.Exact(a.Out))
+	}
+	n, err := client.CountFindings(a.Ctx, deployment, api.CountFindingsQuery{FindingsSelection: selection})
+	if err != nil {
+		return err
+	}
+	if err := command.ReplaceFileWith(c.To, write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Err, "exported %d findings to %s\n", n.Total, c.To)
+	return err
+}
+
+// format returns the format that is named, or that the file's name ends with.
+func (c findingsExportCmd) format() (export.Format, error) {
+	f := export.Format(c.Format)
+	if f == "" {
+		f = export.CSV
+		if end := export.Format(strings.TrimPrefix(filepath.Ext(c.To), ".")); slices.Contains(export.Formats(), end) {
+			f = end
+		}
+	}
+	if !slices.Contains(export.Formats(), f) {
+		return "", fmt.Errorf("--format %s is none of csv, jsonl, sarif, xlsx", f)
+	}
+	if f == export.XLSX && c.To == "" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return "", errors.New("a workbook is nothing for a terminal: name a file with --to")
+	}
+	return f, nil
+}

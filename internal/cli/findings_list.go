@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+)
+
+// FindingsListCmd lists findings.
+type FindingsListCmd struct {
+	webapi.Flags
+	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
+	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
+	Sort   string   `help:"Order: newest, oldest, risk (by severity), severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
+	FindingFlags
+	changeFlags
+	webapi.Cut
+}
+
+// Help tells what the flags leave open.
+func (c FindingsListCmd) Help() string {
+	return c.Reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, " +
+		"--status, --severity, --validation and --since; redoubt findings export takes all flags for them."
+}
+
+// Run lists findings of one type, or what changed.
+func (c FindingsListCmd) Run(a *command.App) error {
+	if c.wantsChanges() {
+		return c.listChanges(a)
+	}
+	if c.View == "" {
+		c.Type = cmp.Or(c.Type, "sast")
+		if len(c.Status) == 0 {
+			c.Status = []string{"open"}
+		}
+	}
+	selection, err := c.Check()
+	if err != nil {
+		return err
+	}
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	if c.View != "" {
+		kind, id, err := savedView(a, client, deployment, c.View)
+		if err != nil {
+			return err
+		}
+		if c.Type != "" && c.Type != kind {
+			return fmt.Errorf("--type %s: the view lists findings of the type %s", c.Type, kind)
+		}
+		c.Type, selection.View = kind, id
+	}
+	if err := findProjects(a, client, deployment, selection.Repos); err != nil {
+		return err
+	}
+	total := func() (int64, error) {
+		n, err := client.CountFindings(a.Ctx, deployment, api.CountFindingsQuery{FindingsSelection: selection})
+		if err != nil {
+			return 0, err
+		}
+		return n.Total, nil
+	}
+	switch {
+	case c.Type == "secrets" && c.Sort != "":
+		return errors.New("--sort is not for secrets: they are listed by id, or as a view has them, newest first")
+	case c.Type == "secrets" && c.View != "":
+		return c.List(
+			a, c.Cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretsOfView(a, client, deployment, selection), total,
+		)
+	case c.Type == "secrets":
+		return c.List(a, c.Cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE",
+			secretItems(client.Secrets(a.Ctx, deployment, c.secrets(selection))), total)
+	}
+	query := listing(selection)
+	query.IssueType, query.Sort = c.Type, c.Sort
+	query.PageSize = c.Page(c.Output, 100, 3000)
+	items := codeItems(client.Findings(a.Ctx, deployment, query))
+	if c.Type == "sca" {
+		items = supplyItems(client.SupplyChainFindings(a.Ctx, deployment, query))
+	}
+	return c.List(a, c.Cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE DUE", items, total)
+}
+
+// findProjects replaces what the user typed for projects by their names.
+func findProjects(a *command.App, client *api.Client, deployment string, names []string) error {
+	for i, name := range names {
+		p, err := findProject(a, client, deployment, name)
+		if err != nil {
+			return err
+		}
+		names[i] = p.Name
+	}
+	return nil
+}
+
+// Check refuses what the list of the type cannot be asked for: left out in silence it
+// would widen the list.
+func (c FindingsListCmd) Check() (api.FindingsSelection, error) {
+	if c.View != "" {
+		if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 {
+			return api.FindingsSelection{}, errors.New("--view goes with no other filter: the view has its own")
+		}
+		return api.FindingsSelection{}, c.Cut.Check()
+	}
+	selection, err := c.selection(c.Status)
+	if err != nil {
+		return selection, err
+	}
+	selection.IssueType = []string{c.Type}
+	if c.Type != "secrets" {
+		selection.Dedup = c.Ref == ""
+		return selection, c.Cut.Check()
+	}
+	if slices.ContainsFunc(c.Status, func(s string) bool { return s == "reviewing" || s == "fixing" }) {
+		return selection, errors.New("--status of secrets is open, ignored or fixed")
+	}
+	left := c.FindingFlags
+	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
+	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
+		if !v.Field(i).IsZero() {
+			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them",
+				flagName(v.Type().Field(i)))
+		}
+	}
+	return selection, c.Cut.Check()
+}
+
+// flagName is how a flag is written, as the parser makes it of the member.
+func flagName(f reflect.StructField) string {
+	if name := f.Tag.Get("name"); name != "" {
+		return name
+	}
+	var name strings.Builder
+	for i, r := range f.Name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			name.WriteByte('-')
+		}
+		name.WriteString(strings.ToLower(string(r)))
+	}
+	return name.String()
+}
+
+// listing is a selection as the list of one type takes it.
+func listing(s api.FindingsSelection) api.FindingsQuery {
+	return api.FindingsQuery{
+		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status,
+		TriageReasons: s.TriageReasons, Severities: s.Severities, Ref: s.Ref,
+		Rules: s.Rules, Categories: s.Categories, Confidence: s.Confidence,
+		AutotriageVerdict: s.AutotriageVerdict, ComponentTags: s.ComponentTags,
+		Exposures: s.Exposures, Transitivities: s.Transitivities,
+		IsMalicious: s.IsMalicious, ClickToFixPRStates: s.ClickToFixPRStates,
+		Assignees: s.Assignees, Due: s.Due, DueBefore: s.DueBefore, FurtherFilters: s.FurtherFilters, View: s.View,
+	}
+}
+
+// secrets is a selection as the list of secrets takes it.
+func (c FindingsListCmd) secrets(s api.FindingsSelection) api.SecretsQuery {
+	q := api.SecretsQuery{Repo: s.Repos, Limit: c.Page(c.Output, 1, 3000)}
+	if c.Since != "" {
+		q.Since = c.Since + "T00:00:00Z"
+	}
+	for _, word := range s.Severities {
+		q.Severity = append(q.Severity, "SEVERITY_"+strings.ToUpper(word))
+	}
+	for _, word := range s.Status {
+		q.Status = append(q.Status, "FINDING_STATUS_"+strings.ToUpper(word))
+	}
+	for _, word := range s.ValidationState {
+		q.ValidationState = append(q.ValidationState, "VALIDATION_STATE_"+strings.ToUpper(word))
+	}
+	return q
+}
+
+func codeItems(all iter.Seq2[api.CodeFinding, error]) iter.Seq2[webapi.Item, error] {
+	return itemsOf(all, func(f api.CodeFinding) []string {
+		return append(coreRow(f.FindingCore), place(f.Location), dueWord(f.FindingCore))
+	})
+}
+
+func supplyItems(all iter.Seq2[api.SupplyChainFinding, error]) iter.Seq2[webapi.Item, error] {
+	return itemsOf(all, func(f api.SupplyChainFinding) []string {
+		row := append(coreRow(f.FindingCore), f.FoundDependency.Package+" "+f.FoundDependency.Version, dueWord(f.FindingCore))
+		row[1] = command.SeverityWord(f.Severity, f.Unrated)
+		return row
+	})
+}
+
+func secretItems(all iter.Seq2[api.Secret, error]) iter.Seq2[webapi.Item, error] {
+	return itemsOf(all, func(f api.Secret) []string {
+		return []string{
+			f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status),
+			f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath,
+		}
+	})
+}
+
+// itemsOf gives each item its row.
+func itemsOf[T any](all iter.Seq2[T, error], row func(T) []string) iter.Seq2[webapi.Item, error] {
+	return func(yield func(webapi.Item, error) bool) {
+		for item, err := range all {
+			if err != nil {
+				yield(webapi.Item{}, err)
+				return
+			}
+			if !yield(webapi.Item{Value: item, Row: row(item)}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+)
+
+// savedView finds a view by its name, in any case, or its id: one's own before those that
+// are shared.
+func savedView(a *command.App, client *api.Client, deployment, name string) (issueType string, id int64, err error) {
+	list, err := client.ListSavedViews(a.Ctx, deployment)
+	if err != nil {
+		return "", 0, err
+	}
+	var found *api.SavedView
+	var names []string
+	for i := range list.Views {
+		v := &list.Views[i]
+		names = append(names, strconv.Quote(v.Name))
+		fits := strings.EqualFold(v.Name, name) || strconv.FormatInt(v.ID, 10) == name
+		if fits && (found == nil || found.Shared) {
+			found = v
+		}
+	}
+	switch {
+	case found == nil && len(names) == 0:
+		return "", 0, errors.New("there is no saved view that you may use; the findings pages keep some")
+	case found == nil:
+		return "", 0, fmt.Errorf("there is no saved view %q; there are %s", name, strings.Join(names, ", "))
+	case found.Problem != "":
+		fmt.Fprintf(a.Err, "warning: the saved view %q: %s\n", found.Name, found.Problem)
+	}
+	return found.IssueType, found.ID, nil
+}
+
+// secretsOfView reads the secrets of a view: the list of secrets takes none, exports do.
+func secretsOfView(
+	a *command.App, client *api.Client, deployment string, selection api.FindingsSelection,
+) iter.Seq2[webapi.Item, error] {
+	return itemsOf(exportedFindings(a, client, deployment, selection), func(f api.Finding) []string {
+		kind := "-"
+		if f.SecretType != nil && *f.SecretType != "" {
+			kind = *f.SecretType
+		}
+		return []string{
+			strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), kind, f.Location.FilePath,
+		}
+	})
+}
+
+// exportedFindings reads an export, a finding after the other.
+func exportedFindings(
+	a *command.App, client *api.Client, deployment string, selection api.FindingsSelection,
+) iter.Seq2[api.Finding, error] {
+	return func(yield func(api.Finding, error) bool) {
+		body, err := client.ExportFindings(
+			a.Ctx, deployment, api.ExportFindingsQuery{Format: "jsonl", FindingsSelection: selection},
+		)
+		if err != nil {
+			yield(api.Finding{}, err)
+			return
+		}
+		defer body.Close()
+		for lines := json.NewDecoder(body); ; {
+			var f api.Finding
+			err := lines.Decode(&f)
+			if errors.Is(err, io.EOF) || !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}

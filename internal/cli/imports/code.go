@@ -1,0 +1,166 @@
+package imports
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/cli/checkout"
+)
+
+// besideCode reads code that reports do not tell from the checkout in which the import
+// runs, or which its root names. Only what is certainly what was scanned is read: files
+// of the commit that --commit names, which is checked out, as they are in it, and not
+// written since the report was.
+type besideCode struct {
+	none   string // why nothing at all is read; empty where something may be
+	commit string // that --commit names, in full; empty where this is not its checkout
+	reader checkout.Reader
+	prefix string          // of the folder that the import runs in, with a slash
+	files  map[string]bool // that are in the commit, and as they are there
+	left   map[string]string
+}
+
+// beside looks at the checkout. An error is told once a report asks for code.
+func (c Command) beside(ctx context.Context) *besideCode {
+	b := &besideCode{left: map[string]string{}}
+	if err := b.Open(ctx, c.Root, c.Commit); err != nil {
+		b.none = err.Error()
+	}
+	return b
+}
+
+func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
+	top, err := checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil && dir != "" { // which was the folder of the machine that scanned
+		dir = ""
+		top, err = checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
+	}
+	if err != nil {
+		return errors.New("this is no checkout")
+	}
+	if full, err := checkout.Git(ctx, top, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil &&
+		commit != "" &&
+		strings.HasPrefix(full, commit) {
+		b.commit, commit = full, full
+	}
+	head, err := checkout.Git(ctx, top, "rev-parse", "HEAD")
+	switch {
+	case err != nil:
+		return errors.New("nothing is committed in this checkout")
+	case commit == "":
+		return errors.New("--commit does not say which commit was scanned")
+	case commit != head:
+		return fmt.Errorf("%s is checked out, and --commit says %s", head, commit)
+	}
+	if b.prefix, err = checkout.Git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
+		return err
+	}
+	if b.files, err = committedFiles(ctx, top); err != nil {
+		return err
+	}
+	b.reader.Root, err = os.OpenRoot(top)
+	return err
+}
+
+// committedFiles are the files of HEAD that are in the working tree as they are there.
+// Links and other repositories are none.
+func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
+	tree, err := checkout.Git(ctx, top, "ls-tree", "-r", "-z", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	changed, err := checkout.Git(ctx, top, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]bool{}
+	for entry := range strings.SplitSeq(tree, "\x00") {
+		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "100") { // a file, not a link
+			files[name] = true
+		}
+	}
+	for name := range strings.SplitSeq(changed, "\x00") {
+		delete(files, name)
+	}
+	return files, nil
+}
+
+func (b *besideCode) close() {
+	if b.reader.Root != nil {
+		_ = b.reader.Root.Close() // nothing is written
+	}
+}
+
+// source returns what reads files for a report that was written at a time.
+func (b *besideCode) source(written time.Time) func(name string) string {
+	return func(name string) string {
+		text, err := b.read(name, written)
+		if err != nil {
+			b.note(name, err.Error())
+		}
+		return text
+	}
+}
+
+// note keeps why code of a file is not read, as it was said first.
+func (b *besideCode) note(name, why string) {
+	b.left[name] = cmp.Or(b.left[name], why)
+}
+
+func (b *besideCode) read(name string, written time.Time) (string, error) {
+	if b.none != "" {
+		return "", errors.New(b.none)
+	}
+	name, err := b.Find(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := b.reader.ReadBytes(name)
+	if err != nil {
+		return "", err
+	}
+	if info, err := b.reader.Root.Lstat(name); err != nil || info.ModTime().After(written) {
+		return "", errors.New("the report is older than the file")
+	}
+	return string(text), nil
+}
+
+// Find returns where the file is from the top of the checkout: reports name files from
+// there, or from the folder that the scanner ran in.
+func (b *besideCode) Find(name string) (string, error) {
+	top, here := path.Clean(name), path.Join(b.prefix, name)
+	switch inTop, inHere := b.files[top], b.files[here]; {
+	case inTop && inHere && top != here:
+		return "", fmt.Errorf("it may be %s or %s: import from the top of the checkout", top, here)
+	case inTop:
+		return top, nil
+	case inHere:
+		return here, nil
+	}
+	return "", errors.New("the commit has no such file, or it was changed since")
+}
+
+// tell says which code was not read, and why, one line for each reason.
+func (b *besideCode) tell(w io.Writer) {
+	why := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(b.left)) {
+		why[b.left[name]] = append(why[b.left[name]], name)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), checkout.MaxLeftTold)] {
+		more := ""
+		if n := len(why[reason]) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(w, "redoubt import: the report tells no code of %q%s, and none is read here: %s\n",
+			why[reason][0], more, reason)
+	}
+}

@@ -1,0 +1,161 @@
+package imports
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// silentReport is what semgrep writes of the lines of a file that call eval, where nobody
+// is logged in.
+func silentReport(t *testing.T, path, text string) string {
+	t.Helper()
+	results, offset := []any{}, 0
+	for i, line := range strings.SplitAfter(text, "\n") {
+		if at := strings.Index(line, "eval("); at >= 0 {
+			end := at + strings.Index(line[at:], ")") + 1
+			results = append(results, map[string]any{
+				"check_id": "no-eval", "path": path,
+				"start": map[string]any{"line": i + 1, "col": at + 1, "offset": offset + at}, "end": map[string]any{"line": i + 1, "col": end + 1, "offset": offset + end},
+				"extra": map[string]any{"message": "no eval", "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
+			})
+		}
+		offset += len(line)
+	}
+	out, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{path}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestImportBesideTheCheckout imports reports that tell no code, in the checkout that they
+// are of: a line put above another is new, and that one stays who it was. Where it is not
+// certain that the code is what was scanned, nobody can say which is new, and it is said why.
+func TestImportBesideTheCheckout(t *testing.T) {
+	const was, is = "f();\neval(aa);\neval(bb);\n", "eval(xx);\nf();\neval(aa);\neval(bb);\n"
+	for _, engine := range []string{"sqlite", "postgres"} {
+		for name, test := range map[string]struct {
+			folder string // that the scanner and the import run in
+			commit string // of the second report; empty is the one that is checked out
+			change func(w *importer)
+			new    int
+			said   string
+		}{
+			"in the checkout":   {"", "", nil, 1, ""},
+			"in a folder of it": {"lib", "", nil, 1, ""},
+			"with lockfiles of before": {"", "", func(w *importer) {
+				w.write("package-lock.json", npmLock("lodash"))
+				w.age("package-lock.json", -time.Hour)
+			}, 1, ""},
+			"of another commit":             {"", strings.Repeat("a", 40), nil, 3, strings.Repeat("a", 40)},
+			"of a commit that is not told":  {"", "-", nil, 3, "--commit"},
+			"a file that was edited since":  {"", "", func(w *importer) { w.write("src/a.js", is+"g();\n") }, 3, "src/a.js"},
+			"a file that was written since": {"", "", func(w *importer) { w.age("src/a.js", time.Minute) }, 3, "src/a.js"},
+			"a file of two places":          {"lib", "", func(w *importer) { w.write("../src/a.js", is); w.commit() }, 3, "lib/src/a.js"},
+			"a link": {"", "", func(w *importer) {
+				if err := errors.Join(os.Rename("src/a.js", "b.js"), os.Symlink("../b.js", "src/a.js")); err != nil {
+					w.Fatal(err)
+				}
+				w.commit()
+			}, 3, "has no such file"},
+		} {
+			t.Run(engine+": "+name, func(t *testing.T) {
+				w := newImporter(t, engine)
+				w.git("init", "-q", ".")
+				w.write(filepath.Join(test.folder, "src/a.js"), was)
+				if test.folder != "" {
+					t.Chdir(test.folder)
+				}
+				w.commit()
+				w.write("first.json", silentReport(t, "src/a.js", was))
+				if out, said, exit := w.run(Command{Commit: w.git("rev-parse", "HEAD")}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 || said != "" {
+					t.Fatalf("%+v, %s", out, said)
+				}
+				w.write("src/a.js", is)
+				w.commit()
+				w.write("second.json", silentReport(t, "src/a.js", is))
+				files := []string{"second.json"}
+				if test.change != nil {
+					test.change(w)
+				}
+				if _, err := os.Stat("package-lock.json"); err == nil {
+					files = append(files, "package-lock.json")
+				}
+				commit := cmp.Or(test.commit, w.git("rev-parse", "HEAD"))
+				out, said, exit := w.run(Command{Commit: strings.TrimPrefix(commit, "-")}, files...)
+				if exit != 0 || len(out.Imports) == 0 {
+					t.Fatalf("%+v, %s", out, said)
+				}
+				s := out.Imports[0]
+				if kept := s.Changed + s.Unchanged; s.New != test.new || kept != (3-test.new) {
+					t.Errorf("%d new and %d kept: %s", s.New, kept, fmt.Sprint(s))
+				}
+				if !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
+					t.Errorf("said is %q, want %q", said, test.said)
+				}
+			})
+		}
+	}
+}
+
+// TestImportKnowsItsCheckout reads code where the commit is shortened, and where the root
+// is that of another machine, and keeps the commit in full.
+func TestImportKnowsItsCheckout(t *testing.T) {
+	const text = "eval(aa);\n"
+	for name, test := range map[string]struct {
+		change func(c *Command)
+		said   string
+	}{
+		"a short commit":            {func(c *Command) { c.Commit = c.Commit[:8] }, ""},
+		"a root of another machine": {func(c *Command) { c.Root = "/builds/of/another/machine" }, ""},
+		"the root that it is":       {func(c *Command) { c.Root = "." }, ""},
+		"a branch":                  {func(c *Command) { c.Commit = "HEAD" }, "HEAD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newImporter(t, "sqlite")
+			w.git("init", "-q", ".")
+			w.write("src/a.js", text)
+			w.commit()
+			w.write("first.json", silentReport(t, "src/a.js", text))
+			full := w.git("rev-parse", "HEAD")
+			c := Command{Commit: full}
+			test.change(&c)
+			if _, said, exit := w.run(c, "first.json"); exit != 0 || !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
+				t.Errorf("said is %q, want %q", said, test.said)
+			}
+		})
+	}
+}
+
+func (w *importer) git(args ...string) string {
+	w.Helper()
+	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)
+	out, err := exec.CommandContext(w.Context(), "git", args...).CombinedOutput()
+	if err != nil {
+		w.Fatalf("%v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits the files that there are.
+func (w *importer) commit() {
+	w.Helper()
+	w.git("add", "-A", ":/")
+	w.git("commit", "-q", "-m", "a change")
+}
+
+// age sets when a file was written.
+func (w *importer) age(name string, by time.Duration) {
+	w.Helper()
+	if err := os.Chtimes(name, time.Time{}, time.Now().Add(by)); err != nil {
+		w.Fatal(err)
+	}
+}

@@ -1,0 +1,235 @@
+// Package imports contains the command that imports reports, lockfiles and bills of materials.
+// It writes to a database on this machine.
+// Code around findings comes from the checkout in which the command runs.
+package imports
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/conceal"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/gate"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/redact"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Command imports files into a database.
+type Command struct {
+	command.Tenant
+	Project  string    `help:"Project, as acme/payments; created if it does not exist." required:"" placeholder:"NAME"`
+	Ref      string    `help:"Branch or ref that was scanned; HEAD by default." placeholder:"REF"`
+	Commit   string    `help:"Commit that was scanned, which may be shortened in its checkout; by default what the report says." placeholder:"SHA"`
+	RepoURL  string    `help:"Address of the repository, for links to the code." placeholder:"URL"`
+	Tag      []string  `help:"Tags of the project." placeholder:"TAG"`
+	Category string    `help:"Category that keeps several runs of one tool apart: each closes only its own findings." placeholder:"NAME"`
+	Format   string    `help:"Format of the files; detected by default (${formats})." placeholder:"FORMAT"`
+	Full     bool      `help:"The files are of a full scan: close what they no longer contain, even where a report does not say what it scanned." xor:"extent"`
+	Diff     bool      `help:"The files are of a diff scan: close nothing that a full scan has found." xor:"extent"`
+	At       time.Time `help:"Backdate the scan, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
+	Strict   bool      `help:"Refuse the whole import when one item or file cannot be read."`
+	JSON     bool      `help:"Print the result as JSON." name:"json"`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
+}
+
+// exitPartly is how an import ends that could not read all of its files: beside
+// the codes of run, it tells that the others were taken.
+const exitPartly = 3
+
+// Run imports the files as one upload: a scan for each source in them, all or
+// none. Lockfiles that cannot be read are told, and keep no others out.
+func (c Command) Run(a *command.App) error {
+	st, d, err := c.Use(a)
+	if err != nil {
+		return err
+	}
+	files, summaries, err := c.run(a, st, d.ID)
+	if err == nil {
+		err = c.Print(a, summaries, files)
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	files.tell(a.Err)
+	for _, path := range files.left {
+		fmt.Fprintf(a.Err, "%s is not in the folder and stays in force: import with --full to drop it\n", path)
+	}
+	files.code.tell(a.Err)
+	if len(files.unread) > 0 {
+		return &command.ExitError{Code: exitPartly}
+	}
+	return nil
+}
+
+func (c Command) run(a *command.App, st *store.Store, deploymentID int64) (*importReader, []ingest.Summary, error) {
+	ring, err := command.OpenKeys(a, c.Storage, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := &importReader{strict: c.Strict, o: report.Options{
+		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret,
+	}}
+	list, err := c.files(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	redact.Finder{Key: ring.Secret}.Names(&c.Project, &c.RepoURL, &c.Ref, &c.Commit, &c.Category)
+	files.code = c.beside(a.Ctx)
+	c.Commit = cmp.Or(files.code.commit, c.Commit)
+	defer files.code.close()
+	var secret func(tool, rule string) bool
+	err = st.View(a.Ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		texts, err := tx.RuleTexts(ctx)
+		if err != nil {
+			return err
+		}
+		files.o.RuleText = func(name string) []byte { return texts[name] }
+		secret, err = conceal.KnownRules(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	bar := newProgress(command.Raw(a.Err), list)
+	defer bar.close()
+	if err := files.readAll(a.Ctx, list, bar); err != nil {
+		return nil, nil, err
+	}
+	cleaned := files.reading.Clean(secret)
+	bar.storing()
+	var summaries []ingest.Summary
+	err = st.Update(a.Ctx, deploymentID, a.Actor(), func(ctx context.Context, tx *store.Tx) (err error) {
+		upload := c.upload()
+		upload.DeclaredFull = c.Full && !files.blind
+		upload.Advised = advisory.NewLibrary(command.AdvisoryOrders).For(tx)
+		reports, err := conceal.Resolve(ctx, tx, cleaned)
+		if err != nil {
+			return err
+		}
+		if summaries, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, upload, reports); err != nil {
+			return err
+		}
+		if len(files.unread) == 0 { // else some of the folder may be among them
+			files.left, err = c.leftLockfiles(ctx, tx, summaries)
+		}
+		return err
+	})
+	return files, summaries, err
+}
+
+// leftLockfiles lists the lockfiles of earlier imports that a folder no longer has, and that an
+// import which is not full leaves in force.
+func (c Command) leftLockfiles(
+	ctx context.Context, tx *store.Tx, summaries []ingest.Summary,
+) (left []string, err error) {
+	isFolder := func(name string) bool {
+		info, err := os.Stat(name)
+		return err == nil && info.IsDir()
+	}
+	if c.Full || c.Diff || !slices.ContainsFunc(c.Files, isFolder) {
+		return nil, nil
+	}
+	for _, s := range summaries {
+		if s.Source != model.ToolLockfile {
+			continue
+		}
+		paths, err := tx.UnstatedLockfiles(ctx, s.ProjectID, s.Ref, s.Source, s.ScanID)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, paths...)
+	}
+	return left, nil
+}
+
+func (c Command) upload() ingest.Upload {
+	return ingest.Upload{
+		Project: model.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
+		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
+		Full: !c.Diff, At: c.At, Strict: c.Strict, Decides: true, // who reaches the database may do all
+	}
+}
+
+// Print says what was done: a line for each source, then every item refused.
+// Files that could not be read are told apart.
+func (c Command) Print(a *command.App, summaries []ingest.Summary, files *importReader) error {
+	if c.JSON {
+		enc := json.NewEncoder(a.Out)
+		enc.SetIndent("", "  ")
+		out := ungated{ImportResponse: gate.ImportAnswer(summaries)}
+		out.Files = files.read
+		for _, f := range files.unread {
+			out.Unread = append(out.Unread, f.UnreadFile)
+		}
+		out.Given = out.Files + len(out.Unread)
+		return enc.Encode(out)
+	}
+	for _, s := range summaries {
+		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
+		fmt.Fprintf(a.Out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
+		for _, r := range s.VEX {
+			fmt.Fprintf(a.Out, "  %s\n", webapi.DescribeVEX(gate.VEXAnswer(r)))
+		}
+		if s.SkippedVulnerabilities > 0 {
+			fmt.Fprintf(a.Out, "  %s\n", gate.SkippedNote(s.SkippedVulnerabilities))
+		}
+		for _, r := range s.Refused {
+			fmt.Fprintf(a.Out, "  refused %s: %s\n", r.Item, r.Reason)
+		}
+		if s.MoreRefused > 0 {
+			fmt.Fprintf(a.Out, "  refused %d more\n", s.MoreRefused)
+		}
+	}
+	if all := files.read + len(files.unread); all > 1 {
+		fmt.Fprintf(a.Out, "%d of %d files read\n", files.read, all)
+	}
+	return nil
+}
+
+// ungated is what the upload API answers without the verdict of the gate, which an
+// import into the database does not ask: it would read as if nothing blocked.
+type ungated struct {
+	*api.ImportResponse
+	Gate *api.ImportGate `json:"gate,omitempty"`
+}
+
+// describe tells one source's upload in a sentence.
+func describe(s ingest.Summary) string {
+	switch s.Outcome {
+	case model.ScanLate:
+		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
+	case model.ScanSuperseded:
+		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
+	}
+	if s.Source == model.ToolVEX {
+		return fmt.Sprintf("VEX, recorded as scan %d", s.ScanID)
+	}
+	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
+		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, s.CountRefused())
+	if s.MorePlaces > 0 {
+		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
+	}
+	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last one may be gone
+		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed",
+			s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
+	}
+	if f := s.Followed; f != nil && len(f.Items) > 0 {
+		text += fmt.Sprintf("; by advisories %d new, %d changed, %d returned, %d closed, %d removed",
+			f.New, f.Changed+f.Moved, f.Returned, f.Closed, f.Removed)
+	}
+	return text
+}

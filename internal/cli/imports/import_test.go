@@ -1,0 +1,227 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/checkout"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// importer runs imports of a folder into a database of its own.
+type importer struct {
+	*testing.T
+	storage config.Storage
+	at      string // where it runs: paths of lockfiles are as seen from there
+}
+
+func newImporter(t *testing.T, engine string) *importer {
+	c := storetest.Empty(t, engine)
+	w := &importer{T: t, storage: config.Storage{Data: c.Dir, DatabaseURL: config.Secret(c.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}, at: t.TempDir()}
+	a := &command.App{Ctx: t.Context(), Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
+	st, err := a.Create(w.storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.CreateDeployment(t.Context(), "acme", "acme", model.Actor{Kind: "cli"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(w.at)
+	return w
+}
+
+func (w *importer) write(name, text string) {
+	w.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// run imports files, and returns the answer, what else is said, and the exit code.
+func (w *importer) run(c Command, files ...string) (out api.ImportResponse, said string, exit int) {
+	w.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &command.App{Ctx: w.Context(), Out: &stdout, Err: &stderr, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
+	c.Storage, c.Project, c.Ref, c.JSON, c.Files = w.storage, "acme/app", "main", true, files
+	err := c.Run(a)
+	var ended *command.ExitError
+	switch {
+	case errors.As(err, &ended):
+		exit = ended.Code
+	case err != nil:
+		return out, err.Error(), 1
+	}
+	if bytes.Contains(stdout.Bytes(), []byte(`"gate"`)) {
+		w.Error("it tells of a gate that nobody asked")
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		w.Fatalf("%v in %s", err, stdout.Bytes())
+	}
+	return out, stderr.String(), exit
+}
+
+func npmLock(name string) string {
+	return fmt.Sprintf(`{"name":"a","lockfileVersion":3,"packages":{"":{},"node_modules/%s":{"version":"1.0.0"}}}`, name)
+}
+
+// TestImportFolder imports 137 lockfiles, of which one is cut off the second
+// time: the others are taken, and what was known of it stays (semantics §15).
+func TestImportFolder(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			w := newImporter(t, engine)
+			const files = 137
+			name := func(i int) string { return fmt.Sprintf("p%03d/package-lock.json", i) }
+			for i := range files {
+				w.write(name(i), npmLock(fmt.Sprint("dep-", i)))
+			}
+			out, said, exit := w.run(Command{Full: true}, ".")
+			if exit != 0 || said != "" || out.Files != files || len(out.Unread) != 0 || out.Imports[0].Changes.Added != files {
+				t.Fatalf("whole: exit code %d, %q, %d files, unread %v", exit, said, out.Files, out.Unread)
+			}
+			w.write(name(7), npmLock("dep-7")[:40])
+			w.write(name(8), npmLock("other"))
+			if err := os.Remove(name(9)); err != nil {
+				t.Fatal(err)
+			}
+			out, said, exit = w.run(Command{Full: true}, ".")
+			changes := out.Imports[0].Changes
+			if exit != exitPartly || out.Files != files-2 || out.Given != files-1 || len(out.Unread) != 1 || out.Unread[0].Name != name(7) {
+				t.Errorf("with one cut off: exit code %d, %d files, unread %v", exit, out.Files, out.Unread)
+			}
+			if !strings.Contains(said, "1 of 136 ") || !strings.Contains(said, "  "+name(7)+": ") {
+				t.Errorf("it says %q", said)
+			}
+			if diff := cmp.Diff(api.InventoryChange{Lockfiles: files - 2, Added: 1, Removed: 2, LockfilesDropped: []string{name(9)}}, changes); diff != "" {
+				t.Errorf("the inventory (-want +got):\n%s", diff)
+			}
+			w.write(name(7), npmLock("dep-7"))
+			if out, _, exit = w.run(Command{Full: true}, "."); exit != 0 || out.Imports[0].Changes.Added != 0 {
+				t.Errorf("repaired: exit code %d, %+v", exit, out.Imports[0].Changes)
+			}
+			w.write(name(7), "{")
+			if _, said, exit = w.run(Command{Strict: true}, "."); exit != 1 || !strings.Contains(said, name(7)) {
+				t.Errorf("strict: exit code %d, %q", exit, said)
+			}
+			w.write("twice/a/package-lock.json", npmLock("one"))
+			w.write("twice/b/package-lock.json", npmLock("two"))
+			for _, names := range [][]string{{"twice", "twice/a/package-lock.json"}, {"twice/a/package-lock.json", "./twice"}, {"twice", "twice/b"}} {
+				if out, said, exit = w.run(Command{}, names...); exit != 0 || out.Files != 2 {
+					t.Errorf("%v: exit code %d, %d files, %q", names, exit, out.Files, said)
+				}
+			}
+			if _, said, exit = w.run(Command{}, name(7)); exit != 1 || !strings.Contains(said, name(7)) {
+				t.Errorf("by itself: exit code %d, %q", exit, said)
+			}
+		})
+	}
+}
+
+// TestImportOddFolders holds what an import says of what a folder may hold.
+func TestImportOddFolders(t *testing.T) {
+	w := newImporter(t, "sqlite")
+	w.write("none/a/package-lock.json", "{")
+	w.write("none/b/go.mod", "hello")
+	if _, said, exit := w.run(Command{}, "none"); exit != 1 || !strings.Contains(said, "none/a/package-lock.json: ") || !strings.Contains(said, "none/b/go.mod: ") {
+		t.Errorf("none readable: exit code %d, %q", exit, said)
+	}
+
+	w.write("odd/Manifest.toml", "julia_version = \"1.10.0\"\nmanifest_format = \"2.0\"\n\n[[deps.JSON]]\nuuid = \"682c06a0-de6a-54ab-a142-c8b1cf79cde6\"\nversion = \"0.21.4\"\n")
+	w.write("odd/manifest.toml", "packages = [\n  { name = \"gleam_stdlib\", version = \"0.34.0\", build_tools = [\"gleam\"], requirements = [], source = \"hex\" },\n]\n\n[requirements]\n")
+	w.write("odd/huge/pnpm-lock.yaml", "")
+	for link, to := range map[string]string{"odd/loop": "../odd", "odd/go.mod": "go.mod", "odd/x.cdx.json": "/etc/passwd"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Truncate("odd/huge/pnpm-lock.yaml", 200<<20), syscall.Mkfifo("odd/package-lock.json", 0o644), os.Symlink("odd", "named")); err != nil {
+		t.Fatal(err)
+	}
+	out, said, exit := w.run(Command{}, "named")
+	if exit != exitPartly || out.Files != 2 || out.Imports[0].Changes.Added != 2 || len(out.Unread) != 1 || !strings.Contains(out.Unread[0].Reason, "too large") {
+		t.Errorf("exit code %d, %+v, unread %v", exit, out.Imports, out.Unread)
+	}
+	for _, name := range []string{"named/go.mod", "named/x.cdx.json", "named/package-lock.json"} {
+		if !strings.Contains(said, "redoubt: "+name) {
+			t.Errorf("nothing is said of %s: %q", name, said)
+		}
+	}
+
+	// A bill of materials may state any lockfile, so without it nothing is gone.
+	w.write("boms/package-lock.json", npmLock("a"))
+	w.run(Command{}, "boms")
+	w.write("boms/bom.json", `{"bomFormat":"CycloneDX","specVersion":"1.5","comp`)
+	w.write("boms/go.mod", "module a.example/b\n")
+	if err := os.Remove("boms/package-lock.json"); err != nil {
+		t.Fatal(err)
+	}
+	out, said, exit = w.run(Command{Full: true}, "boms")
+	if exit != exitPartly || len(out.Imports[0].Changes.LockfilesDropped) != 0 || !strings.Contains(said, "boms/bom.json") {
+		t.Errorf("with a broken bill of materials: exit code %d, %+v, %q", exit, out.Imports, said)
+	}
+	// A report that was named is all of the import's business.
+	w.write("report.sarif", `{"version":"2.1.0","runs":[`)
+	if _, said, exit = w.run(Command{}, "boms/go.mod", "report.sarif"); exit != 1 || !strings.Contains(said, "report.sarif") {
+		t.Errorf("with a broken report: exit code %d, %q", exit, said)
+	}
+}
+
+// TestImportReaderLeavesOut holds what becomes of files that cannot be opened,
+// and of pipes that nobody writes to.
+func TestImportReaderLeavesOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("go.mod", []byte("module a.example/b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bar := newProgress(&bytes.Buffer{}, nil)
+	r := &importReader{}
+	list := []importFile{{disk: "go.mod", name: "go.mod", found: true}, {disk: "gone/package-lock.json", name: "gone/package-lock.json", found: true}}
+	if err := r.readAll(t.Context(), list, bar); err != nil || r.read != 1 || len(r.unread) != 1 || r.unread[0].Reason != "no such file or directory" || r.blind {
+		t.Errorf("%v: %+v", err, r.unread)
+	}
+	if got := checkout.Unreadable(&fs.PathError{Op: "open", Path: "/a", Err: syscall.EACCES}).Error(); !strings.HasPrefix(got, "permission denied; ") {
+		t.Errorf("without permission: %q", got)
+	}
+	if err := syscall.Mkfifo("uv.lock", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if err := r.readAll(ctx, []importFile{{disk: "uv.lock", name: "uv.lock"}}, bar); !errors.Is(err, context.Canceled) {
+		t.Errorf("a pipe without a writer: %v", err)
+	}
+	names := slices.Collect(func(yield func(string) bool) {
+		for _, f := range r.unread {
+			if !yield(f.Name) {
+				return
+			}
+		}
+	})
+	if diff := cmp.Diff([]string{"gone/package-lock.json"}, names); diff != "" {
+		t.Errorf("the end of the command is taken for a fault of a file (-want +got):\n%s", diff)
+	}
+}

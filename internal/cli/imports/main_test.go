@@ -1,0 +1,9 @@
+package imports
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/config"
+)
+
+// LoginCmd signs in to a server.
+type LoginCmd struct {
+	URL       string        `arg:"" help:"Address of the server, as https://redoubt.example."`
+	Token     config.Secret `help:"Keep this token instead of asking for one in the browser; - reads it from standard input or, unseen, from the terminal. A pipe is read without it." placeholder:"TOKEN"`
+	ReadOnly  bool          `help:"Ask to read only."`
+	NoBrowser bool          `help:"Open no browser; the address and the code are printed all the same."`
+}
+
+// Run gets a token, tries it and keeps it for the commands at the desk: one that a
+// person lets it have in the browser, or one that was made by hand.
+func (c LoginCmd) Run(a *command.App) error {
+	if _, err := webapi.ServerClient(c.URL, ""); err != nil {
+		return err
+	}
+	server := strings.TrimSuffix(c.URL, "/")
+	fresh, err := c.token(a, server)
+	if err != nil {
+		return err
+	}
+	me, err := fresh.Keep(a.Ctx)
+	if err != nil {
+		return errors.Join(err, fresh.GiveBack(a.Ctx))
+	}
+	fmt.Fprintf(a.Out, "signed in to %s, deployment %s, with the token %q (%s)\n",
+		server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
+	if fresh.Refresh != "" { // the program is registered for so long
+		fmt.Fprintf(a.Out, "it is renewed as you use it, until %s at most; then run redoubt login again\n",
+			a.Clock().Add(oauth.ClientFor).Format(time.DateOnly))
+	}
+	return nil
+}
+
+// token gets what is to be kept.
+func (c LoginCmd) token(a *command.App, server string) (webapi.Login, error) {
+	switch {
+	case c.Token != "" && c.Token != "-":
+		return webapi.Login{URL: server, Token: string(c.Token)}, nil
+	case c.Token == "" && !isPiped(os.Stdin):
+		return c.byBrowser(a, server)
+	}
+	fmt.Fprintf(a.Err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, "+
+		"and paste it here.\nToken: ", server)
+	text, err := readSecret(os.Stdin)
+	fmt.Fprintln(a.Err)
+	if err != nil {
+		return webapi.Login{}, fmt.Errorf("read the token: %w", err)
+	}
+	return webapi.Login{URL: server, Token: text}, nil
+}
+
+// isPiped reports whether somebody hands something in: neither a terminal nor
+// nothing at all, as /dev/null.
+func isPiped(in *os.File) bool {
+	info, err := in.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+// maxTyped bounds what is read of a token.
+const maxTyped = 4096
+
+// readSecret reads a line, which a terminal does not show.
+func readSecret(in *os.File) (string, error) {
+	if term.IsTerminal(int(in.Fd())) {
+		text, err := term.ReadPassword(int(in.Fd()))
+		return strings.TrimSpace(string(text)), err
+	}
+	text, err := bufio.NewReader(io.LimitReader(in, maxTyped)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if text = strings.TrimSpace(text); text == "" && err == nil {
+		err = errors.New("standard input is empty; it has one line, the token")
+	}
+	return text, err
+}
+
+// LogoutCmd signs out.
+type LogoutCmd struct{}
+
+// Run forgets the login, and revokes a token that a person let this program have in
+// the browser. One that was made by hand may be in use elsewhere and stays.
+func (LogoutCmd) Run(a *command.App) error {
+	name, err := webapi.LoginFile()
+	if err == nil {
+		_, err = os.Stat(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = fmt.Fprintln(a.Out, "no login was kept")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	unlock, err := webapi.LockLogin(a.Ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	kept, broken := webapi.ReadLogin()
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	if broken != nil || kept.Refresh == "" {
+		_, err = fmt.Fprintln(a.Out, "the login is forgotten; the token is valid until it is revoked on the tokens page")
+		return err
+	}
+	if err := kept.Revoke(a.Ctx); err != nil {
+		return fmt.Errorf("the login is forgotten here, but %s could not be told: revoke the token on its tokens page: %w",
+			kept.URL, err)
+	}
+	_, err = fmt.Fprintln(a.Out, "signed out: the login is forgotten, and its token is revoked")
+	return err
+}

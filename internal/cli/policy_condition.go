@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/cli/webapi"
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+type policiesConditionsCmd struct {
+	List   conditionsListCmd   `cmd:"" default:"withargs" help:"List the conditions of a policy, or of all."`
+	Create conditionsCreateCmd `cmd:"" help:"Add a condition: findings that match all flags fail builds, or are only shown or recorded."`
+	Delete conditionsDeleteCmd `cmd:"" help:"Remove a condition."`
+}
+
+// conditionFrom is a condition as the Web API returns it.
+func conditionFrom(c api.PolicyCondition) model.PolicyCondition {
+	out := model.PolicyCondition{
+		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited,
+		Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct,
+		GraceDays: int(c.GraceDays), Scope: model.PolicyScope{Projects: c.Projects, Tags: c.Tags}, Branches: c.Branches,
+	}
+	out.Mode, _ = model.ParsePolicyMode(c.Mode)
+	if c.Severity != nil {
+		out.Severity, _ = model.ParseSeverity(*c.Severity)
+	}
+	if c.Confidence != nil {
+		out.Confidence, _ = model.ParseConfidence(*c.Confidence)
+	}
+	return out
+}
+
+func conditionText(c api.PolicyCondition) string {
+	one := conditionFrom(c)
+	return one.String()
+}
+
+func conditionRow(p api.Policy, c api.PolicyCondition) []string {
+	return []string{p.Slug, strconv.FormatInt(c.ID, 10), c.Mode, conditionText(c)}
+}
+
+const conditionHead = "POLICY ID MODE CONDITION"
+
+type conditionsCreateCmd struct {
+	ofPolicy
+	Mode       string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Severity   string  `help:"Minimum severity of the finding: low, medium, high or critical." enum:"low,medium,high,critical," default:"" placeholder:"SEVERITY"`
+	Confidence string  `help:"Minimum confidence of the finding: low, medium or high." enum:"low,medium,high," default:"" placeholder:"CONFIDENCE"`
+	Reachable  bool    `help:"Supply chain only: code reaches it, or it is dangerous without."`
+	EPSS       float64 `name:"epss" help:"Supply chain only: an EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
+	KEV        bool    `name:"kev" help:"Supply chain only: in the catalogue of vulnerabilities known to be exploited."`
+	Malicious  bool    `help:"Supply chain only: a malicious package."`
+	Fixable    bool    `help:"Supply chain only: a fixed version exists."`
+	Direct     bool    `help:"Supply chain only: a direct dependency, not a transitive one."`
+	Grace      int64   `help:"Found at least this many days ago." placeholder:"DAYS"`
+
+	Project []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
+	Branch  []string `help:"Only on branches whose name matches, as release/*, or refs in full, as refs/pull/**. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+}
+
+// Run adds the condition to the policy.
+func (c conditionsCreateCmd) Run(a *command.App) error {
+	client, deployment, p, err := c.Find(a)
+	if err != nil {
+		return err
+	}
+	made, err := client.CreatePolicyCondition(a.Ctx, deployment, p.ID, api.CreatePolicyConditionRequest{
+		Mode: c.Mode, Severity: c.Severity, Confidence: c.Confidence, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.KEV,
+		Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct, GraceDays: c.Grace,
+		Projects: c.Project, Tags: c.Tag, Branches: c.Branch,
+	})
+	if err != nil {
+		return err
+	}
+	one := made.Condition
+	sentence := fmt.Sprintf("condition %d of %s, in mode %s: %s", one.ID, p.Slug, one.Mode, conditionText(one))
+	return c.PrintChange(a, sentence, conditionHead, conditionRow(p, one), one)
+}
+
+type conditionsListCmd struct {
+	webapi.Flags
+	Policy string `arg:"" optional:"" help:"Only of this policy, by slug or id."`
+}
+
+// Run lists the conditions.
+func (c conditionsListCmd) Run(a *command.App) error {
+	client, deployment, err := c.Connect(a)
+	if err != nil {
+		return err
+	}
+	var policies []api.Policy
+	if c.Policy != "" {
+		p, err := findPolicy(a, client, deployment, c.Policy)
+		if err != nil {
+			return err
+		}
+		policies = append(policies, p)
+	} else {
+		all, err := client.ListPolicies(a.Ctx, deployment)
+		if err != nil {
+			return err
+		}
+		policies = all.Policies
+	}
+	items, rows := []*api.ListPolicyConditionsResponse{}, [][]string{}
+	for _, p := range policies {
+		answer, err := client.ListPolicyConditions(a.Ctx, deployment, p.ID)
+		if err != nil {
+			return err
+		}
+		items = append(items, answer)
+		for _, one := range answer.Conditions {
+			rows = append(rows, conditionRow(p, one))
+		}
+	}
+	return c.Print(a, conditionHead, rows, items)
+}
+
+type conditionsDeleteCmd struct {
+	ofPolicy
+	ID int64 `arg:"" help:"The condition, by its id in the policy."`
+}
+
+// Run removes the condition.
+func (c conditionsDeleteCmd) Run(a *command.App) error {
+	client, deployment, p, err := c.Find(a)
+	if err != nil {
+		return err
+	}
+	gone, err := client.DeletePolicyCondition(a.Ctx, deployment, p.ID, c.ID)
+	if isMissing(err) {
+		return fmt.Errorf("%s has no condition %d; redoubt policies conditions list shows what there is", p.Slug, c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	sentence := fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug)
+	return c.PrintChange(a, sentence, conditionHead, conditionRow(p, gone.Condition), gone.Condition)
+}

@@ -1,0 +1,204 @@
+package webapi
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/export"
+)
+
+// Cut says how much of a list is printed.
+type Cut struct {
+	Limit int  `help:"List at most this many. Default: 100 in a table, which says so; all as json and csv." placeholder:"N" xor:"limit"`
+	All   bool `help:"List all in a table, too." xor:"limit"`
+}
+
+// tableLimit is how many rows a table has if nobody says.
+const tableLimit = 100
+
+// Check returns an error if the limit is negative.
+func (c Cut) Check() error {
+	if c.Limit < 0 {
+		return errors.New("--limit must be 1 or more")
+	}
+	return nil
+}
+
+// most is how many items are printed; 0 for all.
+func (c Cut) most(output string) int {
+	if c.Limit == 0 && !c.All && output == "table" {
+		return tableLimit
+	}
+	return c.Limit
+}
+
+// Page is how many items to ask for at a time, of at least least and at most most.
+func (c Cut) Page(output string, least, most int) int64 {
+	n := c.most(output)
+	if n == 0 {
+		return int64(most)
+	}
+	return int64(min(max(n+1, least), most)) // one more tells whether there are more
+}
+
+// Item is an item of a list with its row.
+type Item struct {
+	Value any // for JSON
+	Row   []string
+}
+
+// List prints a list as it comes. A table that nobody limited ends after tableLimit
+// rows and says on standard error that there are more: of how many, where total, which
+// may be nil, can tell. A last column DUE in which nothing stands is left out of a table.
+func (w Flags) List(
+	a *command.App, c Cut, columns string, items iter.Seq2[Item, error], total func() (int64, error),
+) error {
+	out, err := w.listWriter(a, columns)
+	if err != nil {
+		return err
+	}
+	most, shown, more := c.most(w.Output), 0, false
+	for item, err := range items {
+		if err != nil {
+			return errors.Join(err, out.End(false))
+		}
+		if most > 0 && shown == most {
+			more = true
+			break
+		}
+		if err := out.Add(item); err != nil {
+			return err
+		}
+		shown++
+	}
+	if err := out.End(true); err != nil || !more || c.Limit > 0 {
+		return err
+	}
+	return sayCut(a.Err, shown, total)
+}
+
+// sayCut tells how much of a list was printed.
+func sayCut(w io.Writer, shown int, total func() (int64, error)) error {
+	if total == nil {
+		_, err := fmt.Fprintf(w, "%d shown, and there are more: --limit N, --all\n", shown)
+		return err
+	}
+	n, err := total()
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%d of %d shown: --limit N, --all\n", shown, max(n, int64(shown)+1))
+	}
+	return err
+}
+
+// listWriter takes the items of a list. end is told whether the list is whole.
+type listWriter interface {
+	Add(Item) error
+	End(whole bool) error
+}
+
+func (w Flags) listWriter(a *command.App, columns string) (listWriter, error) {
+	switch w.Output {
+	case "json":
+		return &jsonList{to: a.Out}, nil
+	case "csv":
+		return newCSVList(command.Exact(a.Out), columns)
+	}
+	return &tableList{to: a.Out, columns: columns}, nil
+}
+
+// jsonList writes one array, an item at a time.
+type jsonList struct {
+	to io.Writer
+	n  int
+}
+
+func (l *jsonList) Add(i Item) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("  ", "  ")
+	if err := enc.Encode(i.Value); err != nil {
+		return err
+	}
+	before := ",\n  "
+	if l.n == 0 {
+		before = "[\n  "
+	}
+	l.n++
+	_, err := io.WriteString(l.to, before+strings.TrimSuffix(text.String(), "\n"))
+	return err
+}
+
+// End leaves an array open that is not whole: nobody is to take it for all.
+func (l *jsonList) End(whole bool) error {
+	last := "\n]\n"
+	switch {
+	case !whole:
+		last = "\n"
+	case l.n == 0:
+		last = "[]\n"
+	}
+	_, err := io.WriteString(l.to, last)
+	return err
+}
+
+// csvList writes rows that a spreadsheet opens without running anything: what it would
+// take for a formula begins with an apostrophe, whatever it splits by.
+type csvList struct{ to *csv.Writer }
+
+func newCSVList(to io.Writer, columns string) (*csvList, error) {
+	w := csv.NewWriter(to)
+	return &csvList{w}, w.Write(strings.Fields(strings.ToLower(columns)))
+}
+
+func (l *csvList) Add(i Item) error {
+	cells := make([]string, len(i.Row))
+	for n, cell := range i.Row {
+		if cells[n] = cell; cell == "-" { // which says "none" to people
+			cells[n] = ""
+		} else {
+			cells[n] = export.Harmless(cell)
+		}
+	}
+	return l.to.Write(cells)
+}
+
+func (l *csvList) End(bool) error {
+	l.to.Flush()
+	return l.to.Error()
+}
+
+// tableList keeps its rows, since the widest one sets the widths.
+type tableList struct {
+	to      io.Writer
+	columns string
+	rows    [][]string
+}
+
+func (l *tableList) Add(i Item) error {
+	l.rows = append(l.rows, i.Row)
+	return nil
+}
+
+func (l *tableList) End(bool) error {
+	columns, due := strings.CutSuffix(l.columns, " DUE")
+	last := len(strings.Fields(columns))
+	if due && !slices.ContainsFunc(l.rows, func(row []string) bool { return row[last] != NoDue }) {
+		for i := range l.rows {
+			l.rows[i] = l.rows[i][:last]
+		}
+		return command.Table(l.to, columns, l.rows)
+	}
+	return command.Table(l.to, l.columns, l.rows)
+}
+
+// NoDue stands in tables where there is no due date.
+const NoDue = "-"

@@ -1,0 +1,181 @@
+package webapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// renewBefore is how long before its end a token is renewed.
+const renewBefore = time.Minute
+
+// errOver means that only a person can sign in anew.
+var errOver = errors.New("your sign-in is over")
+
+// With is the login with what was issued for it.
+func (l Login) With(issued IssuedToken, now time.Time) Login {
+	l.Token, l.Refresh, l.Expires = issued.Access, issued.Refresh, now.Add(time.Duration(issued.Expires)*time.Second)
+	return l
+}
+
+// good reports whether a token may be sent: it is not the one that was refused, and
+// goes on for a while.
+func (l Login) good(refused string, now time.Time) bool {
+	return l.Token != refused && now.Before(l.Expires.Add(-renewBefore))
+}
+
+// Revoke ends a login that renews itself; another is left alone.
+func (l Login) Revoke(ctx context.Context) error {
+	if l.Refresh == "" {
+		return nil
+	}
+	return AuthServer(l.URL).Post(ctx, "revoke", url.Values{"token": {l.Refresh}}, &struct{}{})
+}
+
+// renewLogin has the kept login renewed, unless another process has done it already:
+// a refresh token that comes twice ends the login, so all take turns.
+func renewLogin(ctx context.Context, mine Login, refused string, clock func() time.Time) (Login, error) {
+	unlock, err := LockLogin(ctx)
+	if err != nil {
+		return mine, err
+	}
+	defer unlock()
+	now, err := ReadLogin()
+	switch {
+	case err != nil:
+		return mine, err
+	case now.URL != mine.URL || now.Refresh == "":
+		return mine, fmt.Errorf("%w: somebody signed out, or in elsewhere, meanwhile", errOver)
+	case now.good(refused, clock()):
+		return now, nil
+	}
+	// From here on the token before may be of no use any more: whoever goes away now still
+	// keeps the new one.
+	ctx = context.WithoutCancel(ctx)
+	var issued IssuedToken
+	err = AuthServer(now.URL).Post(ctx, "token", url.Values{
+		"grant_type":    {"refresh_token"},
+		"client_id":     {now.ClientID},
+		"refresh_token": {now.Refresh},
+	}, &issued)
+	if e, is := errors.AsType[*AuthError](err); is {
+		return mine, fmt.Errorf("%w, run redoubt login %s: %w", errOver, now.URL, e)
+	}
+	if err != nil {
+		return mine, fmt.Errorf("renew the sign-in to %s: %w", now.URL, err)
+	}
+	now = now.With(issued, clock())
+	if err := keepLogin(now); err != nil {
+		return now, &unkeptError{err}
+	}
+	return now, nil
+}
+
+// unkeptError means that a login was renewed, and is nowhere but in this process: what is
+// kept is of no use any more.
+type unkeptError struct{ error }
+
+// renewing sends requests with the token of the kept login, which it renews in time,
+// and when the server knows it no more.
+type renewing struct {
+	next  http.RoundTripper
+	clock func() time.Time
+	mu    sync.Mutex
+	kept  Login
+	say   io.Writer // for people
+}
+
+// RoundTrip sends a request. One without a token stays so: it was led elsewhere.
+func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Authorization") == "" {
+		return t.next.RoundTrip(r)
+	}
+	token, err := t.token(r.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.next.RoundTrip(withBearer(r, token))
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
+		return resp, err
+	}
+	again, err := t.token(r.Context(), token)
+	if err != nil || again == token {
+		return resp, nil //nolint:nilerr // the refusal says what to do
+	}
+	second := withBearer(r, again)
+	if r.Body != nil {
+		if second.Body, err = r.GetBody(); err != nil {
+			return resp, nil //nolint:nilerr // as above
+		}
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // it only lets the connection be used again
+	_ = resp.Body.Close()                                            // as above
+	return t.next.RoundTrip(second)
+}
+
+func withBearer(r *http.Request, token string) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}
+
+// token is one to send: another than one that was refused.
+func (t *renewing) token(ctx context.Context, refused string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept.good(refused, t.clock()) {
+		return t.kept.Token, nil
+	}
+	fresh, err := renewLogin(ctx, t.kept, refused, t.clock)
+	_, unkept := errors.AsType[*unkeptError](err)
+	switch {
+	case err == nil:
+		t.kept = fresh
+	case unkept: // this process goes on with it; the next one cannot
+		fmt.Fprintf(t.say,
+			"The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
+		t.kept, err = fresh, nil
+	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // it goes on for a moment
+		err = nil
+	}
+	return t.kept.Token, err
+}
+
+// lockWait bounds how long another process is waited for.
+const lockWait = time.Minute
+
+// LockLogin has this process alone renew and change the login until it is unlocked
+// or ends.
+func LockLogin(ctx context.Context) (unlock func(), err error) {
+	name, err := LoginFile()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(strings.TrimSuffix(name, ".json")+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, lockWait, errors.New("another redoubt has kept the login locked for a minute"),
+	)
+	defer cancel()
+	for !tryLock(f) {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), f.Close())
+		}
+	}
+	return func() { _ = f.Close() }, nil // nothing was written
+}

@@ -1,0 +1,188 @@
+// Package webapi connects commands to the Web API of a server, or of a database on this machine.
+// It stores the login of redoubt login and renews its token.
+// It prints lists and changes as tables, JSON and CSV.
+package webapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Flags are the flags of commands that call the Web API and print what it returns.
+type Flags struct {
+	Reach
+	Output string `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
+}
+
+// Reach is how commands call the Web API: over the network with a token, or in this
+// process beside the database. docs/cli.md has the rule for the choice.
+type Reach struct {
+	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
+	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
+
+	config.Storage `embed:"" set:"default_data="` // where it is given, there is a database
+
+	Deployment string `help:"Deployment, by id or slug; not needed while there is only one. A token of a server has one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+}
+
+// callWait bounds one call to a server.
+const callWait = 2 * time.Minute
+
+// Help describes the choice between a server and a database.
+func (Reach) Help() string {
+	return "With --data or --database-url the command works beside the database. " +
+		"Else it works with the server of --url or of redoubt login; without one, beside the database in the folder " +
+		config.DefaultData + ", where that exists."
+}
+
+// Connect returns the client and the slug of the deployment.
+func (r Reach) Connect(a *command.App) (c *api.Client, deployment string, err error) {
+	return r.ConnectWith(a, command.Senders{})
+}
+
+// ConnectWith is connect for commands that send requests or messages elsewhere.
+func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, deployment string, err error) {
+	beside, err := r.besideDatabase()
+	if err != nil {
+		return nil, "", err
+	}
+	if beside {
+		return a.OpenBeside(a, r.Storage, r.Deployment, to)
+	}
+	c, me, err := r.SignIn(a)
+	if err != nil {
+		return nil, "", err
+	}
+	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
+		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one",
+			d.Slug, r.Deployment)
+	}
+	return c, me.Deployment.Slug, nil
+}
+
+// besideDatabase decides between the database and a server.
+func (r Reach) besideDatabase() (bool, error) {
+	switch {
+	case r.Data == "" && r.DatabaseURL == "":
+	case r.URL != "":
+		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; " +
+			"the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
+	default:
+		return true, nil
+	}
+	if r.URL != "" || r.Token != "" {
+		return false, nil
+	}
+	if kept, err := ReadLogin(); err != nil || kept.URL != "" {
+		return false, err
+	}
+	_, err := os.Stat(filepath.Join(config.DefaultData, store.FileName))
+	return err == nil, nil
+}
+
+// SignIn returns a client of the server, and the token's identity.
+func (r Reach) SignIn(a *command.App) (c *api.Client, me *api.MeResponse, err error) {
+	server, token := r.URL, string(r.Token)
+	var kept Login
+	if server == "" || token == "" {
+		kept, err = ReadLogin()
+		if err != nil {
+			return nil, nil, err
+		}
+		if server != "" && token == "" && !sameServer(server, kept.URL) {
+			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run "+
+				"redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
+		}
+		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
+	}
+	if server == "" || token == "" {
+		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; " +
+			"on the server's machine, name the database with --data or --database-url")
+	}
+	if c, err = ServerClient(server, token); err != nil {
+		return nil, nil, err
+	}
+	if kept.Refresh != "" && token == kept.Token && sameServer(server, kept.URL) {
+		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.Clock, kept: kept, say: a.Err}
+	}
+	if me, err = c.Me(a.Ctx); err != nil {
+		return nil, nil, serverAdvice(server, err)
+	}
+	return c, me, nil
+}
+
+// ServerClient returns a client of a server.
+func ServerClient(server, token string) (*api.Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%.200q is no address of a server: expected one as https://redoubt.example", server)
+	}
+	return &api.Client{
+		BaseURL:   strings.TrimSuffix(server, "/"),
+		Token:     token,
+		HTTP:      &http.Client{Timeout: callWait},
+		UserAgent: "redoubt/" + about.Version,
+	}, nil
+}
+
+func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+
+// serverAdvice says what to do about a refusal.
+func serverAdvice(server string, err error) error {
+	var p *api.Problem
+	switch {
+	case errors.Is(err, errOver):
+		return err
+	case !errors.As(err, &p):
+		return fmt.Errorf("%s cannot be reached: %w", server, err)
+	case p.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%s does not know this token: it may be revoked or over. Run redoubt login %s", server, server)
+	case p.Status == http.StatusForbidden:
+		return fmt.Errorf("the token may not do this: %s", p.Detail)
+	case p.Status == http.StatusNotFound && p.Code == "":
+		return fmt.Errorf("%s is not a Redoubt server: %w", server, err)
+	}
+	return err
+}
+
+// Print writes rows as a table or as CSV, or the items that they are of as JSON.
+// Columns are words with blanks between them.
+func (w Flags) Print(a *command.App, columns string, rows [][]string, items any) error {
+	switch w.Output {
+	case "json":
+		enc := json.NewEncoder(a.Out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(items)
+	case "csv":
+		out, err := newCSVList(command.Exact(a.Out), columns)
+		for _, row := range rows {
+			err = errors.Join(err, out.Add(Item{Row: row}))
+		}
+		return errors.Join(err, out.End(true))
+	}
+	return command.Table(a.Out, columns, rows)
+}
+
+// PrintChange prints a sentence about a change as a table, or the item as json and csv.
+func (w Flags) PrintChange(a *command.App, sentence, columns string, row []string, item any) error {
+	if w.Output != "table" {
+		return w.Print(a, columns, [][]string{row}, item)
+	}
+	_, err := fmt.Fprintln(a.Out, sentence)
+	return err
+}

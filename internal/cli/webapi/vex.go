@@ -1,0 +1,45 @@
+package webapi
+
+import (
+	"fmt"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// DescribeVEX describes what became of a document.
+func DescribeVEX(d api.ImportVEX) string {
+	name := d.Format + " " + d.Name
+	switch model.VEXOutcome(d.Outcome) {
+	case model.VEXSame:
+		return name + " says nothing new"
+	case model.VEXOlder:
+		return name + " is older than the one that is held: nothing changed"
+	case model.VEXProposed:
+		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted",
+			name, d.ID, Statements(d.Statements))
+	case model.VEXRefused:
+		return name + " has only statements that were refused before: it is not stored"
+	case model.VEXDropped:
+		return name + " made way for later proposals of the same upload: it is not stored"
+	case model.VEXWithdrawn:
+		return fmt.Sprintf("%s says nothing any more; %s", name, Decided(d.Triaged))
+	}
+	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, Statements(d.Statements), Decided(d.Triaged))
+}
+
+// Decided says how many findings an exception changed.
+func Decided(n int) string {
+	if n == 1 {
+		return "the triage of 1 finding changed"
+	}
+	return fmt.Sprintf("the triage of %d findings changed", n)
+}
+
+// Statements counts the statements of a document.
+func Statements(n int) string {
+	if n == 1 {
+		return "1 statement"
+	}
+	return fmt.Sprintf("%d statements", n)
+}

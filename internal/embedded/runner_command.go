@@ -1,0 +1,155 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/about"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/runner"
+)
+
+// RunnerCmd executes managed runs for a server.
+type RunnerCmd struct {
+	config.Outbound
+	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
+	Token     config.Secret `help:"Token with the scope runner; better given as a variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
+	Name      string        `help:"Name of this runner; by default that of the machine." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
+	Label     []string      `help:"What people are to know of this runner; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
+	Dir       string        `help:"Folder for its cache of repositories and for checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
+	Parallel  int           `help:"Runs at once." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
+	Semgrep   string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Isolation string        `help:"How scanners are kept in: auto (by bubblewrap where it works), required (by bubblewrap or not at all), none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
+	Memory    int64         `help:"Memory that one scan may take, in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
+	Disk      int64         `help:"Disk that one scan may take, in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
+	Cache     int64         `help:"Disk that repositories may take which are kept for the next runs, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
+}
+
+// Run takes runs until it is told to stop.
+func (c RunnerCmd) Run(a *command.App) error {
+	a.Log = slog.New(slog.NewTextHandler(a.Err, nil))
+	if c.Parallel < 1 || c.Parallel > 64 {
+		return errors.New("--parallel must be 1 to 64")
+	}
+	server, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
+	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
+		return fmt.Errorf("--url is %q: expected the server's address, as https://redoubt.example", c.URL)
+	}
+	if c.Name == "" {
+		if c.Name, err = os.Hostname(); err != nil {
+			return err
+		}
+	}
+	reach, err := command.NetworkReach(c.Outbound)
+	if err != nil {
+		return err
+	}
+	client := &api.Client{BaseURL: server.String(), Token: string(c.Token), UserAgent: "redoubt-runner/" + about.Version}
+	var runners []*runner.Runner
+	for i := range c.Parallel {
+		base, err := runnerConfig(a, c.Semgrep)
+		if err != nil {
+			return err
+		}
+		base.Client, base.Server, base.Labels = client, server, c.Label
+		base.Isolation, base.Resolve = runner.Isolation(c.Isolation), reach.Resolve
+		base.Limits.Memory, base.Limits.Disk, base.Limits.Cache = c.Memory, c.Disk, c.Cache/int64(c.Parallel)
+		base.Dir, base.Name = filepath.Join(c.Dir, fmt.Sprint(i+1)), c.Name
+		if c.Parallel > 1 {
+			base.Name = fmt.Sprintf("%s/%d", c.Name, i+1)
+		}
+		r, err := runner.New(a.Ctx, base)
+		if err != nil {
+			return err
+		}
+		runners = append(runners, r)
+	}
+	a.Log.Info("redoubt runner asks for runs", "server", server.String(), "parallel", c.Parallel,
+		"isolation", runners[0].IsolatedBy())
+	return runAll(a.Ctx, runners)
+}
+
+// runAll has runners work until one may not, or the context ends. Where their token is taken no
+// more, they keep no repository of who gave it.
+func runAll(ctx context.Context, runners []*runner.Runner) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	failed := make([]error, len(runners))
+	for i, r := range runners {
+		all.Go(func() {
+			if failed[i] = r.Run(ctx); failed[i] != nil {
+				cancel(failed[i])
+			}
+		})
+	}
+	all.Wait()
+	err := errors.Join(failed...)
+	if errors.Is(err, runner.ErrToken) {
+		for _, r := range runners {
+			err = errors.Join(err, r.Forget())
+		}
+	}
+	return err
+}
+
+// runnerConfig is what all runners of this program have in common.
+func runnerConfig(a *command.App, semgrep string) (runner.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return runner.Config{}, err
+	}
+	if program, err = filepath.EvalSymlinks(program); err != nil {
+		return runner.Config{}, err
+	}
+	c := runner.Config{
+		Program:   program,
+		Path:      a.Getenv("PATH"),
+		Version:   about.Version,
+		Isolation: runner.IsolateIfPossible,
+		Limits:    runner.DefaultLimits(),
+		Logger:    a.Log,
+	}
+	found, err := exec.LookPath(semgrep)
+	if semgrep == "" {
+		found, err = exec.LookPath("semgrep")
+	}
+	switch {
+	case err == nil:
+		if c.Semgrep, err = filepath.Abs(found); err != nil {
+			return c, err
+		}
+	case semgrep != "":
+		return c, fmt.Errorf("semgrep is not there: %w", err)
+	default:
+		a.Log.Warn("semgrep is not installed here: managed scans look at lockfiles alone")
+	}
+	return c, nil
+}
+
+// RunnerInsideCmd is what a runner starts in its sandbox; people have no use for it.
+type RunnerInsideCmd struct {
+	Socket  string   `required:"" help:"The way to the server."`
+	Program []string `arg:"" help:"After --: the program that scans."`
+}
+
+// Run runs the program and ends with its exit code.
+func (c RunnerInsideCmd) Run(a *command.App) error {
+	code, err := runner.Inside(a.Ctx, c.Socket, c.Program, func(address string) []string {
+		return append(a.Environ(), "REDOUBT_URL="+address)
+	}, command.Raw(a.Out), command.Raw(a.Err))
+	if err == nil && code != 0 {
+		err = &command.ExitError{Code: code}
+	}
+	return err
+}

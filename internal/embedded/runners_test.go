@@ -1,0 +1,256 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/runner"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// ownRunnersOf is a server that has runners inside, and what it logs.
+func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
+	t.Helper()
+	log := &bytes.Buffer{}
+	a := &command.App{Log: slog.New(slog.NewTextHandler(log, nil)), Clock: time.Now, Getenv: os.Getenv}
+	return NewRunners(Config{
+		App: a, Config: config.Server{Runner: true, Isolation: isolation}, Storage: config.Storage{Data: t.TempDir()},
+		Store:   storetest.New(t, "sqlite"),
+		BaseURL: func() string { return "https://redoubt.example" },
+		LogFailure: func(_ context.Context, d model.Deployment, task string, err error) {
+			if err != nil {
+				a.Log.Error("housekeeping failed", "task", task, "deployment", d.Slug, "error", err)
+			}
+		},
+	}), log
+}
+
+// TestABuiltInRunnerNeedsASandbox unless the server is told to go without, which its log says.
+func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // there is no bubblewrap
+	for isolation, begins := range map[string]bool{"": false, "required": false, "auto": true, "none": true} {
+		t.Run(isolation, func(t *testing.T) {
+			o, log := ownRunnersOf(t, isolation)
+			d := storetest.Deployment(t, o.Store)
+			for range 2 {
+				o.Update(t.Context())
+			}
+			if (o.of[d.ID] != nil) != begins || o.Accepts(d.ID) != begins {
+				t.Errorf("runners are %v, it may make runs: %t", o.of, o.Accepts(d.ID))
+			}
+			want := "scans without a sandbox"
+			if !begins {
+				want = "--isolation"
+			}
+			said := 0
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, want) && strings.Contains(line, "deployment="+d.Slug) {
+					said++
+				}
+			}
+			if said != 1 {
+				t.Errorf("the log is to say %q once:\n%s", want, log)
+			}
+		})
+	}
+}
+
+// TestADeploymentWithoutARunnerHoldsUpNoOther, and has one once what was in its way is gone.
+func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
+	o, log := ownRunnersOf(t, "none")
+	one := storetest.Deployment(t, o.Store)
+	two, err := o.Store.CreateDeployment(t.Context(), "two", "Two", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inTheWay := filepath.Join(command.RunnerFolder(o.Storage, one.ID), command.RunnerIDFile)
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if o.Update(t.Context()); o.of[one.ID] != nil || o.of[two.ID] == nil {
+		t.Errorf("begun are %v\n%s", o.of, log)
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if o.Update(t.Context()); o.of[one.ID] == nil {
+		t.Errorf("begun are then %v\n%s", o.of, log)
+	}
+	for _, d := range []model.Deployment{one, two} { // people see that they are there
+		err := o.Store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Runners(ctx)
+			if len(list) != 1 || !list[0].Present(storetest.Epoch) {
+				t.Errorf("%s has the runners %+v", d.Slug, list)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTheBuiltInRunnerOfADeletedDeploymentEnds, and nothing of it stays: neither in memory nor
+// its repositories, also where it was deleted while no server ran.
+func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
+	o, log := ownRunnersOf(t, "none")
+	stays := storetest.Deployment(t, o.Store)
+	goes, err := o.Store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := func(id int64, parts ...string) string {
+		return filepath.Join(append([]string{command.RunnerFolder(o.Storage, id)}, parts...)...)
+	}
+	keep := func(id int64, with string) {
+		t.Helper()
+		for _, dir := range []string{"cache/x.git", "runs"} {
+			if err := os.MkdirAll(folder(id, dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(folder(id, with), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const before, others = 900_001, 900_002
+	keep(before, command.RunnerIDFile)
+	keep(others, "lock") // a redoubt runner that stands there
+	o.Update(t.Context())
+	keep(stays.ID, "cache/x.git/HEAD")
+	keep(goes.ID, "cache/x.git/HEAD")
+	if err := o.Store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	o.of[goes.ID].busy.Lock()
+	if o.Update(t.Context()); o.of[goes.ID] == nil {
+		t.Error("one that has a run is ended")
+	}
+	o.of[goes.ID].busy.Unlock()
+	o.Update(t.Context())
+	for id, want := range map[int64]bool{stays.ID: true, goes.ID: false, before: false, others: true} {
+		if _, err := os.Stat(folder(id, "cache/x.git")); (err == nil) != want {
+			t.Errorf("the repositories of %d: %v\n%s", id, err, log)
+		}
+	}
+	if o.of[goes.ID] != nil || o.of[stays.ID] == nil {
+		t.Errorf("runners are %v", o.of)
+	}
+}
+
+// TestARunnerThatGetsAnotherTokenKeepsItsRepositories: it is stopped, and started again in its folder
+// with the new one, before the old one is revoked. Nothing is fetched anew.
+func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
+	dir, kept := t.TempDir(), ""
+	asked := make(chan string, 100)
+	var revoked atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token := r.Header.Get("Authorization"); token == "Bearer old" && revoked.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"status":401,"code":%q}`, api.CodeUnauthenticated)
+		} else {
+			select {
+			case asked <- token:
+			default:
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	defer server.Close()
+	work := func(token string, until func() error) error {
+		t.Helper()
+		r, err := runner.New(t.Context(), runner.Config{Client: &api.Client{BaseURL: server.URL, Token: token, Retries: -1}, Dir: dir, Path: os.Getenv("PATH"), Isolation: runner.IsolateNever, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept == "" {
+			kept = filepath.Join(dir, "cache", "x.git")
+			err = os.MkdirAll(kept, 0o700)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		done := make(chan error, 1)
+		go func() { done <- runAll(ctx, []*runner.Runner{r}) }()
+		if until != nil {
+			err = errors.Join(err, until())
+			stop()
+		}
+		return errors.Join(err, <-done, r.Close())
+	}
+	for _, token := range []string{"old", "new"} {
+		err := work(token, func() error {
+			select {
+			case by := <-asked:
+				if by != "Bearer "+token {
+					return fmt.Errorf("asked by %s", by)
+				}
+				return nil
+			case <-time.After(2 * time.Minute):
+				return errors.New("it asked nobody")
+			}
+		})
+		for len(asked) > 0 {
+			<-asked
+		}
+		if _, gone := os.Stat(kept); err != nil || gone != nil {
+			t.Fatalf("with the %s token: %v, %v", token, err, gone)
+		}
+		revoked.Store(true)
+	}
+	err := work("old", nil)
+	if _, gone := os.Stat(kept); !errors.Is(err, runner.ErrToken) || !errors.Is(gone, os.ErrNotExist) {
+		t.Errorf("with the one that was revoked: %v, %v", err, gone)
+	}
+}
+
+// TestARunnerWhoseTokenIsGoneKeepsNoRepository, and one that the server only turns away does.
+func TestARunnerWhoseTokenIsGoneKeepsNoRepository(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		code   string
+		stays  bool
+	}{
+		"a token that is in force no more":   {401, api.CodeUnauthenticated, false},
+		"a proxy that wants to be signed in": {401, "", true},
+		"a token that may take no runs":      {403, api.CodePermissionDenied, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprintf(w, `{"status":%d,"code":%q}`, c.status, c.code)
+			}))
+			defer server.Close()
+			dir := t.TempDir()
+			r, err := runner.New(t.Context(), runner.Config{Client: &api.Client{BaseURL: server.URL, Retries: -1}, Dir: dir, Path: os.Getenv("PATH"), Isolation: runner.IsolateNever, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if err := os.MkdirAll(filepath.Join(dir, "cache", "x.git"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := runAll(t.Context(), []*runner.Runner{r}); err == nil || errors.Is(err, runner.ErrToken) == c.stays {
+				t.Errorf("it ended with: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "cache", "x.git")); (err == nil) != c.stays {
+				t.Errorf("what it kept: %v", err)
+			}
+		})
+	}
+}

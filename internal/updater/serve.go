@@ -1,0 +1,161 @@
+package updater
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/queue"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Jobs are the jobs of a server that load advisories and match findings with them.
+type Jobs struct {
+	*command.App
+	Config  config.Server
+	Storage config.Storage
+	Store   *store.Store
+	Library *advisory.Library
+}
+
+// MatchAdvisories is the queue.Work of store.MatchJob: it matches all deployments with the current
+// advisories and scores.
+func (s *Jobs) MatchAdvisories(ctx context.Context, _ model.Job) (result []byte, media string, err error) {
+	busy := false
+	err = MatchDeployments(ctx, s.Store, s.Library, nil, func(d model.Deployment, swept advisory.SweepResult) {
+		if busy = busy || swept.Busy; swept.Refs > 0 {
+			s.Log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
+		}
+	})
+	if err == nil && busy {
+		err = queue.WaitError{Wait: 5 * time.Second, Reason: "another process matches a deployment with the advisories"}
+	}
+	return nil, "", err
+}
+
+// MatchingPending reports whether a deployment has not followed to the end.
+func (s *Jobs) MatchingPending(ctx context.Context) (bool, error) {
+	version, scores, err := s.Store.AdvisoryVersions(ctx)
+	if err != nil || version == 0 && scores == 0 {
+		return false, err
+	}
+	all, err := s.Store.Deployments(ctx)
+	if err != nil {
+		return false, err
+	}
+	done, err := s.Store.AdvisoryMatches(ctx)
+	for _, d := range all {
+		if p := done[d.ID]; p.Version < version || p.Target != p.Version || p.Scores != scores {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// loadAgain is the delay after a failed load of advisories.
+const loadAgain = 15 * time.Minute
+
+// sources returns the advisory sources of this server.
+func (s *Jobs) sources() []string {
+	return defaultSources(s.Config.AdvisoriesArchives, s.Config.AdvisoriesEcosystems, s.Config.AdvisoriesScores)
+}
+
+// AdvisoriesJob returns the kind of the server job that loads advisories. It depends on the sources
+// and the interval, and contains no credentials.
+func (s *Jobs) AdvisoriesJob() string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, s.Config.AdvisoriesEvery)
+	for _, location := range s.sources() {
+		fmt.Fprintln(sum, model.AdvisorySource{Location: location}.Shown())
+	}
+	return fmt.Sprintf("advisories %x", sum.Sum(nil)[:16])
+}
+
+// LoadAdvisories returns the queue.Work that loads advisories and adds the next job. After an error
+// the stored advisories remain, and the load is repeated after loadAgain.
+func (s *Jobs) LoadAdvisories() queue.Work {
+	return func(ctx context.Context, j model.Job) (result []byte, media string, err error) {
+		u := Loader{App: s.App, Store: s.Store, cache: cacheFolder(s.Storage), bar: &steps{}, by: advisoriesActor}
+		err = u.all(ctx, s.sources(), func(source model.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+			s.Log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged,
+				"records", done.Records, "changed", done.Changed, "refused", done.Refused)
+		})
+		again := s.Config.AdvisoriesEvery
+		if err != nil && ctx.Err() == nil {
+			again = min(again, loadAgain)
+			s.Log.Error("not all advisories could be loaded; it is tried again", "in", again, "error", err)
+			err = nil
+		}
+		if err == nil {
+			err = s.Store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: s.Clock().Add(again)})
+		}
+		return nil, "", err
+	}
+}
+
+// Collector tells how old the advisories are when it is asked.
+type Collector struct {
+	Store *store.Store
+	Clock func() time.Time
+}
+
+var (
+	advisoryAge = prometheus.NewDesc("redoubt_advisories_age_seconds",
+		"Time since a source was last found to be up to date.", []string{"kind", "source"}, nil)
+	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.",
+		[]string{"kind", "source"}, nil)
+	metricsFailed = prometheus.NewDesc("redoubt_metrics_failed",
+		"1 while a group of metrics cannot be told, because the database does not answer.", []string{"group"}, nil)
+	advisoryVersion = prometheus.NewDesc(
+		"redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil,
+	)
+)
+
+// Describe names the series.
+func (Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{advisoryAge, advisoryRecords, advisoryVersion, metricsFailed} {
+		ch <- d
+	}
+}
+
+// metricsWait is how long a reading of metrics waits for the database.
+const metricsWait = 2 * time.Second
+
+// Collect reads the series, and says so where it cannot.
+func (c Collector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), metricsWait)
+	defer cancel()
+	failed := 0.0
+	version, _, err := c.Store.AdvisoryVersions(ctx)
+	if err == nil {
+		ch <- prometheus.MustNewConstMetric(advisoryVersion, prometheus.GaugeValue, float64(version))
+		err = c.collectSources(ctx, ch)
+	}
+	if err != nil {
+		failed = 1
+	}
+	ch <- prometheus.MustNewConstMetric(metricsFailed, prometheus.GaugeValue, failed, "advisories")
+}
+
+func (c Collector) collectSources(ctx context.Context, ch chan<- prometheus.Metric) error {
+	sources, err := c.Store.AdvisorySources(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if at := later(s.CheckedAt, s.LoadedAt); !at.IsZero() {
+			ch <- prometheus.MustNewConstMetric(
+				advisoryAge, prometheus.GaugeValue, c.Clock().Sub(at).Seconds(), s.Kind, s.Shown(),
+			)
+			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, s.Shown())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package updater loads advisories, EPSS scores and the KEV catalogue.
+// It contains the commands about advisories and the jobs of a server.
+// After a load the findings of all deployments follow.
+package updater
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/cli/command"
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Command loads and shows advisories.
+type Command struct {
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the KEV catalogue of exploited vulnerabilities, and match all dependencies with them."`
+	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
+	Show   advisoriesShowCmd   `cmd:"" help:"Show a vulnerability: its severity, its affected packages and their fixes."`
+	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of the advisories, and their age."`
+	Impact advisoriesImpactCmd `cmd:"" help:"List the projects that use a vulnerable package, or any package in a range of versions."`
+}
+
+// advisoriesActor acts where findings follow the advisories, and loads what the
+// publishers give out.
+var advisoriesActor = model.Actor{Kind: "system", Name: model.SourceAdvisories}
+
+// followRefs brings the findings of refs in line with what the advisories say; see
+// ingest.FollowAll.
+func followRefs(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
+	return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
+}
+
+// MatchDeployments has all deployments follow the advisories. One that fails stops no
+// other.
+func MatchDeployments(
+	ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int),
+	told func(model.Deployment, advisory.SweepResult),
+) error {
+	ctx = store.Long(ctx) // people go first
+	all, err := st.Deployments(ctx)
+	if err != nil {
+		return err
+	}
+	sweep := advisory.Sweep[*store.Tx]{
+		Store: st, Library: library, Progress: progress,
+		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
+			return st.Update(ctx, id, advisoriesActor, fn)
+		},
+		Follow: followRefs,
+	}
+	var failed []error
+	for _, d := range all {
+		swept, err := sweep.Deployment(ctx, d.ID)
+		if err != nil {
+			failed = append(
+				failed, fmt.Errorf("deployment %s could not be matched with the advisories; it is tried again: %w", d.Slug, err),
+			)
+			continue
+		}
+		if told != nil {
+			told(d, swept)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+type advisoriesListCmd struct {
+	storageOnly
+	Package string `help:"Only advisories for this package, as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
+	After   int64  `help:"Only advisories after this number." placeholder:"N"`
+	Limit   int    `help:"List at most this many." default:"100" placeholder:"N"`
+}
+
+// Run lists records in the order in which they came.
+func (c advisoriesListCmd) Run(a *command.App) error {
+	return c.With(a, func(st *store.Store) error {
+		key := ""
+		if c.Package != "" {
+			ecosystem, name, err := splitPackage(c.Package)
+			if err != nil {
+				return err
+			}
+			key = purl.Key(ecosystem, name)
+		}
+		list, err := st.Advisories(a.Ctx, key, c.After, c.Limit)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(list))
+		for i, stored := range list {
+			r, err := advisory.Decode(stored)
+			if err != nil {
+				return err
+			}
+			state := "-"
+			if r.Withdrawn {
+				state = "withdrawn"
+			}
+			v := advisory.Vulnerability{Records: []advisory.Record{r}, Malicious: r.Malicious}
+			rows[i] = []string{
+				fmt.Sprint(stored.ID), r.ID, command.Day(r.Modified),
+				command.SeverityWord(v.Severity("").String(), !v.Rated("")), state, v.Summary(),
+			}
+		}
+		return command.Table(a.Out, "NUMBER ID MODIFIED SEVERITY STATE SUMMARY", rows)
+	})
+}
+
+type advisoriesStatusCmd struct{ storageOnly }
+
+// Run tells how old everything is, and warns of what is stale.
+func (c advisoriesStatusCmd) Run(a *command.App) error {
+	return c.With(a, func(st *store.Store) error {
+		s, err := st.AdvisoryStatus(a.Ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; %d "+
+			"known to be exploited\n\n",
+			s.Records, s.Withdrawn, s.Packages, s.Version, command.Day(s.ChangedAt), s.Scores, s.Exploited)
+		rows := make([][]string, len(s.Sources))
+		for i, source := range s.Sources {
+			rows[i] = []string{
+				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused),
+				command.Day(source.LoadedAt), command.Day(source.CheckedAt), ageOf(a.Clock(), source), source.Shown(),
+			}
+		}
+		if err := command.Table(a.Out, "KIND RECORDS REFUSED LOADED CHECKED AGE LOCATION", rows); err != nil {
+			return err
+		}
+		for _, source := range s.Sources {
+			if source.Error != "" {
+				fmt.Fprintf(a.Err, "warning: %s could not be loaded the last time: %s\n", source.Shown(), source.Error)
+			}
+		}
+		if age, known := age(a.Clock(), s.Sources); !known {
+			fmt.Fprintln(a.Err, "warning: no advisories were ever loaded: run redoubt advisories update")
+		} else if age > advisory.StaleAfter {
+			fmt.Fprintf(a.Err, "warning: the advisories are %s old: run redoubt advisories update, or serve with "+
+				"--advisories-every\n", age.Round(time.Hour))
+		}
+		return nil
+	})
+}
+
+// age is the time since advisories were last found to be up to date: of the
+// source of records that was checked last.
+func age(now time.Time, sources []model.AdvisorySource) (time.Duration, bool) {
+	var newest time.Time
+	for _, s := range sources {
+		if at := later(s.CheckedAt, s.LoadedAt); s.Kind == "osv" && at.After(newest) {
+			newest = at
+		}
+	}
+	return now.Sub(newest), !newest.IsZero()
+}
+
+func ageOf(now time.Time, s model.AdvisorySource) string {
+	at := later(s.CheckedAt, s.LoadedAt)
+	if at.IsZero() {
+		return "-"
+	}
+	return now.Sub(at).Round(time.Minute).String()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// ciStep is a part of the life of a repository.
+type ciStep struct {
+	name string
+	run  func(*ciWorld)
+}
+
+// onEngines runs a test on all engines. The first one's scanner is the real one,
+// and recorded; to the others that recording is played, which fails where their
+// answers are not the first one's. REDOUBT_TEST_RECORDINGS names a folder that
+// keeps the recordings from run to run, for work on the tests themselves.
+func onEngines(t *testing.T, test func(*ciWorld)) {
+	t.Helper()
+	t.Parallel()
+	recordings := t.TempDir()
+	if kept := os.Getenv("REDOUBT_TEST_RECORDINGS"); kept != "" {
+		recordings = filepath.Join(kept, t.Name())
+	}
+	for _, engine := range storetest.Engines {
+		ok := t.Run(engine, func(t *testing.T) {
+			w := newCIWorld(t, engine)
+			w.record(recordings)
+			test(w)
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// record has the scanner recorded into a folder, or played back from there.
+func (w *ciWorld) record(recordings string) {
+	w.Helper()
+	dir, state := filepath.Join(w.home, "scanner"), filepath.Join(w.home, "runs")
+	for _, d := range []string{dir, state, recordings} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			w.Fatal(err)
+		}
+	}
+	program, err := exec.LookPath("recorded-semgrep")
+	if err != nil {
+		w.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec %s %s %s %s \"$@\"\n", program, recordings, state, w.semgrep)
+	w.semgrep = filepath.Join(dir, "semgrep")
+	if err := os.WriteFile(w.semgrep, []byte(script), 0o755); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// steps runs what builds on each other, up to the first failure.
+func (w *ciWorld) steps(steps ...ciStep) {
+	outer := w.T
+	defer func() { w.T = outer }()
+	for _, step := range steps {
+		ok := outer.Run(step.name, func(t *testing.T) {
+			w.T = t
+			step.run(w)
+		})
+		if w.T = outer; !ok {
+			log, _ := os.ReadFile(w.log.Name())
+			w.Fatalf("the server's log ends with\n%s", log[max(0, len(log)-4000):])
+		}
+	}
+}
+
+// rulesParse has the real scanner parse the rules that every world starts with,
+// once: the file is the same one.
+var rulesParse sync.Once
+
+// startRules serves those rules. After the first world, a program that takes
+// everything stands for the scanner.
+func (w *ciWorld) startRules() {
+	w.Helper()
+	scanner := "true"
+	rulesParse.Do(func() { scanner = w.semgrep })
+	const file = "testdata/ci/rules.yaml"
+	if out := w.redoubt("policy", "add-rules", "--semgrep", scanner, file); strings.Contains(out, scanner) { // it is named where it is missing
+		w.Fatalf("the rules were not checked: %s", out)
+	}
+}

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestPlainJSONMeetsCI imports the plain JSON of a commit and lets semgrep ci
+// scan it, in both orders: the findings are the same ones. Nobody being logged
+// in, the JSON has neither ids nor code; from a folder, rules have other names.
+func TestPlainJSONMeetsCI(t *testing.T) {
+	onEngines(t, func(w *ciWorld) {
+		w.twice()
+		reports := w.plainReports()
+		for _, kind := range slices.Sorted(keysOf(reports)) {
+			w.meet("acme/ci-then-"+kind, reports[kind], true)
+			w.meet("acme/"+kind+"-then-ci", reports[kind], false)
+		}
+	})
+}
+
+// twice adds a file with the same finding in several places.
+func (w *ciWorld) twice() {
+	w.Helper()
+	w.write("twice.py", "def a(x):\n    return x == x\n\n\ndef b(x):\n    return x == x\n\n\ndef c(y):\n    if y == y:\n        return 1\n")
+	w.commit("twice")
+}
+
+func keysOf(m map[string]string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// meet brings a project's findings twice, and compares. What an import cannot
+// tell of the rules named so, only semgrep ci brings; no import takes it away.
+// The projects of a test are all of the same code: the scanner scans the first.
+func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
+	w.Helper()
+	ci := func() {
+		variables := []string{"SEMGREP_REPO_NAME=" + project}
+		if w.met {
+			variables = append(variables, same)
+		}
+		w.met = true
+		if r := w.scan("main", loud, variables...); r.exit > 1 {
+			w.Fatalf("semgrep ci ended with %d:\n%s", r.exit, r.stderr)
+		}
+	}
+	imported := func() { w.redoubt("import", "--project", project, "--ref", "main", report) }
+	steps := []func(){imported, ci, imported}
+	if ciFirst {
+		steps = []func(){ci, imported}
+	}
+	steps[0]()
+	before := w.found(project)
+	if len(before) < 8 {
+		w.Fatalf("%s: only %d findings: %v", project, len(before), before)
+	}
+	for i, step := range steps[1:] {
+		step()
+		after := w.found(project)
+		for place, f := range after {
+			rule, _, _ := strings.Cut(place, " ")
+			if before[place] == "" && (slices.Contains(untold, rule) || strings.HasSuffix(f, " ignored")) {
+				delete(after, place) // ignored by nosemgrep, which plain JSON does not tell
+			}
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			w.Errorf("%s: findings after the first and after step %d (-first +step):\n%s", project, i+2, diff)
+		}
+	}
+}
+
+// found lists a project's findings by place, with id and status.
+func (w *ciWorld) found(project string) map[string]string {
+	w.Helper()
+	out := map[string]string{}
+	q := api.FindingsQuery{Repos: []string{project}}
+	note := func(rule, path string, line, column int64, id any, status string, err error) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		place := fmt.Sprintf("%s %s:%d:%d", rule[strings.LastIndexByte(rule, '.')+1:], path, line, column)
+		if status != "fixed" || out[place] == "" {
+			out[place] = fmt.Sprintf("%v %s", id, status)
+		}
+	}
+	for f, err := range w.client().Findings(w.Context(), "acme", q) {
+		note(f.RuleName, f.Location.FilePath, f.Location.Line, f.Location.Column, f.ID, f.Status, err)
+	}
+	for f, err := range w.client().SupplyChainFindings(w.Context(), "acme", q) {
+		note(f.RuleName, f.Location.FilePath, f.Location.Line, f.Location.Column, f.ID, f.Status, err)
+	}
+	for s, err := range w.client().Secrets(w.Context(), "1", api.SecretsQuery{}) {
+		if err == nil && s.Repository.Name != project {
+			continue
+		}
+		note(s.RuleHashID, s.FindingPath, 0, 0, s.ID, s.Status, err)
+	}
+	return out
+}
+
+// plainReports runs `semgrep scan --json` on what is checked out.
+func (w *ciWorld) plainReports() map[string]string {
+	w.Helper()
+	text, err := os.ReadFile("testdata/ci/rules.yaml")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.write("scan-rules.yaml", string(text))
+	w.write("folder/rules/scan-rules.yaml", string(text))
+	out := map[string]string{}
+	for _, run := range []struct{ kind, token, config string }{
+		{"logged-in", "any token", "scan-rules.yaml"}, {"logged-out", "", "scan-rules.yaml"}, {"from-a-folder", "any token", "folder/rules"},
+	} {
+		kind := run.kind
+		out[kind] = filepath.Join(w.home, kind+".json")
+		cmd := exec.Command(w.semgrep, "scan", "--oss-only", "--config", run.config, "--json-output", out[kind])
+		cmd.Dir = w.repo
+		cmd.Env = []string{
+			"PATH=" + filepath.Dir(w.semgrep) + ":" + os.Getenv("PATH"), "HOME=" + w.home, "SEMGREP_URL=http://127.0.0.1:9", "SEMGREP_APP_TOKEN=" + run.token,
+			"SEMGREP_SETTINGS_FILE=" + filepath.Join(w.home, "plain.yml"), "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
+		}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			w.Fatalf("%s: %v\n%s", kind, err, stderr.Bytes())
+		}
+	}
+	w.git("clean", "-fdq")
+	return out
+}

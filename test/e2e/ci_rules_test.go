@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// rulesOnly runs the real scanner with the rules of a policy and uploads
+// nothing: with the token of its settings, with one in the address, as scanners
+// that know no tokens do, and without any once the rules are open.
+func rulesOnly(w *ciWorld) {
+	host := strings.TrimPrefix(w.proxy.URL, "http://")
+	secret := "http://user:" + w.ready.Token + "@" + host + "/c/p/"
+	none := "SEMGREP_APP_TOKEN="
+	for _, step := range []struct {
+		what, config string
+		open         bool
+		exit         int
+		variables    []string
+	}{
+		{"a token", "p/code", false, 0, nil},
+		{"a token and the deployment", "p/acme/code", false, 0, nil},
+		{"one rule", "r/eqeq", false, 0, nil},
+		{"a token in the address", secret + "code", false, 0, []string{none}},
+		{"a token in the address, with the deployment", secret + "acme/code", false, 0, []string{none}},
+		{"no token", "p/code", false, 7, []string{none}},
+		{"no token, but open rules", "p/code", true, 0, []string{none}},
+	} {
+		if step.open {
+			w.redoubt("deployment", "set", "acme", "--open-rules")
+		}
+		before := len(w.requests())
+		cmd := exec.Command(w.semgrep, "scan", "--oss-only", "--json", "--config", step.config, "app.py")
+		cmd.Dir = w.repo
+		cmd.Env = append(append(w.env("main"), "SEMGREP_SETTINGS_FILE="+filepath.Join(w.home, "rules.yml")), step.variables...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil {
+			w.Fatal(err)
+		}
+		if exit := cmd.ProcessState.ExitCode(); exit != step.exit {
+			w.Fatalf("%s: exit code %d, want %d\n%s", step.what, exit, step.exit, stderr.String())
+		}
+		if step.exit == 0 {
+			found := printed{stdout: out}.places(w.T)
+			if !slices.ContainsFunc(found, func(p string) bool { return strings.HasSuffix(p, "eqeq app.py:4") }) {
+				w.Errorf("%s: found %v", step.what, found)
+			}
+		}
+		for _, r := range w.requests()[before:] {
+			if strings.HasPrefix(r, "POST ") {
+				w.Errorf("%s: %s", step.what, r)
+			}
+		}
+	}
+	w.redoubt("deployment", "set", "acme", "--no-open-rules")
+	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "open_rules") != 4 {
+		w.Errorf("the trail does not tell of open rules:\n%s", trail)
+	}
+	log, err := os.ReadFile(w.log.Name())
+	if err != nil || strings.Contains(string(log), w.ready.Token) {
+		w.Errorf("the log holds a token (%v)", err)
+	}
+}

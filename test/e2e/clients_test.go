@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/internal/testutil/clienttest"
+)
+
+// TestClientSemgrep runs the scanner's commands that speak to a server, and tells
+// of them.
+func TestClientSemgrep(t *testing.T) {
+	w := newCIWorld(t, "sqlite")
+	version := clienttest.Pinned(t, "semgrep")
+	for _, command := range []struct {
+		name, verdict string
+		run           func(*ciWorld)
+	}{
+		{"semgrep ci", "what it prints is what is stored", firstScan},
+		{"semgrep login", "gets a token once somebody approves it, and scans with it", login},
+		{"semgrep show", "`identity` and `deployment` print what is there", show},
+	} {
+		t.Run(command.name, func(step *testing.T) {
+			before := len(w.requests())
+			w.T = step
+			defer func() { w.T = t }()
+			command.run(w)
+			clienttest.Tell(step, clienttest.Client{Name: command.name, Version: version, Asked: w.requests()[before:], Verdict: command.verdict})
+		})
+	}
+}
+
+// show has the scanner print whom it is logged in as, and where.
+func show(w *ciWorld) {
+	printed := func(what string) string {
+		cmd := exec.CommandContext(w.Context(), w.semgrep, "show", what)
+		cmd.Env = w.env("main")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			w.Fatalf("semgrep show %s: %v\n%s", what, err, out)
+		}
+		return string(out)
+	}
+	me, err := w.client().Me(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	if said := printed("identity"); !strings.Contains(said, me.Token.Name) || !strings.Contains(said, me.Token.ID) || !strings.Contains(said, "deployment "+me.Deployment.Slug) {
+		w.Errorf("the identity of %+v: %s", me, said)
+	}
+	said := printed("deployment")
+	var got struct {
+		ID          int64
+		Name, Slug  string
+		DisplayName string `json:"display_name"`
+	}
+	if err := json.Unmarshal([]byte(said[strings.IndexByte(said+"{", '{'):]), &got); err != nil {
+		w.Fatalf("%v: %s", err, said)
+	}
+	d := me.Deployment
+	if diff := cmp.Diff([]any{d.ID, d.Slug, d.Slug, d.Name}, []any{got.ID, got.Name, got.Slug, got.DisplayName}); diff != "" {
+		w.Errorf("the deployment (-there +shown):\n%s", diff)
+	}
+}

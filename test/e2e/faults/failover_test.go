@@ -1,0 +1,40 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/testutil/storetest"
+)
+
+// TestFaultsFailover loses a primary under all kinds of writers, and has its synchronous
+// standby lead: servers that run come to it by themselves, and nothing that was
+// acknowledged is lost.
+func TestFaultsFailover(t *testing.T) {
+	pair := storetest.NewPair(t)
+	f := newFaulty(t, config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(pair.Database().DatabaseURL)})
+	f.start()
+	f.base()
+	stop := f.write("failover")
+	f.acknowledge(60)
+	pair.LosePrimary()
+	f.readiness(http.StatusServiceUnavailable)
+	before := f.count()
+	pair.Promote()
+	began := time.Now()
+	f.acknowledge(1)
+	back := time.Since(began)
+	f.acknowledge(40)
+	stop()
+	f.readiness(http.StatusOK, `"writes":"ok"`)
+	f.kill()
+	f.whole()
+	t.Logf("%d writes were acknowledged before the primary was lost, and %d in all; the first one was %v behind the promotion", before, f.count(), back)
+	if back > 10*time.Second {
+		t.Errorf("it took %v until a write was acknowledged", back)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/testutil/programtest"
+)
+
+func TestMain(m *testing.M) { programtest.Main(m, nil) }
+
+// TestSources has go test run the tests again after a change of the program.
+func TestSources(t *testing.T) { programtest.Sources(t) }

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// recording is one run of the scanner: what it was told, what it said to the
+// server and was answered, and what it left behind. What differs from run to
+// run stands there as a name, in at-signs.
+type recording struct {
+	Run       scannerRun
+	Exchanges []exchange
+	Files     map[string]string // by flag
+	Stdout    string
+	Stderr    string
+	Exit      int
+}
+
+// scannerRun is what a run of the scanner depends on, beside the server.
+type scannerRun struct {
+	Args   []string
+	Env    []string // the variables named SEMGREP_, and those of a CI
+	Commit string   // what is checked out
+	Status string   // and what differs from that
+}
+
+// exchange is a request of the scanner's, and its answer. A status of 0 is a
+// connection that broke.
+type exchange struct {
+	Method, URI, Body string
+	Header            http.Header
+	Status            int
+	Answer            string
+}
+
+// is tells two requests that are the same one, repeated.
+func (e exchange) is(o exchange) bool { return e.Method == o.Method && e.URI == o.URI }
+
+// volatile are the values of a run behind the names in its recording.
+type volatileValues map[string]string
+
+var (
+	tokens    = regexp.MustCompile(`rdt_\w+`)
+	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	requests  = regexp.MustCompile(`"request_id":"\w+"`)
+	times     = regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+Z?`)
+	scanPath  = regexp.MustCompile(`^/api/agent/scans/(\d+)/`)
+)
+
+// names puts names in the place of values, the longest first, since one may
+// hold another.
+func (v volatileValues) names(text string) string {
+	return v.each(text, func(text, name, value string) string { return strings.ReplaceAll(text, value, "@@"+name+"@@") })
+}
+
+// values is the reverse.
+func (v volatileValues) values(text string) string {
+	return v.each(text, func(text, name, value string) string { return strings.ReplaceAll(text, "@@"+name+"@@", value) })
+}
+
+func (v volatileValues) each(text string, replace func(text, name, value string) string) string {
+	for _, name := range slices.SortedFunc(maps.Keys(v), func(a, b string) int { return len(v[b]) - len(v[a]) }) {
+		if v[name] != "" {
+			text = replace(text, name, v[name])
+		}
+	}
+	return text
+}
+
+// header changes every line of a header, and what is in a password.
+func header(h http.Header, change func(string) string) http.Header {
+	out := http.Header{}
+	for name, lines := range h {
+		for _, line := range lines {
+			if basic, is := strings.CutPrefix(line, "Basic "); is {
+				if pair, err := base64.StdEncoding.DecodeString(basic); err == nil {
+					line = "Basic " + base64.StdEncoding.EncodeToString([]byte(change(string(pair))))
+				}
+			}
+			out.Add(name, change(line))
+		}
+	}
+	return out
+}
+
+// steady is an answer without what may differ between two servers: the
+// addresses, the times, and the numbers of the request and of the scan.
+func steady(status int, answer, scan string) string {
+	answer = requests.ReplaceAllString(answer, `"request_id":"@@REQUEST@@"`)
+	answer = times.ReplaceAllString(addresses.ReplaceAllString(answer, "@@ADDRESS@@"), "@@TIME@@")
+	if scan != "" {
+		answer = regexp.MustCompile(`(\{"info":\{"id":|/scans/)`+scan+`\b`).ReplaceAllString(answer, "${1}@@SCAN@@")
+	}
+	return fmt.Sprintf("%d %s", status, answer)
+}

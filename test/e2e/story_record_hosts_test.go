@@ -1,0 +1,163 @@
+//go:build hosts && linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where the story is told, and between which lines.
+const (
+	storyPage  = "../../docs/managed-scans.md"
+	storyBegin = "<!-- What follows is recorded: make test-hosts compares it, and make transcript-hosts writes it again. -->\n"
+	storyEnd   = "<!-- Here ends what is recorded. -->\n"
+)
+
+// storyTold is what a reader is shown of the story: of each step what was typed, or what the
+// host has, and what there was to see.
+type storyTold struct {
+	text  strings.Builder
+	begun bool // a block of the step
+}
+
+// step begins a step.
+func (t *storyTold) step(name string) {
+	t.close()
+	fmt.Fprintf(&t.text, "\n%s%s:\n", strings.ToUpper(name[:1]), name[1:])
+}
+
+// add adds a line that was typed, or one that begins with # of what the host has, and what
+// there was to see.
+func (t *storyTold) add(line, seen string) {
+	if !t.begun {
+		t.text.WriteString("\n```console\n")
+		t.begun = true
+	}
+	t.text.WriteString(line + "\n" + seen)
+	if seen != "" && !strings.HasSuffix(seen, "\n") {
+		t.text.WriteString("\n")
+	}
+}
+
+func (t *storyTold) close() {
+	if t.begun {
+		t.text.WriteString("```\n")
+	}
+	t.begun = false
+}
+
+// typed runs a command of the server's machine and shows it.
+func (s *story) typed(args ...string) string {
+	s.Helper()
+	said := s.redoubt(args...)
+	words := slices.Clone(args)
+	if at := slices.Index(words, "--connect-to"); at >= 0 { // the test's host is on the same machine
+		words = slices.Delete(words, at, at+2)
+	}
+	for i, w := range words {
+		if strings.ContainsAny(w, "*! ") {
+			words[i] = "'" + w + "'"
+		}
+	}
+	s.told.add("$ redoubt "+s.blanked(strings.Join(words, " ")), aligned(s.blanked(said)))
+	return said
+}
+
+// tableHead is the first line of a table, once its columns are two blanks apart.
+var tableHead = regexp.MustCompile(`(?m)^[A-Z]+(  [A-Z]+)+$`)
+
+// aligned puts the columns of a table below each other, without the ids.
+func aligned(text string) string {
+	at := tableHead.FindStringIndex(text)
+	if at == nil {
+		return text
+	}
+	var out strings.Builder
+	to := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for i, line := range strings.Split(text[at[0]:], "\n") {
+		cells := strings.Split(line, "  ")
+		if i > 0 && strings.HasPrefix(text[at[0]:], "ID  ") {
+			cells[0] = "…"
+		}
+		fmt.Fprintln(to, strings.Join(cells, "\t"))
+	}
+	_ = to.Flush() // a builder takes everything
+	return text[:at[0]] + out.String()
+}
+
+// atHost shows the status beside the newest commit, and comments that are new since.
+func (s *story) atHost(comments ...giteaNote) {
+	s.Helper()
+	st := s.statusOf(s.head)
+	s.told.add("# at the host, beside the commit", s.blanked(st.Context+"  "+st.Status+"  "+st.Description+"  "+st.TargetURL))
+	slices.SortFunc(comments, func(a, b giteaNote) int { return strings.Compare(a.Path+a.Body, b.Path+b.Body) })
+	for _, n := range comments {
+		where := "the change request"
+		if n.Path != "" {
+			where = fmt.Sprintf("%s line %d", n.Path, n.Position)
+		}
+		s.told.add("# a comment of "+n.User.Login+" at "+where, s.blanked(n.Body))
+	}
+}
+
+// linesWith are the lines of a text that hold a word.
+func linesWith(text, word string) (out string) {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			out += line
+		}
+	}
+	return out
+}
+
+// blanks are what differs from one telling to the next.
+var blanks = []struct {
+	is *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`<!--[^>]*-->`), ""},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?`), "…"},
+	{regexp.MustCompile(`\b[0-9a-f]{12,64}\b`), "…"},
+	{regexp.MustCompile(`(/scans/|/findings/|/runs/|finding:|"id":|"comment":"(line:)?|#)\d+`), "${1}…"},
+	{regexp.MustCompile(`[^ ]*/bot\.token`), "bot.token"},
+	{regexp.MustCompile(` {2,}`), "  "},
+	{regexp.MustCompile(`[ \n]+\n`), "\n"},
+}
+
+func (s *story) blanked(text string) string {
+	text = strings.NewReplacer(s.gitea.URL, "https://git.example.com", s.proxy.URL, "https://redoubt.example.com").Replace(text)
+	for _, b := range blanks {
+		text = b.is.ReplaceAllString(text, b.to)
+	}
+	return strings.TrimSpace(text)
+}
+
+// compare holds the page to what happened, or writes it with -record.
+func (s *story) compare(t *testing.T) {
+	s.told.close()
+	page, err := os.ReadFile(storyPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, is := strings.Cut(string(page), storyBegin)
+	_, after, ends := strings.Cut(rest, storyEnd)
+	if !is || !ends {
+		t.Fatalf("%s has no place for the record: %s%s", storyPage, storyBegin, storyEnd)
+	}
+	got := before + storyBegin + s.told.text.String() + "\n" + storyEnd + after
+	if *record {
+		if err := os.WriteFile(storyPage, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(string(page), got); diff != "" {
+		t.Errorf("%s says something else than what happens; make transcript-hosts writes it again (-page +run):\n%s", storyPage, diff)
+	}
+}

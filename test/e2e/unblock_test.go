@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// blockingLink finds the page about what blocks in what a build prints.
+var blockingLink = regexp.MustCompile(`https?://\S+/orgs/acme/scans/\d+/blocking\b`)
+
+const password = "correct horse battery"
+
+// TestUnblock follows the link in the output of a build that failed: through the
+// sign-in, to exactly what blocks, to a triage of all of it, until the page says
+// that a re-run will pass, and the real scanner agrees.
+func TestUnblock(t *testing.T) {
+	t.Parallel()
+	w := newCIWorld(t, "sqlite")
+	for _, rule := range []string{"eqeq", "sca-reached", "js-eval"} {
+		w.redoubt("policy", "set-mode", rule, "block")
+	}
+	w.user("tess", "triager")
+	w.edit("app.py", "return yaml.load(p)", "return p")
+	w.edit("web/main.js", "eval(location.hash)", "alert(1)")
+	w.commit("without what blocks later")
+	w.want(0, "main")
+	w.git("checkout", "-q", "-b", "topic")
+	w.write("more.py", "import yaml\n\ndef m(z):\n    yaml.load(z)\n    return z == z\n")
+	w.commit("more")
+	diff := []string{"--baseline-commit", "main"}
+
+	blocked := w.want(1, "topic", diff...)
+	link := blockingLink.FindString(blocked.stderr)
+	if link == "" {
+		t.Fatalf("the output leads nowhere:\n%s", blocked.stderr)
+	}
+	if _, said := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(said, -1)) < 2 { // the scanner's, and its own
+		t.Errorf("redoubt ci leads nowhere:\n%s", said)
+	}
+
+	p := newPerson(t)
+	p.does(chromedp.Navigate(link))
+	p.signsIn("tess")
+	p.waits(`location.pathname.endsWith("/blocking") && document.querySelectorAll("[data-blocked]").length === 2`)
+	page := p.reads(`document.querySelector("main").innerText`)
+	for _, want := range []string{"eqeq", "more.py:5", "is compared to itself", "sca-reached", "more.py:4", "pyyaml 5.3"} {
+		if !strings.Contains(strings.ToLower(page), strings.ToLower(want)) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "js-eval") || strings.Contains(page, "taint-x") {
+		t.Errorf("the page says:\n%s", page)
+	}
+
+	first := p.reads(`document.querySelector("[data-blocked]").dataset.blocked`)
+	p.ignores(first)
+	p.waits(`document.querySelector("[data-verdict=block]") && document.querySelectorAll(".blocked .passes").length === 1`)
+	second := p.reads(`document.querySelector("[data-blocked]:not(.passes)").dataset.blocked`)
+	if first == second {
+		t.Error("what was ignored still comes first")
+	}
+	if r := w.want(1, "topic", diff...); !blockingLink.MatchString(r.stderr) {
+		t.Errorf("half of it ignored, and the re-run says:\n%s", r.stderr)
+	}
+	p.ignores(second)
+	p.waits(`document.querySelector("[data-verdict=pass]")`)
+	if said := p.reads(`[...document.querySelectorAll(".blocked dd[data-say=ignored]")].map(dd => dd.innerText).join("\n")`); strings.Count(said, "tess") != 2 {
+		t.Errorf("the page does not say who decided:\n%s", said)
+	}
+	w.want(0, "topic", diff...)
+
+	// What is taken back blocks again.
+	p.does(chromedp.Click(`.done button`))
+	p.waits(`document.querySelector("[data-verdict=block]")`)
+	w.want(1, "topic", diff...)
+}
+
+// user makes a user who can sign in.
+func (w *ciWorld) user(name, role string) {
+	w.Helper()
+	cmd := exec.Command("redoubt", append([]string{"user", "create", "--role", role, name}, w.storage...)...)
+	cmd.Stdin = strings.NewReader(password + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// signsIn fills in the page that asks for it.
+func (p *person) signsIn(name string) {
+	p.Helper()
+	p.does(chromedp.WaitVisible("#password"), chromedp.SendKeys("#name", name), chromedp.SendKeys("#password", password), chromedp.Click("form .primary"))
+}
+
+// ignores decides about a finding on the page about what blocks.
+func (p *person) ignores(id string) {
+	p.Helper()
+	form := `[data-blocked="` + id + `"] form.decide `
+	p.does(chromedp.Click(form+`input[value="ignored"]`), chromedp.SetValue(form+`select[name="reason"]`, "false_positive"), chromedp.Click(form+"button.primary"))
+}
