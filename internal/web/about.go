@@ -21,7 +21,7 @@ type aboutView struct {
 	License string
 }
 
-func (req *request) about() error {
+func showAbout(req *request) error {
 	s := aboutView{
 		Version: req.Version,
 		Go:      runtime.Version(),

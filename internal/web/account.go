@@ -74,36 +74,36 @@ var done = map[string]string{
 }
 
 // me is the session of the viewer.
-func (req *request) me() (auth.SessionInfo, error) {
+func me(req *request) (auth.SessionInfo, error) {
 	if req.SignIn == nil {
 		return auth.SessionInfo{}, model.ErrNotFound
 	}
 	return req.SignIn.session(req.r)
 }
 
-func (req *request) account() error { return req.showAccount(http.StatusOK, "") }
+func account(req *request) error { return showAccount(req, http.StatusOK, "") }
 
 // changeMail sets where mail for the viewer goes, and whether any does.
-func (req *request) changeMail(form url.Values) error {
-	me, err := req.me()
+func changeMail(req *request, form url.Values) error {
+	me, err := me(req)
 	if err != nil {
 		return err
 	}
 	address := strings.TrimSpace(form.Get("address"))
 	err = req.Store.SetUserMail(req.r.Context(), me.User.ID, address, !form.Has("told"), req.viewer.Actor())
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
-		return req.accountPage(http.StatusBadRequest, accountView{Address: address, AddressBad: invalid.Fields[0].Message})
+		return accountPage(req, http.StatusBadRequest, accountView{Address: address, AddressBad: invalid.Fields[0].Message})
 	}
-	return req.then(err, "/account?done=mail")
+	return then(req, err, "/account?done=mail")
 }
 
-func (req *request) showAccount(status int, fault string) error {
-	return req.accountPage(status, accountView{Fault: fault})
+func showAccount(req *request, status int, fault string) error {
+	return accountPage(req, status, accountView{Fault: fault})
 }
 
 // accountPage shows the account with what was not taken.
-func (req *request) accountPage(status int, said accountView) error {
-	me, err := req.me()
+func accountPage(req *request, status int, said accountView) error {
+	me, err := me(req)
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (req *request) accountPage(status int, said accountView) error {
 }
 
 // changePassword asks for the old one first, as often as sign-in does.
-func (req *request) changePassword(form url.Values) error {
-	me, err := req.me()
+func changePassword(req *request, form url.Values) error {
+	me, err := me(req)
 	if err != nil {
 		return err
 	}
@@ -141,15 +141,15 @@ func (req *request) changePassword(form url.Values) error {
 	err = sessions.CheckPassword(req.r.Context(), me.User, form.Get("current"), from, "to change it")
 	switch {
 	case errors.As(err, &busy):
-		return req.showAccount(http.StatusTooManyRequests, req.tooMany(busy))
+		return showAccount(req, http.StatusTooManyRequests, tooMany(req, busy))
 	case errors.Is(err, auth.ErrSignIn):
-		return req.showAccount(http.StatusBadRequest, "That is not your current password.")
+		return showAccount(req, http.StatusBadRequest, "That is not your current password.")
 	case err != nil:
 		return err
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, model.NamesOf(me.Memberships)...)
+	hash, err := newPassword(req, form.Get("password"), form.Get("again"), me.User, model.NamesOf(me.Memberships)...)
 	if said, ok := sayable(err); ok {
-		return req.showAccount(http.StatusBadRequest, said)
+		return showAccount(req, http.StatusBadRequest, said)
 	}
 	if err == nil {
 		err = req.Store.SetPassword(req.r.Context(), me.User.ID, hash, form.Get("revoke_tokens") != "", req.viewer.Actor())
@@ -162,12 +162,12 @@ func (req *request) changePassword(form url.Values) error {
 	if form.Get("revoke_tokens") != "" {
 		word = "password-tokens"
 	}
-	return req.begun(secret, err, req.to("/account?done="+word))
+	return begun(req, secret, err, req.to("/account?done="+word))
 }
 
 // endSession ends another session of the viewer.
-func (req *request) endSession() error {
-	me, err := req.me()
+func endSession(req *request) error {
+	me, err := me(req)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (req *request) endSession() error {
 }
 
 // signOutEverywhere ends all sessions of the viewer, this one too.
-func (req *request) signOutEverywhere() error {
-	me, err := req.me()
+func signOutEverywhere(req *request) error {
+	me, err := me(req)
 	if err != nil {
 		return err
 	}

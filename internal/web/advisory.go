@@ -53,7 +53,7 @@ const impactPerPage = 100
 
 // showAdvisory is a vulnerability with its impact. Another of its names leads
 // to the one that it is shown under.
-func (req *request) showAdvisory() error {
+func showAdvisory(req *request) error {
 	q := req.r.URL.Query()
 	bad := &model.InvalidError{}
 	after := int64(number(q, "after", bad))
@@ -72,7 +72,7 @@ func (req *request) showAdvisory() error {
 		if err := p.scores(ctx, tx); err != nil {
 			return err
 		}
-		return req.impact(ctx, tx, p, after)
+		return impact(ctx, req, tx, p, after)
 	})
 	if err != nil {
 		return err
@@ -81,16 +81,16 @@ func (req *request) showAdvisory() error {
 		req.redirect(req.to("/advisories/" + url.PathEscape(p.Shown)))
 		return nil
 	}
-	here, err := req.present()
+	here, err := presentAdvisories(req)
 	if err != nil {
 		return err
 	}
-	p.Presence, p.Open, p.OpenAny = here[p.Group], req.findingsOf(p.Shown), req.findingsOf(p.Shown)+"&branch=every"
+	p.Presence, p.Open, p.OpenAny = here[p.Group], findingsOf(req, p.Shown), findingsOf(req, p.Shown)+"&branch=every"
 	p.Level = p.Severity("")
 	p.Score, p.Vector = p.CVSS()
 	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)
-	req.affected(p)
-	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
+	affected(req, p)
+	if p.Sources, p.Stale, err = sourceAges(req); err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "advisory", Title: p.Shown, Section: "advisories", Data: p})
@@ -113,7 +113,7 @@ func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
 }
 
 // impact lists who has it, a page behind the finding with an id.
-func (req *request) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after int64) error {
+func impact(ctx context.Context, req *request, tx *store.Tx, p *advisoryPage, after int64) error {
 	rows, more, err := tx.Impact(ctx, store.ImpactQuery{
 		Group:   p.Group,
 		Names:   p.Names,
@@ -161,7 +161,7 @@ func (req *request) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, a
 }
 
 // affected lists the versions that are affected, record by record.
-func (req *request) affected(p *advisoryPage) {
+func affected(req *request, p *advisoryPage) {
 	for i := range p.Records {
 		r := &p.Records[i]
 		for j := range r.Affected {

@@ -28,7 +28,7 @@ type present struct {
 
 // advisories is the catalogue of all vulnerabilities, as new as the store. One
 // caller reads it, the others wait.
-func (req *request) advisories() (*advisory.Catalogue, error) {
+func advisories(req *request) (*advisory.Catalogue, error) {
 	req.known.mu.Lock()
 	defer req.known.mu.Unlock()
 	version, scores, err := req.Store.AdvisoryVersions(req.r.Context()) // behind the lock: who waited needs no older one
@@ -46,8 +46,8 @@ func (req *request) advisories() (*advisory.Catalogue, error) {
 	return req.known.catalogue, nil
 }
 
-// present counts what is open of each vulnerability, by its group.
-func (req *request) present() (map[int64]advisory.Presence, error) {
+// presentAdvisories counts what is open of each vulnerability, by its group.
+func presentAdvisories(req *request) (map[int64]advisory.Presence, error) {
 	view, err := req.findings()
 	if err != nil {
 		return nil, err

@@ -71,17 +71,17 @@ type sourceAge struct {
 }
 
 // listAdvisories searches all advisories, those first that are here.
-func (req *request) listAdvisories() error {
+func listAdvisories(req *request) error {
 	p := &advisoriesPage{Query: req.r.URL.Query(), Clear: req.to("/advisories")}
 	search, page, err := advisorySearch(p.Query)
 	if err != nil {
 		return err
 	}
-	c, err := req.advisories()
+	c, err := advisories(req)
 	if err != nil {
 		return err
 	}
-	if search.Here, err = req.present(); err != nil {
+	if search.Here, err = presentAdvisories(req); err != nil {
 		return err
 	}
 	found := c.Search(search)
@@ -91,10 +91,10 @@ func (req *request) listAdvisories() error {
 	p.Pages = newPager(page, perPage, found.Total, func(n int) string {
 		return req.to("/advisories?" + withPage(p.Query, n))
 	})
-	if p.Rows, err = req.advisoryRows(found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
+	if p.Rows, err = advisoryRows(req, found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
 		return err
 	}
-	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
+	if p.Sources, p.Stale, err = sourceAges(req); err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "advisories", Title: "Advisories", Section: "advisories", Data: p})
@@ -152,7 +152,7 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 }
 
 // advisoryRows reads what a page shows, in order.
-func (req *request) advisoryRows(
+func advisoryRows(req *request,
 	groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
 ) ([]advisoryRow, error) {
 	var rows []advisoryRow
@@ -171,7 +171,7 @@ func (req *request) advisoryRows(
 			if !is {
 				continue // it became part of another meanwhile
 			}
-			rows = append(rows, req.advisoryRow(card, here[id], exploited[id], scores))
+			rows = append(rows, newAdvisoryRow(req, card, here[id], exploited[id], scores))
 		}
 		return err
 	})
@@ -180,12 +180,12 @@ func (req *request) advisoryRows(
 // Unrated reports whether no database rates it.
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
-func (req *request) advisoryRow(
+func newAdvisoryRow(req *request,
 	card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
 ) advisoryRow {
 	row := advisoryRow{
 		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)),
-		Open: req.findingsOf(card.Shown), OpenAny: req.findingsOf(card.Shown) + "&branch=every",
+		Open: findingsOf(req, card.Shown), OpenAny: findingsOf(req, card.Shown) + "&branch=every",
 		Exploited: exploited, EPSS: highest(scores, card.Names),
 	}
 	for _, name := range card.Names {
@@ -200,7 +200,7 @@ func (req *request) advisoryRow(
 }
 
 // findingsOf is the address of what is open of a vulnerability.
-func (req *request) findingsOf(name string) string {
+func findingsOf(req *request, name string) string {
 	return req.to(productOf(model.SCA).Path + "?advisory=" + url.QueryEscape(name))
 }
 
@@ -216,7 +216,7 @@ func highest(scores map[string]model.EPSS, names []string) (best *model.EPSS) {
 
 // sourceAges tells how old everything is that was loaded, and whether something
 // is too old to rely on.
-func (req *request) sourceAges() (list []sourceAge, stale bool, err error) {
+func sourceAges(req *request) (list []sourceAge, stale bool, err error) {
 	sources, err := req.Store.AdvisorySources(req.r.Context())
 	for _, s := range sources {
 		a := sourceAge{AdvisorySource: s, Name: sourceName(s)}

@@ -35,16 +35,16 @@ type againView struct {
 func proven(handle func(*request) error) func(*request) error {
 	return func(req *request) error {
 		if req.SignIn != nil && req.viewer.User == "" { // a page below no deployment, which has asked nobody yet
-			if me, err := req.signedIn(); err != nil || me.Session.ID == 0 {
+			if me, err := currentSession(req); err != nil || me.Session.ID == 0 {
 				return err
 			}
 		}
-		lately, err := req.proved()
+		lately, err := proved(req)
 		if err != nil {
 			return err
 		}
 		if !lately {
-			req.lead(againPath + "?next=" + url.QueryEscape(req.cameFrom()))
+			req.lead(againPath + "?next=" + url.QueryEscape(cameFrom(req)))
 			return nil
 		}
 		return handle(req)
@@ -54,7 +54,7 @@ func proven(handle func(*request) error) func(*request) error {
 // cameFrom is the page to go back to afterwards: the one itself that is asked for,
 // or the one that a form was sent from. A form may stand on the answer to another,
 // whose address only takes forms: then it is the nearest page above.
-func (req *request) cameFrom() string {
+func cameFrom(req *request) string {
 	if req.r.Method == get {
 		return req.next()
 	}
@@ -79,11 +79,11 @@ func (p *Pages) isPage(at string) bool {
 
 // proved reports whether the viewer showed lately who they are. Who has nothing to
 // show it with, neither a password nor a provider, came by a link and is not asked.
-func (req *request) proved() (bool, error) {
+func proved(req *request) (bool, error) {
 	if req.SignIn == nil { // somebody else signs people in
 		return true, nil
 	}
-	me, err := req.me()
+	me, err := me(req)
 	if err != nil {
 		return false, err
 	}
@@ -94,15 +94,15 @@ func (req *request) proved() (bool, error) {
 }
 
 // again asks who somebody is who is signed in.
-func (req *request) again() error {
-	me, err := req.signedIn()
+func again(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	return req.showAgain(http.StatusOK, againView{Next: safeNext(req.r.URL.Query().Get("next"))}, me)
+	return showAgain(req, http.StatusOK, againView{Next: safeNext(req.r.URL.Query().Get("next"))}, me)
 }
 
-func (req *request) showAgain(status int, s againView, me auth.SessionInfo) error {
+func showAgain(req *request, status int, s againView, me auth.SessionInfo) error {
 	s.Name, s.CodeOnly = me.User.Name, codeOnly(me)
 	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
@@ -117,8 +117,8 @@ func codeOnly(me auth.SessionInfo) bool {
 }
 
 // proveByPassword begins a new session in the place of the one that asks.
-func (req *request) proveByPassword() error {
-	me, form, err := req.sent()
+func proveByPassword(req *request) error {
+	me, form, err := sent(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -135,11 +135,11 @@ func (req *request) proveByPassword() error {
 	var busy *auth.BusyError
 	switch {
 	case errors.As(err, &busy):
-		s.Fault = req.tooMany(busy)
-		return req.showAgain(http.StatusTooManyRequests, s, me)
+		s.Fault = tooMany(req, busy)
+		return showAgain(req, http.StatusTooManyRequests, s, me)
 	case errors.Is(err, auth.ErrSignIn):
 		s.Fault = "That is not your password."
-		return req.showAgain(http.StatusUnauthorized, s, me)
+		return showAgain(req, http.StatusUnauthorized, s, me)
 	}
-	return req.begun(secret, err, s.Next)
+	return begun(req, secret, err, s.Next)
 }

@@ -25,8 +25,8 @@ type people struct {
 	Able   []person          // findings can be assigned to them, by name
 }
 
-// people reads the users of the deployment.
-func (req *request) people() (p *people, err error) {
+// listPeople reads the users of the deployment.
+func listPeople(req *request) (p *people, err error) {
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = membersOf(ctx, tx, req.viewer.User)
 		return err
@@ -74,7 +74,7 @@ func (p *people) label(name string) string {
 
 // named puts the viewer's name in place of @me, so that an address is the same
 // view for everybody.
-func (req *request) named(q url.Values) url.Values {
+func named(req *request, q url.Values) url.Values {
 	q = maps.Clone(q)
 	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
 		if i := slices.Index(q[key], model.AssigneeMe); i >= 0 {
@@ -88,18 +88,18 @@ func (req *request) named(q url.Values) url.Values {
 var toDo = []model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}
 
 // mine selects what waits for the viewer, each finding once.
-func (req *request) mine(t model.IssueType) model.FindingFilter {
+func mine(req *request, t model.IssueType) model.FindingFilter {
 	return model.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{req.viewer.User}}
 }
 
 // countMine is how many findings wait for the viewer, in all products.
-func (req *request) countMine() (n int, err error) {
+func countMine(req *request) (n int, err error) {
 	view, err := req.findings()
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range products {
-		n += view.Count(req.mine(p.Type))
+		n += view.Count(mine(req, p.Type))
 	}
 	return n, nil
 }
@@ -129,35 +129,35 @@ const rowsOfMine = 20
 const requestsOfMine = 5
 
 // myRequests reads what the viewer asked for, and what became of it.
-func (req *request) myRequests(view *index.View) (rows []exceptionRow, err error) {
+func myRequests(req *request, view *index.View) (rows []exceptionRow, err error) {
 	if req.viewer.UserID == 0 {
 		return nil, nil
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{CreatorID: req.viewer.UserID, Limit: requestsOfMine})
 		if err == nil && len(list) > 0 {
-			rows, err = req.exceptionRows(ctx, tx, view, list)
+			rows, err = exceptionRows(ctx, req, tx, view, list)
 		}
 		return err
 	})
 	if err == nil && len(rows) > 0 {
-		err = req.titleExceptions(view, rows)
+		err = titleExceptions(req, view, rows)
 	}
 	return rows, err
 }
 
 // listMine shows what waits for the viewer, by severity, what they asked for, and who
 // mentions them.
-func (req *request) listMine() error {
+func listMine(req *request) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	page := &myPage{AllRequests: req.to("/exceptions?show=mine")}
-	if page.Requests, err = req.myRequests(view); err != nil {
+	if page.Requests, err = myRequests(req, view); err != nil {
 		return err
 	}
-	if page.Mentions, err = req.myMentions(view); err != nil {
+	if page.Mentions, err = myMentions(req, view); err != nil {
 		return err
 	}
 	for _, p := range products {
@@ -165,12 +165,12 @@ func (req *request) listMine() error {
 		for _, status := range toDo {
 			q.Add(string(index.FacetStatus), status.String())
 		}
-		s, err := req.searched(p, q)
+		s, err := searched(req, p, q)
 		if err != nil {
 			return err
 		}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
-			Filter: req.mine(p.Type),
+			Filter: mine(req, p.Type),
 			Order:  index.MostSevere,
 			Size:   rowsOfMine,
 		})
@@ -183,7 +183,7 @@ func (req *request) listMine() error {
 		}
 		part := myPart{Product: p, Total: answer.Total, All: s.address()}
 		for _, f := range shown {
-			part.Rows = append(part.Rows, req.findingRow(s, f))
+			part.Rows = append(part.Rows, newFindingRow(req, s, f))
 		}
 		if part.Total > 0 {
 			page.Parts, page.Total = append(page.Parts, part), page.Total+part.Total

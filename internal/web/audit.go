@@ -38,7 +38,7 @@ type auditView struct {
 }
 
 // audit shows who changed what, newest first.
-func (req *request) audit() error {
+func audit(req *request) error {
 	q := req.r.URL.Query()
 	f := store.AuditFilter{
 		Action: q.Get("action"),
@@ -64,20 +64,20 @@ func (req *request) audit() error {
 		return err
 	}
 	if f.Before > 0 {
-		s.Newest = req.auditAddress(f.Action, f.By, 0)
+		s.Newest = auditAddress(req, f.Action, f.By, 0)
 	}
 	if len(events) > auditPage {
 		events = events[:auditPage]
-		s.Older = req.auditAddress(f.Action, f.By, events[auditPage-1].ID)
+		s.Older = auditAddress(req, f.Action, f.By, events[auditPage-1].ID)
 	}
 	for _, e := range events {
-		s.Rows = append(s.Rows, auditRow{e, differences(e.Before, e.After), req.auditAddress(f.Action, e.By, 0)})
+		s.Rows = append(s.Rows, auditRow{e, differences(e.Before, e.After), auditAddress(req, f.Action, e.By, 0)})
 	}
 	return req.show(http.StatusOK, pageView{Template: "audit", Title: "Audit log", Section: "audit", Data: s})
 }
 
 // auditAddress is the address of a page of the trail.
-func (req *request) auditAddress(action string, by model.Actor, before int64) string {
+func auditAddress(req *request, action string, by model.Actor, before int64) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"action": action, "kind": by.Kind, "id": by.ID, "name": by.Name} {
 		if value != "" {

@@ -31,17 +31,17 @@ type authorizeView struct {
 }
 
 // oauthKeys are those that sign what clients are given.
-func (req *request) oauthKeys() oauth.Keys { return req.SigningKeys.All }
+func oauthKeys(req *request) oauth.Keys { return req.SigningKeys.All }
 
 // authorization reads what the client wants. What is wrong with it the person is
 // told, or the client, and then done is true.
-func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err error) {
-	r, err = req.oauthKeys().Request(q, req.base(), req.Clock())
+func authorization(req *request, q url.Values) (r oauth.Request, done bool, err error) {
+	r, err = oauthKeys(req).Request(q, req.base(), req.Clock())
 	var fault *oauth.Error
 	var redirect *oauth.RedirectError
 	switch {
 	case errors.As(err, &fault):
-		return r, true, req.tellFault(r, fault)
+		return r, true, tellFault(req, r, fault)
 	case errors.As(err, &redirect):
 		err = model.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
 	case errors.Is(err, oauth.ErrClient):
@@ -54,17 +54,17 @@ func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err
 // program on the person's machine, else the person, who may go on to it. Anybody
 // may register an address elsewhere, so that a browser that was led there without
 // being asked could be led anywhere in this server's name (RFC 9700 §4.11.2).
-func (req *request) tellFault(r oauth.Request, fault *oauth.Error) error {
+func tellFault(req *request, r oauth.Request, fault *oauth.Error) error {
 	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
 		return err
 	}
 	answer := url.Values{"error": {fault.Code}, "error_description": {fault.Text}}
 	if u.Scheme == "http" { // on a loopback address: no other is registered
-		req.sendBack(r, answer)
+		sendBack(req, r, answer)
 		return nil
 	}
-	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: req.clientAddress(r, answer)}
+	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: clientAddress(req, r, answer)}
 	return req.show(http.StatusBadRequest, pageView{
 		Template: "authorize",
 		Title:    "A program asks in a way that will not do",
@@ -74,12 +74,12 @@ func (req *request) tellFault(r oauth.Request, fault *oauth.Error) error {
 }
 
 // sendBack leads the browser to the client with an answer.
-func (req *request) sendBack(r oauth.Request, answer url.Values) {
-	http.Redirect(req.w, req.r, req.clientAddress(r, answer), http.StatusSeeOther)
+func sendBack(req *request, r oauth.Request, answer url.Values) {
+	http.Redirect(req.w, req.r, clientAddress(req, r, answer), http.StatusSeeOther)
 }
 
 // clientAddress is the address of the client with an answer.
-func (req *request) clientAddress(r oauth.Request, answer url.Values) string {
+func clientAddress(req *request, r oauth.Request, answer url.Values) string {
 	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
 		return "/" // it was parsed when it was checked
@@ -95,8 +95,8 @@ func (req *request) clientAddress(r oauth.Request, answer url.Values) string {
 }
 
 // askToAuthorize shows who wants to be let in, and to what. It changes nothing.
-func (req *request) askToAuthorize() error {
-	r, done, err := req.authorization(req.r.URL.Query())
+func askToAuthorize(req *request) error {
+	r, done, err := authorization(req, req.r.URL.Query())
 	if err != nil || done {
 		return err
 	}
@@ -125,13 +125,13 @@ func (req *request) askToAuthorize() error {
 }
 
 // authorize lets the client in, or not.
-func (req *request) authorize(form url.Values) error {
-	r, done, err := req.authorization(form)
+func authorize(req *request, form url.Values) error {
+	r, done, err := authorization(req, form)
 	if err != nil || done {
 		return err
 	}
 	if form.Get("answer") != "allow" {
-		req.sendBack(r, url.Values{
+		sendBack(req, r, url.Values{
 			"error":             {"access_denied"},
 			"error_description": {"The person did not let the client in."},
 		})
@@ -156,7 +156,7 @@ func (req *request) authorize(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	req.sendBack(r, url.Values{"code": {code}})
+	sendBack(req, r, url.Values{"code": {code}})
 	return nil
 }
 

@@ -58,10 +58,10 @@ type blockedType struct {
 func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
 
 // showBlocking shows what a scan failed its build on, where builds link to.
-func (req *request) showBlocking() error {
+func showBlocking(req *request) error {
 	p := &blockingPage{Self: req.r.URL.Path}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
-		r, err := req.scanRecord(ctx, tx, req.pathID)
+		r, err := readScanRecord(ctx, req, tx, req.pathID)
 		if err != nil {
 			return err
 		}
@@ -82,10 +82,10 @@ func (req *request) showBlocking() error {
 	if err != nil {
 		return err
 	}
-	if err := req.fillBlocked(p); err != nil {
+	if err := fillBlocked(req, p); err != nil {
 		return err
 	}
-	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), p.Self); err != nil {
+	if p.Done, err = lastDecision(req, req.r.URL.Query().Get("done"), p.Self); err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{
@@ -229,7 +229,7 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 }
 
 // fillBlocked gathers what there is to see of the findings.
-func (req *request) fillBlocked(p *blockingPage) error {
+func fillBlocked(req *request, p *blockingPage) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 	for i := range p.Items {
 		ids[i] = p.Items[i].FindingID
 	}
-	unrated, err := req.unrated(view, ids)
+	unrated, err := unrated(req, view, ids)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 			continue
 		}
 		p.detail++
-		if item.Detail, err = req.detail(view, item.FindingID, p.Self); err != nil {
+		if item.Detail, err = detail(req, view, item.FindingID, p.Self); err != nil {
 			return err
 		}
 	}
@@ -275,7 +275,7 @@ func (req *request) fillBlocked(p *blockingPage) error {
 	if p.Left == 0 {
 		return nil
 	}
-	if p.Ask, p.Asked, err = req.askAbout(blocking, p.Self); req.viewer.May(triager) {
+	if p.Ask, p.Asked, err = askAbout(req, blocking, p.Self); req.viewer.May(triager) {
 		p.Ask = nil
 	}
 	return err

@@ -56,8 +56,8 @@ func (s *SignIn) lastChoice(r *http.Request, v auth.SessionInfo) (model.Deployme
 }
 
 // choose shows the deployments of who is signed in.
-func (req *request) choose() error {
-	me, err := req.signedIn()
+func choose(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -75,8 +75,8 @@ func (req *request) choose() error {
 }
 
 // chooseOne remembers a choice and goes on.
-func (req *request) chooseOne() error {
-	me, form, err := req.sent()
+func chooseOne(req *request) error {
+	me, form, err := sent(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -96,9 +96,9 @@ func (req *request) chooseOne() error {
 	return nil
 }
 
-// signedIn is the session of who looks at a page that is below no deployment.
+// currentSession is the session of who looks at a page that is below no deployment.
 // Nobody is led to the sign-in, and then the session has no id.
-func (req *request) signedIn() (auth.SessionInfo, error) {
+func currentSession(req *request) (auth.SessionInfo, error) {
 	if req.SignIn == nil {
 		return auth.SessionInfo{}, model.ErrNotFound
 	}
@@ -112,8 +112,8 @@ func (req *request) signedIn() (auth.SessionInfo, error) {
 
 // sent returns who is signed in, and the form that they sent. Where nobody is, who
 // has no session.
-func (req *request) sent() (me auth.SessionInfo, form url.Values, err error) {
-	if me, err = req.signedIn(); err != nil || me.Session.ID == 0 {
+func sent(req *request) (me auth.SessionInfo, form url.Values, err error) {
+	if me, err = currentSession(req); err != nil || me.Session.ID == 0 {
 		return me, nil, err
 	}
 	form, err = req.form()

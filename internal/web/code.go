@@ -25,7 +25,7 @@ type codeView struct {
 func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-half" }
 
 // keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
-func (req *request) keepHalf(secret string, seconds int) {
+func keepHalf(req *request, secret string, seconds int) {
 	http.SetCookie(req.w, &http.Cookie{
 		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
@@ -33,17 +33,17 @@ func (req *request) keepHalf(secret string, seconds int) {
 }
 
 // dropHalf has the browser forget a sign-in that waits.
-func (req *request) dropHalf() {
+func dropHalf(req *request) {
 	if _, err := req.r.Cookie(req.SignIn.halfName(req.r)); err == nil {
-		req.keepHalf("", -1)
+		keepHalf(req, "", -1)
 	}
 }
 
 // begun goes on with a session that has begun, or asks for the second factor where
 // only half of one has.
-func (req *request) begun(secret string, err error, next string) error {
+func begun(req *request, secret string, err error, next string) error {
 	if half, ok := errors.AsType[*auth.HalfError](err); ok {
-		req.keepHalf(half.Secret, int(model.HalfSessionFor.Seconds()))
+		keepHalf(req, half.Secret, int(model.HalfSessionFor.Seconds()))
 		to := codePath
 		if next = safeNext(next); next != "/" {
 			to += "?next=" + url.QueryEscape(next)
@@ -54,12 +54,12 @@ func (req *request) begun(secret string, err error, next string) error {
 	if err != nil {
 		return err
 	}
-	return req.welcome(secret, next)
+	return welcome(req, secret, next)
 }
 
 // half is whose sign-in waits in this browser. Where none does, it has led to the
 // start, and the user has no id.
-func (req *request) half(next string) (secret string, u model.User, err error) {
+func half(req *request, next string) (secret string, u model.User, err error) {
 	if req.SignIn == nil {
 		return "", u, model.ErrNotFound
 	}
@@ -78,30 +78,30 @@ func (req *request) half(next string) (secret string, u model.User, err error) {
 }
 
 // askCode asks for the second factor.
-func (req *request) askCode() error {
+func askCode(req *request) error {
 	next := safeNext(req.r.URL.Query().Get("next"))
-	half, u, err := req.half(next)
+	half, u, err := half(req, next)
 	if err != nil || u.ID == 0 {
 		return err
 	}
-	return req.showCode(http.StatusOK, half, u, codeView{Next: next})
+	return showCode(req, http.StatusOK, half, u, codeView{Next: next})
 }
 
-func (req *request) showCode(status int, half string, u model.User, s codeView) (err error) {
+func showCode(req *request, status int, half string, u model.User, s codeView) (err error) {
 	s.Name = u.Name
 	if req.SignIn.Passkeys != nil {
 		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.r.Context(), half, u); err != nil {
 			return err
 		}
-		s.Lost = req.unreadable(s.Passkey.Unreadable)
+		s.Lost = unreadable(req, s.Passkey.Unreadable)
 	}
 	return req.show(status, pageView{Template: "code", Title: "Your second factor", Data: s})
 }
 
 // enterCode begins the session of a sign-in that waited.
-func (req *request) enterCode(form url.Values) error {
+func enterCode(req *request, form url.Values) error {
 	next := safeNext(form.Get("next"))
-	half, u, err := req.half(next)
+	half, u, err := half(req, next)
 	if err != nil || u.ID == 0 {
 		return err
 	}
@@ -115,19 +115,19 @@ func (req *request) enterCode(form url.Values) error {
 		secret, err = req.SignIn.Factors.Finish(req.r.Context(), half, form.Get("code"), req.SignIn.origin(req.r))
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) {
-		req.dropHalf()
-		return req.showLogin(http.StatusUnauthorized, loginView{
+		dropHalf(req)
+		return showLogin(req, http.StatusUnauthorized, loginView{
 			Next:  next,
 			Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again.",
 		})
 	}
-	if said, status := req.codeFault(err, fault); said != "" {
-		return req.showCode(status, half, u, codeView{Next: next, Fault: said})
+	if said, status := codeFault(req, err, fault); said != "" {
+		return showCode(req, status, half, u, codeView{Next: next, Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	return req.welcome(secret, next)
+	return welcome(req, secret, next)
 }
 
 // codeFaultText is what is said of a code that does not hold.
@@ -135,11 +135,11 @@ const codeFaultText = "That code does not fit. Each works once: wait for the nex
 	"device is right."
 
 // codeFault says what is wrong with what was shown, or with how often something was.
-func (req *request) codeFault(err error, wrong string) (said string, status int) {
+func codeFault(req *request, err error, wrong string) (said string, status int) {
 	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
-		return req.tooMany(busy), http.StatusTooManyRequests
+		return tooMany(req, busy), http.StatusTooManyRequests
 	}
-	if said := req.unreadable(err); said != "" {
+	if said := unreadable(req, err); said != "" {
 		return said, http.StatusConflict
 	}
 	if !errors.Is(err, auth.ErrCode) {
@@ -153,7 +153,7 @@ func (req *request) codeFault(err error, wrong string) (said string, status int)
 
 // unreadable says, to who was about to show it, that the server cannot read what it
 // keeps of a second factor, and tells the log. It is empty for any other error.
-func (req *request) unreadable(err error) string {
+func unreadable(req *request, err error) string {
 	lost, ok := errors.AsType[*auth.UnreadableError](err)
 	if !ok {
 		return ""

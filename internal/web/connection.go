@@ -50,14 +50,14 @@ var hostLabels = map[model.HostKind]string{
 	model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
 }
 
-func (req *request) connections() error {
-	return req.showConnections(http.StatusOK, connectionsView{
+func connections(req *request) error {
+	return showConnections(req, http.StatusOK, connectionsView{
 		Form: connectionForm{Kind: model.HostGitea.String()},
 		Done: doneMessage(done, req.r.URL.Query().Get("done")),
 	})
 }
 
-func (req *request) showConnections(status int, v connectionsView) error {
+func showConnections(req *request, status int, v connectionsView) error {
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Connections(ctx)
 		if err != nil {
@@ -103,7 +103,7 @@ type CodeHosts interface {
 }
 
 // hosts is what asks code hosts.
-func (req *request) hosts() (CodeHosts, error) {
+func hosts(req *request) (CodeHosts, error) {
 	if req.CodeHosts == nil {
 		return nil, model.ErrUnavailable
 	}
@@ -111,7 +111,7 @@ func (req *request) hosts() (CodeHosts, error) {
 }
 
 // hooksAt is where code hosts reach the server; empty: it was not told.
-func (req *request) hooksAt() string {
+func hooksAt(req *request) string {
 	if req.CodeHosts == nil {
 		return ""
 	}
@@ -119,7 +119,7 @@ func (req *request) hooksAt() string {
 }
 
 // keepConnection writes what a host answered.
-func (req *request) keepConnection(keep store.SaveConnection) (c model.Connection, err error) {
+func keepConnection(req *request, keep store.SaveConnection) (c model.Connection, err error) {
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
 		return err
@@ -148,13 +148,13 @@ func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c m
 }
 
 // addConnection connects a code host, once it has answered.
-func (req *request) addConnection(form url.Values) error {
+func addConnection(req *request, form url.Values) error {
 	v := connectionsView{Form: connectionForm{
 		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"),
 		BaseURL:  strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
 		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
 	}}
-	hosts, err := req.hosts()
+	hosts, err := hosts(req)
 	if err != nil {
 		return err
 	}
@@ -165,13 +165,13 @@ func (req *request) addConnection(form url.Values) error {
 	)
 	var made model.Connection
 	if err == nil {
-		made, err = req.keepConnection(keep)
+		made, err = keepConnection(req, keep)
 	}
 	if said, ok := sayable(err); ok {
 		v.Fault = said
-		return req.showConnections(http.StatusBadRequest, v)
+		return showConnections(req, http.StatusBadRequest, v)
 	}
-	return req.then(err, connectionPath(made.ID, "connected"))
+	return then(req, err, connectionPath(made.ID, "connected"))
 }
 
 func connectionPath(id int64, did string) string {
@@ -238,17 +238,17 @@ func (r connectionRow) KindLabel() string { return hostLabels[r.Kind] }
 // Blank is the form of another credential, of which nothing is filled in.
 func (connectionView) Blank() connectionForm { return connectionForm{} }
 
-func (req *request) connection() error {
-	return req.showConnection(http.StatusOK, "")
+func connection(req *request) error {
+	return showConnection(req, http.StatusOK, "")
 }
 
-func (req *request) showConnection(status int, fault string) error {
+func showConnection(req *request, status int, fault string) error {
 	page, err := pageOf(req.r.URL.Query())
 	if err != nil {
 		return err
 	}
 	v := connectionView{
-		HooksAt: req.hooksAt(),
+		HooksAt: hooksAt(req),
 		Filled:  req.r.PostForm.Get("people"),
 		Fault:   fault,
 		Done:    doneMessage(done, req.r.URL.Query().Get("done")),
@@ -292,39 +292,39 @@ func (req *request) showConnection(status int, fault string) error {
 
 // settled does something with the connection that the path names, and leads back to it; what
 // the person can mend is said there.
-func (req *request) settled(did string, do func(id int64) error) error {
+func settled(req *request, did string, do func(id int64) error) error {
 	err := do(req.pathID)
 	if said, ok := sayable(err); ok {
-		return req.showConnection(http.StatusBadRequest, said)
+		return showConnection(req, http.StatusBadRequest, said)
 	}
-	return req.then(err, connectionPath(req.pathID, did))
+	return then(req, err, connectionPath(req.pathID, did))
 }
 
 // asking does so by asking the host.
-func (req *request) asking(did string, ask func(hosts CodeHosts, id int64) (store.SaveConnection, error)) error {
-	return req.settled(did, func(id int64) error {
-		hosts, err := req.hosts()
+func asking(req *request, did string, ask func(hosts CodeHosts, id int64) (store.SaveConnection, error)) error {
+	return settled(req, did, func(id int64) error {
+		hosts, err := hosts(req)
 		if err != nil {
 			return err
 		}
 		keep, err := ask(hosts, id)
 		if err == nil {
-			_, err = req.keepConnection(keep)
+			_, err = keepConnection(req, keep)
 		}
 		return err
 	})
 }
 
 // testConnection asks the host now; the page says what it said.
-func (req *request) testConnection() error {
-	return req.asking("tested", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
+func testConnection(req *request) error {
+	return asking(req, "tested", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, _, err := hosts.AskAgain(req.r.Context(), req.viewer.Deployment.ID, id)
 		return keep, err
 	})
 }
 
 // changeConnection changes what the connection is called, follows and shows its host.
-func (req *request) changeConnection(form url.Values) error {
+func changeConnection(req *request, form url.Values) error {
 	change := model.ConnectionChange{
 		Name:   new(strings.TrimSpace(model.Line(form.Get("name")))),
 		Follow: new(lines(form.Get("follow"))),
@@ -336,11 +336,11 @@ func (req *request) changeConnection(form url.Values) error {
 			err = model.Invalid("replies", "choose whose replies decide")
 		}
 		if said, ok := sayable(err); ok {
-			return req.showConnection(http.StatusBadRequest, said)
+			return showConnection(req, http.StatusBadRequest, said)
 		}
 		change.Replies, change.People = &policy, &people
 	}
-	return req.asking("connection-saved", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
+	return asking(req, "connection-saved", func(hosts CodeHosts, id int64) (store.SaveConnection, error) {
 		var kind model.HostKind
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
 			c, err := tx.Connection(ctx, id)
@@ -359,10 +359,10 @@ func (req *request) changeConnection(form url.Values) error {
 }
 
 // chooseRepositories follows or leaves the repositories that were ticked.
-func (req *request) chooseRepositories(form url.Values) error {
+func chooseRepositories(req *request, form url.Values) error {
 	globs := form["name"]
 	if len(globs) == 0 {
-		return req.showConnection(http.StatusBadRequest, "tick the repositories first")
+		return showConnection(req, http.StatusBadRequest, "tick the repositories first")
 	}
 	did, choose := "followed", func(ctx context.Context, tx *store.Tx, id int64) error {
 		_, err := tx.FollowRepositories(ctx, id, globs)
@@ -374,13 +374,13 @@ func (req *request) chooseRepositories(form url.Values) error {
 			return err
 		}
 	}
-	return req.settled(did, func(id int64) error {
+	return settled(req, did, func(id int64) error {
 		return req.update(func(ctx context.Context, tx *store.Tx) error { return choose(ctx, tx, id) })
 	})
 }
 
 // hookConnection makes the webhooks of a connection, or that of one repository again.
-func (req *request) hookConnection(form url.Values) error {
+func hookConnection(req *request, form url.Values) error {
 	repository := int64(0)
 	if form.Has("repository") {
 		var err error
@@ -388,8 +388,8 @@ func (req *request) hookConnection(form url.Values) error {
 			return model.ErrNotFound
 		}
 	}
-	return req.settled("hooked", func(id int64) error {
-		hosts, err := req.hosts()
+	return settled(req, "hooked", func(id int64) error {
+		hosts, err := hosts(req)
 		if err != nil {
 			return err
 		}
@@ -402,14 +402,14 @@ func (req *request) hookConnection(form url.Values) error {
 }
 
 // removeConnection forgets a connection.
-func (req *request) removeConnection() error {
-	hosts, err := req.hosts()
+func removeConnection(req *request) error {
+	hosts, err := hosts(req)
 	if err != nil {
 		return err
 	}
 	keep, err := hosts.AskToRemove(req.r.Context(), req.viewer.Deployment.ID, req.pathID)
 	if err == nil {
-		_, err = req.keepConnection(keep)
+		_, err = keepConnection(req, keep)
 	}
-	return req.then(err, connectionsPath+"?done=disconnected")
+	return then(req, err, connectionsPath+"?done=disconnected")
 }

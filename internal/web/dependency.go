@@ -45,7 +45,7 @@ type unreadRow struct {
 }
 
 // listDependencies answers who uses what.
-func (req *request) listDependencies() error {
+func listDependencies(req *request) error {
 	q := req.r.URL.Query()
 	p := &dependenciesPage{Query: q}
 	for _, name := range []string{"name", "lower", "upper", "ecosystem", "license", "project", "lockfile", "version"} {
@@ -59,14 +59,14 @@ func (req *request) listDependencies() error {
 		}
 	}
 	status := http.StatusOK
-	err := req.view(func(ctx context.Context, tx *store.Tx) error { return req.dependencies(ctx, tx, p, after) })
+	err := req.view(func(ctx context.Context, tx *store.Tx) error { return dependencies(ctx, req, tx, p, after) })
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		status, p.Fault, err = http.StatusBadRequest, inForm(invalid.Fields), nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := req.risks(p); err != nil {
+	if err := risks(req, p); err != nil {
 		return err
 	}
 	return req.show(status, pageView{Template: "dependencies", Title: "Dependencies", Section: "dependencies", Data: p})
@@ -84,11 +84,11 @@ func inForm(fields []model.FieldError) []model.FieldError {
 	return fields
 }
 
-func (req *request) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesPage, after int64) (err error) {
+func dependencies(ctx context.Context, req *request, tx *store.Tx, p *dependenciesPage, after int64) (err error) {
 	if p.Ecosystems, err = tx.Ecosystems(ctx); err != nil {
 		return err
 	}
-	if err := req.unread(ctx, tx, p); err != nil {
+	if err := unread(ctx, req, tx, p); err != nil {
 		return err
 	}
 	f, err := dependencyFilter(ctx, tx, p.Query)
@@ -189,7 +189,7 @@ type holding struct {
 
 // risks counts the open vulnerabilities of each dependency on the page: those of
 // its version, in its project, on the primary branch.
-func (req *request) risks(p *dependenciesPage) error {
+func risks(req *request, p *dependenciesPage) error {
 	view, err := req.findings()
 	if err != nil || len(p.Rows) == 0 {
 		return err
@@ -232,7 +232,7 @@ func (req *request) risks(p *dependenciesPage) error {
 }
 
 // unread finds lockfiles whose content nobody knows, for want of a reader.
-func (req *request) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) error {
+func unread(ctx context.Context, req *request, tx *store.Tx, p *dependenciesPage) error {
 	scans, err := tx.ScansWithUnread(ctx, req.Clock().AddDate(0, 0, -7*trendWeeks), 50)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (req *request) unread(ctx context.Context, tx *store.Tx, p *dependenciesPag
 	if err != nil {
 		return err
 	}
-	rows, err := req.scanRows(ctx, tx, scans, names)
+	rows, err := scanRows(ctx, req, tx, scans, names)
 	for _, row := range rows {
 		for _, path := range row.Unread {
 			p.Unread = append(p.Unread, unreadRow{row, path})

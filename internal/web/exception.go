@@ -64,11 +64,11 @@ var exceptionTabs = []struct{ word, label string }{
 	{"all", "All"},
 }
 
-func (req *request) listExceptions() error {
-	return req.showExceptions(http.StatusOK, exceptionFormFrom(req.r.URL.Query()))
+func listExceptions(req *request) error {
+	return showExceptions(req, http.StatusOK, exceptionFormFrom(req.r.URL.Query()))
 }
 
-func (req *request) showExceptions(status int, form exceptionForm) error {
+func showExceptions(req *request, status int, form exceptionForm) error {
 	q := req.r.URL.Query()
 	p := &exceptionsPage{Show: cmp.Or(q.Get("show"), "active"), exceptionForm: form}
 	switch {
@@ -100,14 +100,14 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 			Current: tab.word == p.Show,
 		})
 	}
-	if err := req.readExceptions(p, query); err != nil {
+	if err := readExceptions(req, p, query); err != nil {
 		return err
 	}
 	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: section, Data: p})
 }
 
 // readExceptions reads one page of them, and counts all.
-func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) error {
+func readExceptions(req *request, p *exceptionsPage, q store.ExceptionQuery) error {
 	page, err := pageOf(req.r.URL.Query())
 	if err != nil {
 		return err
@@ -127,22 +127,22 @@ func (req *request) readExceptions(p *exceptionsPage, q store.ExceptionQuery) er
 		})
 		list, _, err := tx.ExceptionPage(ctx, q)
 		if err == nil {
-			p.Rows, err = req.exceptionRows(ctx, tx, view, list)
+			p.Rows, err = exceptionRows(ctx, req, tx, view, list)
 		}
 		return err
 	})
 	if err == nil {
-		err = req.titleExceptions(view, p.Rows)
+		err = titleExceptions(req, view, p.Rows)
 	}
 	if err == nil {
-		err = req.addCode(p.Rows)
+		err = addCode(req, p.Rows)
 	}
 	return err
 }
 
 // exceptionRows reads what lists show of exceptions, but for the titles of findings.
-func (req *request) exceptionRows(
-	ctx context.Context, tx *store.Tx, view *index.View, list []model.Exception,
+func exceptionRows(
+	ctx context.Context, req *request, tx *store.Tx, view *index.View, list []model.Exception,
 ) ([]exceptionRow, error) {
 	shown, err := tx.FindingsOfExceptions(ctx, list)
 	if err != nil {
@@ -190,14 +190,14 @@ func (req *request) exceptionRows(
 }
 
 // titleExceptions names what each exception is about: its target, or the first finding.
-func (req *request) titleExceptions(view *index.View, rows []exceptionRow) error {
+func titleExceptions(req *request, view *index.View, rows []exceptionRow) error {
 	ids := make([]int64, 0, len(rows))
 	for _, r := range rows {
 		if r.Finding != 0 {
 			ids = append(ids, r.Finding)
 		}
 	}
-	found, err := req.findingsByID(view, ids)
+	found, err := findingsByID(req, view, ids)
 	titles := map[int64]string{}
 	for _, f := range found {
 		titles[f.ID] = f.Title()
@@ -209,7 +209,7 @@ func (req *request) titleExceptions(view *index.View, rows []exceptionRow) error
 }
 
 // findingsByID are those of the findings that lists show, of whatever product.
-func (req *request) findingsByID(view *index.View, ids []int64) (out []shownFinding, err error) {
+func findingsByID(req *request, view *index.View, ids []int64) (out []shownFinding, err error) {
 	for _, p := range products {
 		page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids},
 			0, max(len(ids), 1))
@@ -250,11 +250,11 @@ type ignoredProduct struct {
 	Rows    []shownFinding
 }
 
-func (req *request) showException() error { return req.exception(http.StatusOK, nil, "") }
+func showException(req *request) error { return exception(req, http.StatusOK, nil, "") }
 
 // exception shows the exception that the path names, with what was filled in and why
 // that was not taken.
-func (req *request) exception(status int, form *exceptionDecision, why string) error {
+func exception(req *request, status int, form *exceptionDecision, why string) error {
 	id := req.pathID
 	view, err := req.findings()
 	if err != nil {
@@ -268,7 +268,7 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 	var ids map[model.IssueType][]int64
 	var named []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if ids, named, err = req.readException(ctx, tx, view, p, id); err == nil && p.Document != nil {
+		if ids, named, err = readException(ctx, req, tx, view, p, id); err == nil && p.Document != nil {
 			err = p.readStatements(ctx, tx, page)
 		}
 		return err
@@ -276,10 +276,10 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 	if err != nil {
 		return err
 	}
-	if p.Findings, err = req.requestedFindings(view, named); err != nil {
+	if p.Findings, err = requestedFindings(req, view, named); err != nil {
 		return err
 	}
-	if err := req.ignoredProducts(view, p, ids); err != nil {
+	if err := ignoredProducts(req, view, p, ids); err != nil {
 		return err
 	}
 	p.Mine = p.CreatorID != 0 && p.CreatorID == req.viewer.UserID
@@ -299,15 +299,15 @@ func (req *request) exception(status int, form *exceptionDecision, why string) e
 }
 
 // readException reads an exception, the findings that it ignores, and those that it names.
-func (req *request) readException(
-	ctx context.Context, tx *store.Tx, view *index.View, p *exceptionPage, id int64,
+func readException(
+	ctx context.Context, req *request, tx *store.Tx, view *index.View, p *exceptionPage, id int64,
 ) (ids map[model.IssueType][]int64, named []int64, err error) {
 	e, err := tx.Exception(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	list := []model.Exception{e}
-	rows, err := req.exceptionRows(ctx, tx, view, list)
+	rows, err := exceptionRows(ctx, req, tx, view, list)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -335,7 +335,7 @@ func (req *request) readException(
 }
 
 // ignoredProducts reads the findings that the exception of a target ignores.
-func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[model.IssueType][]int64) error {
+func ignoredProducts(req *request, view *index.View, p *exceptionPage, ids map[model.IssueType][]int64) error {
 	for _, product := range products {
 		if len(ids[product.Type]) == 0 {
 			continue
@@ -356,10 +356,10 @@ func (req *request) ignoredProducts(view *index.View, p *exceptionPage, ids map[
 	return nil
 }
 
-func (req *request) removeException() error {
+func removeException(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, _, err := exceptions.Remove(ctx, tx, req.pathID)
 		return err
 	})
-	return req.then(err, "/exceptions?removed=1")
+	return then(req, err, "/exceptions?removed=1")
 }

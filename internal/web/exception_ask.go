@@ -26,8 +26,8 @@ type askForm struct {
 
 // askException asks for an exception for the findings of a form. What will not do is shown
 // with what was filled in.
-func (req *request) askException(values url.Values) error {
-	form, err := req.askFormFrom(values)
+func askException(req *request, values url.Values) error {
+	form, err := askFormFrom(req, values)
 	if err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (req *request) askException(values url.Values) error {
 	})
 	if status, why, is := refusal(err); is {
 		form.Fault = why
-		return req.showAskForm(status, form)
+		return showAskForm(req, status, form)
 	}
-	return req.then(err, "/exceptions/"+decimal(made.ID)+"?done=asked")
+	return then(req, err, "/exceptions/"+decimal(made.ID)+"?done=asked")
 }
 
-func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
+func askFormFrom(req *request, values url.Values) (f askForm, err error) {
 	f = askForm{
 		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")),
 		TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
@@ -65,12 +65,12 @@ func (req *request) askFormFrom(values url.Values) (f askForm, err error) {
 	return f, err
 }
 
-func (req *request) showAskForm(status int, form askForm) error {
+func showAskForm(req *request, status int, form askForm) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	if form.Findings, err = req.findingsByID(view, form.IDs); err != nil {
+	if form.Findings, err = findingsByID(req, view, form.IDs); err != nil {
 		return err
 	}
 	return req.show(status, pageView{
@@ -100,7 +100,7 @@ func (d *findingDetail) AskForm() askForm {
 
 // askAbout returns the open requests about some findings of a project, and forms for the other
 // findings that are open, each with at most model.MaxRequestFindings.
-func (req *request) askAbout(ids []int64, back string) (forms []askForm, pending []model.Exception, err error) {
+func askAbout(req *request, ids []int64, back string) (forms []askForm, pending []model.Exception, err error) {
 	var open []int64
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		findings, err := tx.FindingsByID(ctx, ids)

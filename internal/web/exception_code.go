@@ -21,7 +21,7 @@ type findingCode struct {
 }
 
 // findingCodes reads the code of findings by id. A finding that is not stored has none.
-func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
+func findingCodes(req *request, ids []int64) (map[int64]findingCode, error) {
 	codes := map[int64]findingCode{}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		for _, id := range ids {
@@ -45,14 +45,14 @@ func (req *request) findingCodes(ids []int64) (map[int64]findingCode, error) {
 }
 
 // addCode adds the code of the first finding of each pending request.
-func (req *request) addCode(rows []exceptionRow) error {
+func addCode(req *request, rows []exceptionRow) error {
 	var ids []int64
 	for _, r := range rows {
 		if r.Now == model.ExceptionRequested && r.Finding != 0 {
 			ids = append(ids, r.Finding)
 		}
 	}
-	codes, err := req.findingCodes(ids)
+	codes, err := findingCodes(req, ids)
 	for i := range rows {
 		if rows[i].Now == model.ExceptionRequested {
 			rows[i].Code = codes[rows[i].Finding]
@@ -68,8 +68,8 @@ type requestedFinding struct {
 }
 
 // requestedFindings reads findings of a request in the order of the ids, and the code of the first.
-func (req *request) requestedFindings(view *index.View, ids []int64) ([]requestedFinding, error) {
-	found, err := req.findingsByID(view, ids)
+func requestedFindings(req *request, view *index.View, ids []int64) ([]requestedFinding, error) {
+	found, err := findingsByID(req, view, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (req *request) requestedFindings(view *index.View, ids []int64) ([]requeste
 	for _, f := range found[:min(len(found), requestCodes)] {
 		first = append(first, f.ID)
 	}
-	codes, err := req.findingCodes(first)
+	codes, err := findingCodes(req, first)
 	out := make([]requestedFinding, len(found))
 	for i, f := range found {
 		out[i] = requestedFinding{f, codes[f.ID]}

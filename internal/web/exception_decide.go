@@ -56,7 +56,7 @@ func refusal(err error) (status int, why string, is bool) {
 
 // decideException approves or refuses a request. What will not do is shown with what
 // was filled in.
-func (req *request) decideException(values url.Values) error {
+func decideException(req *request, values url.Values) error {
 	var e model.Exception
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		e, err = tx.Exception(ctx, req.pathID)
@@ -66,7 +66,7 @@ func (req *request) decideException(values url.Values) error {
 		return err
 	}
 	if e.Document != nil {
-		return req.decideDocument(values)
+		return decideDocument(req, values)
 	}
 	form := exceptionDecision{
 		Until:   strings.TrimSpace(values.Get("until")),
@@ -76,7 +76,7 @@ func (req *request) decideException(values url.Values) error {
 	}
 	switch values.Get("do") {
 	case "approve":
-		return req.change("approved", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
+		return change(req, "approved", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
 			until, err := form.end()
 			if err == nil {
 				_, _, err = exceptions.Approve(ctx, tx, id, until, form.Answer)
@@ -84,7 +84,7 @@ func (req *request) decideException(values url.Values) error {
 			return err
 		})
 	case "refuse":
-		return req.change("refused", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
+		return change(req, "refused", &form, func(ctx context.Context, tx *store.Tx, id int64) error {
 			_, err := exceptions.Refuse(ctx, tx, id, form.Refusal)
 			return err
 		})
@@ -92,34 +92,34 @@ func (req *request) decideException(values url.Values) error {
 	return model.Invalid("do", "approve or refuse it")
 }
 
-func (req *request) withdrawException() error {
-	return req.change("withdrawn", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
+func withdrawException(req *request) error {
+	return change(req, "withdrawn", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
 		_, err := exceptions.Withdraw(ctx, tx, id, req.viewer.UserID)
 		return err
 	})
 }
 
-func (req *request) undoException() error {
-	return req.change("undone", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
+func undoException(req *request) error {
+	return change(req, "undone", nil, func(ctx context.Context, tx *store.Tx, id int64) error {
 		_, _, err := exceptions.Undo(ctx, tx, id)
 		return err
 	})
 }
 
 // change does something with the exception that the path names, and shows it again.
-func (req *request) change(
+func change(req *request,
 	done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error,
 ) error {
 	id := req.pathID
 	err := req.update(func(ctx context.Context, tx *store.Tx) error { return do(ctx, tx, id) })
 	if status, why, is := refusal(err); is {
-		return req.exception(status, form, why)
+		return exception(req, status, form, why)
 	}
-	return req.then(err, "/exceptions/"+decimal(id)+"?done="+done)
+	return then(req, err, "/exceptions/"+decimal(id)+"?done="+done)
 }
 
 // then leads on where something was done.
-func (req *request) then(err error, to string) error {
+func then(req *request, err error, to string) error {
 	if err == nil {
 		req.redirect(req.to(to))
 	}

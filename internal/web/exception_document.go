@@ -67,7 +67,7 @@ func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page i
 }
 
 // decideDocument approves or refuses a requested document, or one statement of it.
-func (req *request) decideDocument(values url.Values) error {
+func decideDocument(req *request, values url.Values) error {
 	var statements []string
 	if one := values.Get("statement"); one != "" {
 		statements = []string{one}
@@ -95,7 +95,7 @@ func (req *request) decideDocument(values url.Values) error {
 		return err
 	})
 	if status, why, is := refusal(err); is {
-		return req.exception(status, nil, why)
+		return exception(req, status, nil, why)
 	}
-	return req.then(err, next)
+	return then(req, err, next)
 }

@@ -68,11 +68,11 @@ func (f *exceptionForm) exception(req *request) model.Exception {
 
 // addException shows what an exception would do, and makes it once that was
 // seen.
-func (req *request) addException(values url.Values) (err error) {
+func addException(req *request, values url.Values) (err error) {
 	form := exceptionFormFrom(values)
 	e := form.exception(req)
 	if len(form.Faults) > 0 {
-		return req.showExceptions(http.StatusBadRequest, form)
+		return showExceptions(req, http.StatusBadRequest, form)
 	}
 	if values.Get("seen") == "" {
 		form.Preview = true
@@ -84,13 +84,13 @@ func (req *request) addException(values url.Values) (err error) {
 		if err != nil {
 			return err
 		}
-		return req.showExceptions(http.StatusOK, form)
+		return showExceptions(req, http.StatusOK, form)
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, _, err := exceptions.Add(ctx, tx, e)
 		return err
 	})
-	return req.then(err, "/exceptions?made=1")
+	return then(req, err, "/exceptions?made=1")
 }
 
 // asGlob writes a path as a glob that fits it alone.

@@ -67,23 +67,23 @@ type precedent struct {
 }
 
 // showFinding is the page of one finding, of whatever product.
-func (req *request) showFinding() error { return req.finding(http.StatusOK, nil) }
+func showFinding(req *request) error { return finding(req, http.StatusOK, nil) }
 
 // findingAgain shows a finding after a refused form: in the panel of the list that back
 // names, or else on its own page.
-func (req *request) findingAgain(status int, id int64, back string, refused func(*findingDetail)) error {
+func findingAgain(req *request, status int, id int64, back string, refused func(*findingDetail)) error {
 	if u, err := url.Parse(back); err == nil && req.local(back) && u.Query().Get("finding") == decimal(id) {
 		for _, p := range products {
 			if u.Path == req.to(p.Path) {
-				return req.showFindings(status, p.Type, u.Query(), viewForm{}, refused)
+				return showFindings(req, status, p.Type, u.Query(), viewForm{}, refused)
 			}
 		}
 	}
-	return req.finding(status, refused)
+	return finding(req, status, refused)
 }
 
 // finding shows the finding that the path names; refused adds the faults of a form.
-func (req *request) finding(status int, refused func(*findingDetail)) error {
+func finding(req *request, status int, refused func(*findingDetail)) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (req *request) finding(status int, refused func(*findingDetail)) error {
 	if !req.local(back) {
 		back = req.to("/findings/" + decimal(req.pathID))
 	}
-	d, err := req.detail(view, req.pathID, back)
+	d, err := detail(req, view, req.pathID, back)
 	if err != nil {
 		return err
 	}
-	if err := req.askGate(view, d); err != nil {
+	if err := askGate(req, view, d); err != nil {
 		return err
 	}
-	if d.Done, err = req.decided(req.r.URL.Query().Get("done"), d.Own); err != nil {
+	if d.Done, err = lastDecision(req, req.r.URL.Query().Get("done"), d.Own); err != nil {
 		return err
 	}
 	if refused != nil {
@@ -135,7 +135,7 @@ func (req *request) local(address string) bool {
 
 // detail gathers what there is of a finding. One that no list shows any more,
 // as its rule or branch is gone, still answers to its id.
-func (req *request) detail(view *index.View, id int64, back string) (*findingDetail, error) {
+func detail(req *request, view *index.View, id int64, back string) (*findingDetail, error) {
 	d := &findingDetail{Back: back, Shut: without(back, "finding"), Own: req.to("/findings/" + decimal(id))}
 	var o store.Occurrence
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -152,7 +152,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 		if err := d.findWay(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := req.advised(ctx, tx, d, model.BodyVulnerability(o.Body)); err != nil {
+		if err := advised(ctx, req, tx, d, model.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
 		if err := d.evidence(ctx, tx, o); err != nil {
@@ -164,12 +164,12 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 		if err := d.linked(ctx, tx, o); err != nil {
 			return err
 		}
-		return req.past(ctx, tx, d, o)
+		return past(ctx, req, tx, d, o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := req.occurrences(view, d, o); err != nil {
+	if err := occurrences(req, view, d, o); err != nil {
 		return nil, err
 	}
 	highlight(req.r.Context(), o.Path, d.Code)
@@ -178,7 +178,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)
 	}
-	d.Like = req.precedent(view, o)
+	d.Like = findPrecedent(req, view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
 }
@@ -203,7 +203,7 @@ func (d *findingDetail) findWay(ctx context.Context, tx *store.Tx, o store.Occur
 }
 
 // advised finds what the advisories say of a vulnerability.
-func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail, name string) error {
+func advised(ctx context.Context, req *request, tx *store.Tx, d *findingDetail, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail,
 }
 
 // occurrences finds the finding as lists show it, and the same on other refs.
-func (req *request) occurrences(view *index.View, d *findingDetail, o store.Occurrence) error {
+func occurrences(req *request, view *index.View, d *findingDetail, o store.Occurrence) error {
 	ids, err := view.Occurrences(req.r.Context(), o.IssueType, []int64{o.LineageID})
 	if err != nil {
 		return err
@@ -278,8 +278,8 @@ func (d *findingDetail) Fingerprint() string {
 	return d.SyntacticID
 }
 
-// precedent counts what was decided about the rule elsewhere.
-func (req *request) precedent(view *index.View, o store.Occurrence) precedent {
+// findPrecedent counts what was decided about the rule elsewhere.
+func findPrecedent(req *request, view *index.View, o store.Occurrence) precedent {
 	p := productOf(o.IssueType)
 	s := &search{
 		product: p,

@@ -35,7 +35,7 @@ func commentParts(c model.FindingComment) (parts []textPart) {
 }
 
 // commentMoments tell what was said, or that it was withdrawn.
-func (req *request) commentMoments(c model.FindingComment) []moment {
+func commentMoments(req *request, c model.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: who(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
 		m.What, m.Did = "Comment, withdrawn since", "withdrawn-since"
@@ -49,8 +49,8 @@ func (req *request) commentMoments(c model.FindingComment) []moment {
 }
 
 // addComment writes what a form says about a finding, and leads back to where it was written.
-func (req *request) addComment(form url.Values) error {
-	return req.changeComments(form.Get("back"), commentForm{
+func addComment(req *request, form url.Values) error {
+	return changeComments(req, form.Get("back"), commentForm{
 		Text: form.Get("text"),
 	}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
@@ -64,13 +64,13 @@ func (req *request) addComment(form url.Values) error {
 }
 
 // withdrawComment takes a comment back.
-func (req *request) withdrawComment(form url.Values) error {
+func withdrawComment(req *request, form url.Values) error {
 	id, err := strconv.ParseInt(req.r.PathValue("comment"), 10, 64)
 	if err != nil {
 		return model.ErrNotFound
 	}
 	// of one that was removed too
-	return req.changeComments(form.Get("back"), commentForm{}, func(
+	return changeComments(req, form.Get("back"), commentForm{}, func(
 		ctx context.Context, tx *store.Tx, o store.Occurrence,
 	) error {
 		_, err := triage.WithdrawComment(ctx, tx, o.Finding, id, req.viewer.UserID, req.viewer.Role >= model.RoleAdmin)
@@ -80,7 +80,7 @@ func (req *request) withdrawComment(form url.Values) error {
 
 // changeComments does something to the comments on the finding that the path names. What will
 // not do is shown with the finding, with what was typed.
-func (req *request) changeComments(
+func changeComments(req *request,
 	back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error,
 ) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
@@ -92,7 +92,7 @@ func (req *request) changeComments(
 	})
 	if status, why, is := refusal(err); is {
 		typed.Fault = why
-		return req.findingAgain(status, req.pathID, back, func(d *findingDetail) { d.Comment = typed })
+		return findingAgain(req, status, req.pathID, back, func(d *findingDetail) { d.Comment = typed })
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ type mention struct {
 }
 
 // myMentions reads the newest comments that mention the viewer.
-func (req *request) myMentions(view *index.View) (rows []mention, err error) {
+func myMentions(req *request, view *index.View) (rows []mention, err error) {
 	if req.viewer.UserID == 0 {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (req *request) myMentions(view *index.View) (rows []mention, err error) {
 		ids[i] = shown[m.LineageID]
 		rows[i].Address = req.to("/findings/" + decimal(ids[i]) + "#comments")
 	}
-	found, err := req.findingsByID(view, ids)
+	found, err := findingsByID(req, view, ids)
 	for _, f := range found {
 		for i := range rows {
 			if ids[i] == f.ID {

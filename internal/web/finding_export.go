@@ -34,7 +34,7 @@ func exportFindings(t model.IssueType) func(*request) error {
 		if !slices.Contains(export.Formats(), f) {
 			return model.Invalid("format", "is one of csv, jsonl, sarif, xlsx")
 		}
-		s, err := req.searched(productOf(t), req.r.URL.Query())
+		s, err := searched(req, productOf(t), req.r.URL.Query())
 		if err == nil {
 			err = s.opened.fault // which a file could not tell
 		}

@@ -22,7 +22,7 @@ type gateSaying struct {
 // askGate asks the gate about a finding on its own branch: whether a build that
 // reports it fails. It is not asked where no policy can want that, for it reads
 // what the primary branch has.
-func (req *request) askGate(view *index.View, d *findingDetail) error {
+func askGate(req *request, view *index.View, d *findingDetail) error {
 	return req.view(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, d.ID)
 		if err != nil || o.State != model.Unresolved {

@@ -52,7 +52,7 @@ func (p *findingsPage) grouped(groups []index.Group) {
 }
 
 // explain says of groups by rule what the rules say.
-func (req *request) explain(p *findingsPage) error {
+func explain(req *request, p *findingsPage) error {
 	if p.group != "rule" || len(p.Groups) == 0 {
 		return nil
 	}

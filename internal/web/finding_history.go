@@ -34,7 +34,7 @@ type moment struct {
 }
 
 // past reads the history of a finding, newest first.
-func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o store.Occurrence) error {
+func past(ctx context.Context, req *request, tx *store.Tx, d *findingDetail, o store.Occurrence) error {
 	events, err := tx.History(ctx, o.ID)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 		return err
 	}
 	for _, c := range comments {
-		d.History = append(d.History, req.commentMoments(c)...)
+		d.History = append(d.History, commentMoments(req, c)...)
 	}
 	slices.SortStableFunc(d.History, func(a, b moment) int { return b.At.Compare(a.At) })
 	return nil

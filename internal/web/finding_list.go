@@ -106,38 +106,38 @@ type param struct{ Name, Value string }
 func listFindings(t model.IssueType) func(*request) error {
 	return func(req *request) error {
 		return req.inOneView(func() error {
-			q, err := req.withDefaultView(t, req.r.URL.Query())
+			q, err := withDefaultView(req, t, req.r.URL.Query())
 			if err != nil {
 				return err
 			}
-			return req.showFindings(http.StatusOK, t, q, viewForm{}, nil)
+			return showFindings(req, http.StatusOK, t, q, viewForm{}, nil)
 		})
 	}
 }
 
 // showFindings shows the list of a query, with the form that saves it; refused adds the
 // faults of a form to the finding in the panel.
-func (req *request) showFindings(
+func showFindings(req *request,
 	status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),
 ) error {
-	s, err := req.searched(productOf(t), q)
+	s, err := searched(req, productOf(t), q)
 	if err != nil {
 		return err
 	}
-	page, err := req.findingsPage(s)
+	page, err := newFindingsPage(req, s)
 	if err != nil {
 		return err
 	}
 	if refused != nil && page.Detail != nil {
 		refused(page.Detail)
 	}
-	if page.Views, err = req.viewMenu(s, form); err != nil {
+	if page.Views, err = newViewMenu(req, s, form); err != nil {
 		return err
 	}
 	return req.show(status, pageView{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
 }
 
-func (req *request) findingsPage(s *search) (*findingsPage, error) {
+func newFindingsPage(req *request, s *search) (*findingsPage, error) {
 	view, err := req.findings()
 	if err != nil {
 		return nil, err
@@ -160,13 +160,13 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		}),
 	}
 	for _, f := range shown {
-		p.Rows = append(p.Rows, req.findingRow(s, f))
+		p.Rows = append(p.Rows, newFindingRow(req, s, f))
 	}
 	p.options()
 	for _, groups := range answer.Groups { // of one kind at most
 		p.grouped(groups)
 	}
-	if err := req.explain(p); err != nil {
+	if err := explain(req, p); err != nil {
 		return nil, err
 	}
 	if s.group == "" {
@@ -178,22 +178,22 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		f.Dedup, f.Primary = false, false
 		p.Elsewhere, p.Every = view.Count(f), s.with(func(o *search) { o.branch = "every" })
 	}
-	if p.News, err = req.newsOf(view, s, p.Total); err != nil {
+	if p.News, err = newsOf(req, view, s, p.Total); err != nil {
 		return nil, err
 	}
-	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), s.address()); err != nil {
+	if p.Done, err = lastDecision(req, req.r.URL.Query().Get("done"), s.address()); err != nil {
 		return nil, err
 	}
 	if s.finding != 0 {
-		if p.Detail, err = req.detail(view, s.finding, s.address()); err != nil {
+		if p.Detail, err = detail(req, view, s.finding, s.address()); err != nil {
 			return nil, err
 		}
-		err = req.askGate(view, p.Detail)
+		err = askGate(req, view, p.Detail)
 	}
 	return p, err
 }
 
-func (req *request) findingRow(s *search, f shownFinding) findingRow {
+func newFindingRow(req *request, s *search, f shownFinding) findingRow {
 	if f.Assignee != "" {
 		f.Person = s.people.label(f.Assignee)
 	}

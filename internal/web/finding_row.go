@@ -35,7 +35,7 @@ func shownFindings(p *index.Page) ([]shownFinding, error) {
 
 // unrated tells which of some findings are of vulnerabilities that nobody rates, so
 // that medium stands in for their severity.
-func (req *request) unrated(view *index.View, ids []int64) (map[int64]bool, error) {
+func unrated(req *request, view *index.View, ids []int64) (map[int64]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

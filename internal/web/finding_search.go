@@ -99,15 +99,15 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 
 // searched reads an address, and learns what else a vulnerability is called
 // that it searches for: a finding may stand under another of its names.
-func (req *request) searched(p product, q url.Values) (*search, error) {
-	s, err := req.openView(p, q)
+func searched(req *request, p product, q url.Values) (*search, error) {
+	s, err := openView(req, p, q)
 	if err != nil {
 		return nil, err
 	}
-	if s.people, err = req.people(); err != nil || p.Type != model.SCA {
+	if s.people, err = listPeople(req); err != nil || p.Type != model.SCA {
 		return s, err
 	}
-	if err = req.narrowToVersion(s); err != nil || s.query+s.about == "" {
+	if err = narrowToVersion(req, s); err != nil || s.query+s.about == "" {
 		return s, err
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -124,7 +124,7 @@ func (req *request) searched(p product, q url.Values) (*search, error) {
 
 // narrowToVersion keeps the findings of one version of a package: which version a
 // finding has, only its body tells.
-func (req *request) narrowToVersion(s *search) error {
+func narrowToVersion(req *request, s *search) error {
 	if s.version == "" {
 		return nil
 	}

@@ -49,7 +49,7 @@ func defaultPolicies(ctx context.Context, tx *store.Tx) ([]model.Policy, error) 
 }
 
 // askFirstBlock shows what blocking by severity would do.
-func (req *request) askFirstBlock() error {
+func askFirstBlock(req *request) error {
 	severity, err := firstSeverity(req.r.URL.Query().Get("severity"))
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func firstSeverity(text string) (model.Severity, error) {
 }
 
 // firstBlock adds the condition to the default policies that do not have it.
-func (req *request) firstBlock(form url.Values) error {
+func firstBlock(req *request, form url.Values) error {
 	severity, err := firstSeverity(form.Get("severity"))
 	if err != nil {
 		return err
@@ -124,5 +124,5 @@ func (req *request) firstBlock(form url.Values) error {
 		}
 		return nil
 	})
-	return req.then(err, startPath+"?done=blocks-severity")
+	return then(req, err, startPath+"?done=blocks-severity")
 }

@@ -98,9 +98,9 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 	return []startStep{scan, blocks, people}
 }
 
-// startState reads how far the deployment is. Where people know their way, nothing
+// loadStartState reads how far the deployment is. Where people know their way, nothing
 // but that is read, unless the steps are asked for all the same.
-func (req *request) startState(asked bool) (s *startState, err error) {
+func loadStartState(req *request, asked bool) (s *startState, err error) {
 	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left && !asked {
@@ -183,16 +183,16 @@ type startPage struct {
 	Done     *message
 }
 
-// start shows the steps, whether they are done or not.
-func (req *request) start() error {
-	s, err := req.startState(true)
+// openStart shows the steps, whether they are done or not.
+func openStart(req *request) error {
+	s, err := loadStartState(req, true)
 	if err != nil {
 		return err
 	}
-	return req.showStart(s)
+	return showStart(req, s)
 }
 
-func (req *request) showStart(s *startState) error {
+func showStart(req *request, s *startState) error {
 	p := &startPage{
 		startState: s,
 		List:       s.Steps(req.to(""), req.viewer),
@@ -200,7 +200,7 @@ func (req *request) showStart(s *startState) error {
 		MayHosts:   req.viewer.May(admin),
 		Done:       doneMessage(done, req.r.URL.Query().Get("done")),
 	}
-	if err := req.madeStartToken(p); err != nil {
+	if err := madeStartToken(req, p); err != nil {
 		return err
 	}
 	p.Ways = startWays(req.base(), p.Made != "", req.r.URL.Query().Get("from"), p.MadeAs.Name)
@@ -223,12 +223,12 @@ func (req *request) showStart(s *startState) error {
 }
 
 // startSteps answers the steps alone, to a page that asks how far they are.
-func (req *request) startSteps() error {
+func startSteps(req *request) error {
 	if !req.partial() {
 		req.redirect(req.to(startPath))
 		return nil
 	}
-	s, err := req.startState(true)
+	s, err := loadStartState(req, true)
 	if err != nil {
 		return err
 	}
@@ -237,8 +237,8 @@ func (req *request) startSteps() error {
 }
 
 // leaveStart keeps that people here know their way.
-func (req *request) leaveStart() error {
-	if err := req.chooseStart(func(f *model.FirstStart) { f.Left = true }); err != nil {
+func leaveStart(req *request) error {
+	if err := chooseStart(req, func(f *model.FirstStart) { f.Left = true }); err != nil {
 		return err
 	}
 	req.redirect(req.to("/overview"))
@@ -246,15 +246,15 @@ func (req *request) leaveStart() error {
 }
 
 // blockNothing keeps that nothing shall block for now.
-func (req *request) blockNothing() error {
-	if err := req.chooseStart(func(f *model.FirstStart) { f.BlocksNothing = true }); err != nil {
+func blockNothing(req *request) error {
+	if err := chooseStart(req, func(f *model.FirstStart) { f.BlocksNothing = true }); err != nil {
 		return err
 	}
 	req.redirect(req.to(startPath + "?done=blocks-nothing"))
 	return nil
 }
 
-func (req *request) chooseStart(choose func(*model.FirstStart)) error {
+func chooseStart(req *request, choose func(*model.FirstStart)) error {
 	return req.update(func(ctx context.Context, tx *store.Tx) error {
 		f, err := tx.FirstStart(ctx)
 		if err != nil {

@@ -109,7 +109,7 @@ func startWays(base string, fresh bool, from, made string) []startWay {
 
 // createStartToken makes a token that may hand in scans, with one click, for the way
 // that the form names.
-func (req *request) createStartToken(form url.Values) error {
+func createStartToken(req *request, form url.Values) error {
 	at := slices.IndexFunc(ways, func(w startWay) bool { return w.Key == form.Get("from") })
 	if at < 0 {
 		return model.Invalid("from", "is none of the ways to scan")
@@ -122,7 +122,7 @@ func (req *request) createStartToken(form url.Values) error {
 		Dialect:   model.DialectContract,
 		ExpiresAt: req.Clock().Add(startToken),
 	}
-	token, err := req.keepToken(token, secret)
+	token, err := keepToken(req, token, secret)
 	if err != nil {
 		return err
 	}
@@ -131,10 +131,10 @@ func (req *request) createStartToken(form url.Values) error {
 }
 
 // madeStartToken shows the token that was made just now.
-func (req *request) madeStartToken(p *startPage) error {
+func madeStartToken(req *request, p *startPage) error {
 	var s tokensView
 	id, text := req.shownOnce(startPath)
-	if err := req.madeTokenOf(&s, id, text); err != nil {
+	if err := madeTokenOf(req, &s, id, text); err != nil {
 		return err
 	}
 	p.MadeAs, p.Made = s.MadeAs, s.Made

@@ -60,7 +60,7 @@ type searchPage struct {
 
 // searchEverything finds by name and number what the viewer may see. Scripts are answered what
 // the palette shows: fewer of each kind.
-func (req *request) searchEverything() error {
+func searchEverything(req *request) error {
 	p := &searchPage{Query: req.r.URL.Query().Get("q")}
 	limit := hitsOnPage
 	if req.partial() {
@@ -70,19 +70,19 @@ func (req *request) searchEverything() error {
 	if err != nil {
 		return err
 	}
-	hits, err := req.find(q, limit)
+	hits, err := find(req, q, limit)
 	if err != nil {
 		return err
 	}
 	p.group(hits)
 	if !q.Empty() {
-		p.Lists = req.listsWith(p.Query)
+		p.Lists = listsWith(req, p.Query)
 	}
 	return req.show(http.StatusOK, pageView{Template: "search", Title: "Search", Section: "search", Data: p, Part: "hits"})
 }
 
 // find gathers hits of every kind, the best first.
-func (req *request) find(q globalsearch.Query, limit int) (found []foundHit, err error) {
+func find(req *request, q globalsearch.Query, limit int) (found []foundHit, err error) {
 	view, err := req.findings()
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (req *request) find(q globalsearch.Query, limit int) (found []foundHit, err
 		if err != nil {
 			return err
 		}
-		all, err := req.places(ctx, tx)
+		all, err := listPlaces(ctx, req, tx)
 		for _, p := range all {
 			if rank, fits := p.rank(q); fits {
 				hits = append(hits, globalsearch.Hit{Kind: p.kind, Rank: rank, Name: p.name, Detail: p.group})
@@ -117,7 +117,7 @@ func (req *request) find(q globalsearch.Query, limit int) (found []foundHit, err
 		if p, is := places[h.Name]; is && (h.Kind == globalsearch.Page || h.Kind == globalsearch.Action) {
 			f.Address, f.Sends = p.address, p.sends
 		} else {
-			f.Address = req.addressOf(h)
+			f.Address = addressOf(req, h)
 		}
 		found = append(found, f)
 	}
@@ -138,7 +138,7 @@ func (p *searchPage) group(hits []foundHit) {
 }
 
 // addressOf is where a hit leads. Lists show what is open, or everything where nothing is.
-func (req *request) addressOf(h globalsearch.Hit) string {
+func addressOf(req *request, h globalsearch.Hit) string {
 	listed := func(key, value string) string {
 		if h.IssueType == 0 {
 			h.IssueType = model.SAST
@@ -170,7 +170,7 @@ func (req *request) addressOf(h globalsearch.Hit) string {
 }
 
 // listsWith are the lists that search what names do not tell, narrowed to what is looked for.
-func (req *request) listsWith(text string) (lists []choice) {
+func listsWith(req *request, text string) (lists []choice) {
 	add := func(label, path, key string) {
 		lists = append(lists, choice{Label: label, Address: req.to(path + "?" + url.Values{key: {text}}.Encode())})
 	}

@@ -23,14 +23,14 @@ const (
 )
 
 // shared reports whether other deployments have people on this server, too.
-func (req *request) shared() (bool, error) {
+func shared(req *request) (bool, error) {
 	all, err := req.Store.Deployments(req.r.Context())
 	return len(all) > 1, err
 }
 
 // invite asks a person in. What happens is the same whether or not the server
 // knows a user of that name: nobody is looked for.
-func (req *request) invite(s usersView) error {
+func invite(req *request, s usersView) error {
 	code, hash := auth.NewCode()
 	i := model.UserInvitation{
 		Name: s.Form.Name, NewName: model.NewUserName(s.Form.Name, req.viewer.Deployment.Slug),
@@ -43,7 +43,7 @@ func (req *request) invite(s usersView) error {
 	})
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showUsers(http.StatusBadRequest, s)
+		return showUsers(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (req *request) invite(s usersView) error {
 }
 
 // invited is the page of the users after somebody was invited.
-func (req *request) invited() error {
+func invited(req *request) error {
 	var s usersView
 	id, code := req.shownOnce(invitedPath)
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -66,19 +66,19 @@ func (req *request) invited() error {
 	if err == nil && code != "" {
 		s.Link = req.base() + "/join/" + code
 	}
-	return req.showUsers(http.StatusOK, s)
+	return showUsers(req, http.StatusOK, s)
 }
 
 // withdrawInvitation takes an invitation back.
-func (req *request) withdrawInvitation() error {
-	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error {
+func withdrawInvitation(req *request) error {
+	return changed(req, "invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.WithdrawInvitation(ctx, req.pathID)
 	}))
 }
 
 // invitations lists what somebody is invited to.
-func (req *request) invitations() error {
-	me, err := req.signedIn()
+func invitations(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -91,8 +91,8 @@ func (req *request) invitations() error {
 
 // leadToInvitations leads who has no role yet to what they are invited to, if
 // anything.
-func (req *request) leadToInvitations() (bool, error) {
-	me, err := req.me()
+func leadToInvitations(req *request) (bool, error) {
+	me, err := me(req)
 	if err != nil {
 		return false, err
 	}
@@ -109,8 +109,8 @@ func (req *request) leadToInvitations() (bool, error) {
 
 // answered finds the invitation that the address names and that is for who looks.
 // Where nobody is signed in, who has no session.
-func (req *request) answered() (i model.UserInvitation, who auth.SessionInfo, err error) {
-	if who, err = req.signedIn(); err != nil || who.Session.ID == 0 {
+func answered(req *request) (i model.UserInvitation, who auth.SessionInfo, err error) {
+	if who, err = currentSession(req); err != nil || who.Session.ID == 0 {
 		return i, who, err
 	}
 	list, err := req.Store.InvitationsFor(req.r.Context(), who.User.Name)
@@ -125,15 +125,15 @@ func (req *request) answered() (i model.UserInvitation, who auth.SessionInfo, er
 }
 
 // acceptInvitation gives who looks the role that they are invited to.
-func (req *request) acceptInvitation() error {
-	i, who, err := req.answered()
+func acceptInvitation(req *request) error {
+	i, who, err := answered(req)
 	if err != nil || i.ID == 0 {
 		return err
 	}
-	return req.accept(i, who)
+	return accept(req, i, who)
 }
 
-func (req *request) accept(i model.UserInvitation, who auth.SessionInfo) error {
+func accept(req *request, i model.UserInvitation, who auth.SessionInfo) error {
 	if err := req.Store.AcceptInvitation(req.r.Context(), i, who.User); err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (req *request) accept(i model.UserInvitation, who auth.SessionInfo) error {
 }
 
 // declineInvitation takes an invitation off the list.
-func (req *request) declineInvitation() error {
-	i, _, err := req.answered()
+func declineInvitation(req *request) error {
+	i, _, err := answered(req)
 	if err != nil || i.ID == 0 {
 		return err
 	}
@@ -165,7 +165,7 @@ type joinView struct {
 }
 
 // joining finds the invitation that the address names.
-func (req *request) joining() (s joinView, who auth.SessionInfo, err error) {
+func joining(req *request) (s joinView, who auth.SessionInfo, err error) {
 	if req.SignIn == nil {
 		return s, who, model.ErrNotFound
 	}
@@ -186,29 +186,29 @@ func (req *request) joining() (s joinView, who auth.SessionInfo, err error) {
 }
 
 // join shows who invites where, and the two ways to accept.
-func (req *request) join() error {
-	s, _, err := req.joining()
+func join(req *request) error {
+	s, _, err := joining(req)
 	if err != nil {
 		return err
 	}
-	return req.showJoin(http.StatusOK, s)
+	return showJoin(req, http.StatusOK, s)
 }
 
-func (req *request) showJoin(status int, s joinView) error {
+func showJoin(req *request, status int, s joinView) error {
 	return req.show(status, pageView{Template: "join", Title: "You are invited", Data: s})
 }
 
 // useJoin accepts an invitation by its link: for who is signed in, else for the
 // user whom it makes.
-func (req *request) useJoin(form url.Values) error {
-	s, who, err := req.joining()
+func useJoin(req *request, form url.Values) error {
+	s, who, err := joining(req)
 	if err != nil {
 		return err
 	}
 	if s.As != "" {
-		return req.accept(s.UserInvitation, who)
+		return accept(req, s.UserInvitation, who)
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), model.User{
+	hash, err := newPassword(req, form.Get("password"), form.Get("again"), model.User{
 		Name:        s.NewName,
 		DisplayName: s.DisplayName,
 	}, s.Deployment.Slug, s.Deployment.Name)
@@ -221,12 +221,12 @@ func (req *request) useJoin(form url.Values) error {
 	}
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showJoin(http.StatusBadRequest, s)
+		return showJoin(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
 	}
 	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r),
 		model.CheckedPassword{})
-	return req.begun(secret, err, "/")
+	return begun(req, secret, err, "/")
 }

@@ -25,7 +25,7 @@ type loginView struct {
 }
 
 // login shows the page, or leads on who is signed in already.
-func (req *request) login() error {
+func login(req *request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
 	}
@@ -38,10 +38,10 @@ func (req *request) login() error {
 	case !errors.Is(err, ErrNotSignedIn):
 		return err
 	}
-	return req.showLogin(http.StatusOK, loginView{Next: safeNext(next)})
+	return showLogin(req, http.StatusOK, loginView{Next: safeNext(next)})
 }
 
-func (req *request) showLogin(status int, s loginView) error {
+func showLogin(req *request, status int, s loginView) error {
 	known, err := req.Store.HasUsers(req.r.Context())
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (req *request) showLogin(status int, s loginView) error {
 }
 
 // enter signs in by name and password.
-func (req *request) enter(form url.Values) error {
+func enter(req *request, form url.Values) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
 	}
@@ -68,28 +68,28 @@ func (req *request) enter(form url.Values) error {
 	var busy *auth.BusyError
 	switch {
 	case errors.As(err, &busy):
-		s.Fault = req.tooMany(busy)
-		return req.showLogin(http.StatusTooManyRequests, s)
+		s.Fault = tooMany(req, busy)
+		return showLogin(req, http.StatusTooManyRequests, s)
 	case errors.Is(err, auth.ErrSignIn):
 		if err.Error() != auth.ErrSignIn.Error() {
 			req.Logger.WarnContext(req.r.Context(), "a failed sign-in was not noted", "cause", err)
 		}
 		s.Fault = "Name and password do not fit. An admin can make you a link to set a new password."
-		return req.showLogin(http.StatusUnauthorized, s)
+		return showLogin(req, http.StatusUnauthorized, s)
 	}
-	return req.begun(secret, err, s.Next)
+	return begun(req, secret, err, s.Next)
 }
 
 // tooMany says, to people and to programs, how long to wait for the next try.
-func (req *request) tooMany(busy *auth.BusyError) string {
+func tooMany(req *request, busy *auth.BusyError) string {
 	seconds := int(math.Ceil(busy.Wait.Seconds()))
 	req.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	req.Logger.WarnContext(req.r.Context(), "too many tries to sign in", "address", req.SignIn.origin(req.r).Address)
 	return fmt.Sprintf("There were too many tries. Wait %s, then try again.", plural(seconds, "second"))
 }
 
-// leave signs out.
-func (req *request) leave() error {
+// logout signs out.
+func logout(req *request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
 	}
@@ -100,7 +100,7 @@ func (req *request) leave() error {
 	if err != nil && !errors.Is(err, ErrNotSignedIn) {
 		return err
 	}
-	req.dropHalf()
+	dropHalf(req)
 	req.SignIn.keep(req.w, req.r, "", -1)
 	req.redirect("/login")
 	return nil
@@ -108,7 +108,7 @@ func (req *request) leave() error {
 
 // signInLink shows whom a link signs in. It uses nothing up: mail programs and
 // proxies look ahead.
-func (req *request) signInLink() error {
+func signInLink(req *request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
 	}
@@ -123,7 +123,7 @@ func (req *request) signInLink() error {
 }
 
 // enterByLink signs in by a link that works once.
-func (req *request) enterByLink() error {
+func enterByLink(req *request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
 	}
@@ -131,7 +131,7 @@ func (req *request) enterByLink() error {
 	if err == nil {
 		var secret string
 		secret, err = req.SignIn.Sessions.BeginByLink(req.r.Context(), l, req.SignIn.origin(req.r))
-		err = req.begun(secret, err, "/")
+		err = begun(req, secret, err, "/")
 	}
 	if errors.Is(err, model.ErrNotFound) || errors.Is(err, auth.ErrSignIn) {
 		return errLink
@@ -151,7 +151,7 @@ type setupView struct {
 }
 
 // setupLink finds the link that the address names, of either kind.
-func (req *request) setupLink() (l model.UserLink, u model.User, err error) {
+func setupLink(req *request) (l model.UserLink, u model.User, err error) {
 	if req.SignIn == nil {
 		return l, u, model.ErrNotFound
 	}
@@ -166,21 +166,21 @@ func (req *request) setupLink() (l model.UserLink, u model.User, err error) {
 }
 
 // setup shows what a one-time link is for.
-func (req *request) setup() error {
-	l, u, err := req.setupLink()
+func setup(req *request) error {
+	l, u, err := setupLink(req)
 	if err != nil {
 		return err
 	}
 	s := setupView{Setup: l.Kind == model.LinkSetup, Name: u.Name}
-	if s.Of, err = req.suffix(l); err != nil {
+	if s.Of, err = suffix(req, l); err != nil {
 		return err
 	}
-	return req.showSetup(http.StatusOK, s)
+	return showSetup(req, http.StatusOK, s)
 }
 
 // suffix is the slug that ends the name of the user whom a link makes: none where
 // the server has no other deployment.
-func (req *request) suffix(l model.UserLink) (string, error) {
+func suffix(req *request, l model.UserLink) (string, error) {
 	all, err := req.Store.Deployments(req.r.Context())
 	if err != nil || len(all) < 2 || l.Kind != model.LinkSetup {
 		return "", err
@@ -192,7 +192,7 @@ func (req *request) suffix(l model.UserLink) (string, error) {
 	return all[at].Slug, nil
 }
 
-func (req *request) showSetup(status int, s setupView) error {
+func showSetup(req *request, status int, s setupView) error {
 	s.Least = auth.MinPassword
 	title := "Set your password"
 	if s.Setup {
@@ -202,13 +202,13 @@ func (req *request) showSetup(status int, s setupView) error {
 }
 
 // useLink does what a one-time link is for, and signs in.
-func (req *request) useLink(form url.Values) error {
-	l, u, err := req.setupLink()
+func useLink(req *request, form url.Values) error {
+	l, u, err := setupLink(req)
 	if err != nil {
 		return err
 	}
 	s := setupView{Setup: l.Kind == model.LinkSetup, Name: u.Name}
-	if s.Of, err = req.suffix(l); err != nil {
+	if s.Of, err = suffix(req, l); err != nil {
 		return err
 	}
 	if s.Setup {
@@ -220,25 +220,25 @@ func (req *request) useLink(form url.Values) error {
 		about, err = req.Store.Memberships(req.r.Context(), u.ID)
 	}
 	if err == nil {
-		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u,
+		u.PasswordHash, err = newPassword(req, form.Get("password"), form.Get("again"), u,
 			append(model.NamesOf(about), s.Of)...)
 	}
 	if err == nil {
-		err = req.applyLink(l, &u, form.Get("revoke_tokens") != "")
+		err = applyLink(req, l, &u, form.Get("revoke_tokens") != "")
 	}
 	if errors.Is(err, model.ErrNotFound) {
 		return errLink
 	}
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showSetup(http.StatusBadRequest, s)
+		return showSetup(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
 	}
 	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r),
 		model.CheckedPassword{})
-	return req.begun(secret, err, "/")
+	return begun(req, secret, err, "/")
 }
 
 // firstAdmin is the user whom a setup link makes of what was filled in.
@@ -251,7 +251,7 @@ func (s setupView) firstAdmin() (model.User, error) {
 	return u, model.CheckNewUserName(s.Name, s.Of)
 }
 
-func (req *request) applyLink(l model.UserLink, u *model.User, revokeTokens bool) (err error) {
+func applyLink(req *request, l model.UserLink, u *model.User, revokeTokens bool) (err error) {
 	if l.Kind == model.LinkSetup {
 		*u, err = req.Store.UseSetupLink(req.r.Context(), l, *u)
 		return err
@@ -261,7 +261,7 @@ func (req *request) applyLink(l model.UserLink, u *model.User, revokeTokens bool
 
 // newPassword checks a new password, typed twice, and returns its hash. What else
 // somebody would guess with is about it: names of the deployment.
-func (req *request) newPassword(password, again string, u model.User, about ...string) (string, error) {
+func newPassword(req *request, password, again string, u model.User, about ...string) (string, error) {
 	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func approvePage(l model.LoginRequest) string {
 }
 
 // goToDevice leads to the page of the deployment that is chosen next.
-func (req *request) goToDevice() error {
+func goToDevice(req *request) error {
 	req.redirect("/orgs/-" + req.r.URL.RequestURI())
 	return nil
 }
@@ -59,10 +59,10 @@ const (
 
 // waiting finds who waits under the code that the viewer names. Where this is not the
 // page to decide about it, the viewer is told, or led there, and done is true.
-func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, err error) {
+func waiting(req *request, form url.Values) (l model.LoginRequest, done bool, err error) {
 	code := auth.TidyLoginCode(cmp.Or(req.r.PathValue("code"), form.Get("code")))
 	if code == "" && req.r.Method == get {
-		return l, true, req.showApproval(http.StatusOK, approveView{})
+		return l, true, showApproval(req, http.StatusOK, approveView{})
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		l, err = tx.WaitingLogin(ctx, code)
@@ -75,7 +75,7 @@ func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, e
 				Wait: g.Wait,
 			}
 		}
-		return l, true, req.showApproval(http.StatusNotFound, approveView{Typed: code})
+		return l, true, showApproval(req, http.StatusNotFound, approveView{Typed: code})
 	}
 	if here := strings.HasSuffix(req.r.Pattern, devicePath); err == nil && here != l.ByProgram() {
 		if here && req.r.Method != get { // where a viewer may be, nobody is sent on with a form for triagers
@@ -88,15 +88,15 @@ func (req *request) waiting(form url.Values) (l model.LoginRequest, done bool, e
 }
 
 // askForToken shows who waits under a code, or asks for the code. It changes nothing.
-func (req *request) askForToken() error {
-	l, done, err := req.waiting(req.r.URL.Query())
+func askForToken(req *request) error {
+	l, done, err := waiting(req, req.r.URL.Query())
 	if err != nil || done {
 		return err
 	}
-	return req.showApproval(http.StatusOK, approveView{Request: l})
+	return showApproval(req, http.StatusOK, approveView{Request: l})
 }
 
-func (req *request) showApproval(status int, v approveView) error {
+func showApproval(req *request, status int, v approveView) error {
 	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.base(), "https://"), "http://")
 	v.Near = model.Network(v.Request.Address) == model.Network(httpx.OriginOf(req.r).Address)
 	v.Choose = choosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
@@ -108,8 +108,8 @@ func (req *request) showApproval(status int, v approveView) error {
 }
 
 // decideToken lets who waits have a token of the viewer, or not.
-func (req *request) decideToken(form url.Values) error {
-	l, done, err := req.waiting(form)
+func decideToken(req *request, form url.Values) error {
+	l, done, err := waiting(req, form)
 	if err != nil || done {
 		return err
 	}
@@ -117,7 +117,7 @@ func (req *request) decideToken(form url.Values) error {
 		if err := req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DenyLogin(ctx, l) }); err != nil {
 			return err
 		}
-		return req.showApproval(http.StatusOK, approveView{Denied: true})
+		return showApproval(req, http.StatusOK, approveView{Denied: true})
 	}
 	token := model.Token{
 		Name:    "semgrep login " + l.Code,
@@ -139,7 +139,7 @@ func (req *request) decideToken(form url.Values) error {
 		return tx.ApproveLogin(ctx, l, token)
 	})
 	if said, ok := sayable(err); ok {
-		return req.showApproval(http.StatusConflict, approveView{Request: l, Fault: said})
+		return showApproval(req, http.StatusConflict, approveView{Request: l, Fault: said})
 	}
-	return req.then(err, tokensPath+"?done="+let)
+	return then(req, err, tokensPath+"?done="+let)
 }

@@ -72,8 +72,8 @@ func navigation(org, section string, v Viewer, waiting map[string]int) []navGrou
 
 // countWaiting is how much waits for the viewer, by section: findings that are theirs, and
 // for who may triage, exceptions that people asked for.
-func (req *request) countWaiting() (map[string]int, error) {
-	mine, err := req.countMine()
+func countWaiting(req *request) (map[string]int, error) {
+	mine, err := countMine(req)
 	waiting := map[string]int{"mine": mine}
 	if err != nil || !req.viewer.May(triager) {
 		return waiting, err

@@ -24,7 +24,7 @@ type news struct {
 }
 
 // newsOf begins to follow a page that shows so many findings.
-func (req *request) newsOf(view *index.View, s *search, total int) (news, error) {
+func newsOf(req *request, view *index.View, s *search, total int) (news, error) {
 	var at time.Time // of the newest commit, or later: the clock alone may be behind it
 	err := req.view(func(_ context.Context, tx *store.Tx) error {
 		at = tx.Now()
@@ -45,7 +45,7 @@ func (req *request) newsOf(view *index.View, s *search, total int) (news, error)
 }
 
 // showNews answers with what came since, or that there is nothing.
-func (req *request) showNews() error {
+func showNews(req *request) error {
 	if !req.partial() {
 		req.redirect(req.to("/overview"))
 		return nil
@@ -63,7 +63,7 @@ func (req *request) showNews() error {
 		req.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	filters, s, err := req.followed(q)
+	filters, s, err := followedFilters(req, q)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (req *request) showNews() error {
 	return req.show(http.StatusOK, pageView{Template: "overview", Data: n, Part: "newspart"})
 }
 
-// followed are the filters of the page that asks: a findings page, or with no
+// followedFilters are the filters of the page that asks: a findings page, or with no
 // type the overview.
-func (req *request) followed(q url.Values) ([]model.FindingFilter, *search, error) {
+func followedFilters(req *request, q url.Values) ([]model.FindingFilter, *search, error) {
 	if q.Get("type") == "" {
 		filters := make([]model.FindingFilter, len(products))
 		for i, p := range products {
@@ -109,7 +109,7 @@ func (req *request) followed(q url.Values) ([]model.FindingFilter, *search, erro
 	if err != nil {
 		return nil, nil, model.Invalid("query", "is no query")
 	}
-	s, err := req.searched(productOf(t), query)
+	s, err := searched(req, productOf(t), query)
 	if err != nil {
 		return nil, nil, err
 	}

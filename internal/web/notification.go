@@ -27,7 +27,7 @@ type notificationsView struct {
 
 const notificationRulesPerPage = 50
 
-func (req *request) notifications() error {
+func notifications(req *request) error {
 	page, err := pageOf(req.r.URL.Query())
 	if err != nil {
 		return err
@@ -62,11 +62,11 @@ func (req *request) notifications() error {
 }
 
 // newNotification is the form of a new rule.
-func (req *request) newNotification() error {
-	return req.showNewNotification(http.StatusOK, newNotificationForm(req.r.URL.Query()))
+func newNotification(req *request) error {
+	return showNewNotification(req, http.StatusOK, newNotificationForm(req.r.URL.Query()))
 }
 
-func (req *request) showNewNotification(status int, f notificationForm) error {
+func showNewNotification(req *request, status int, f notificationForm) error {
 	return req.show(status, pageView{
 		Template: "notification_new",
 		Title:    "New notification rule",
@@ -76,7 +76,7 @@ func (req *request) showNewNotification(status int, f notificationForm) error {
 }
 
 // notifier is what makes and tries rules.
-func (req *request) notifier() (*notify.Notifier, error) {
+func notifier(req *request) (*notify.Notifier, error) {
 	if req.Notifier == nil {
 		return nil, model.ErrUnavailable
 	}
@@ -84,8 +84,8 @@ func (req *request) notifier() (*notify.Notifier, error) {
 }
 
 // addNotification makes a rule. The secret of a webhook is shown on its page, once.
-func (req *request) addNotification(form url.Values) error {
-	n, err := req.notifier()
+func addNotification(req *request, form url.Values) error {
+	n, err := notifier(req)
 	if err != nil {
 		return err
 	}
@@ -102,17 +102,17 @@ func (req *request) addNotification(form url.Values) error {
 	}
 	if said, ok := sayable(err); ok {
 		f.Fault = said
-		return req.showNewNotification(http.StatusBadRequest, f)
+		return showNewNotification(req, http.StatusBadRequest, f)
 	}
 	if err != nil {
 		return err
 	}
-	req.toNotification(r.ID, "notification-made", secret)
+	toNotification(req, r.ID, "notification-made", secret)
 	return nil
 }
 
 // toNotification leads to the page of a rule, with a secret that it shows once unless it is empty.
-func (req *request) toNotification(id int64, did, secret string) {
+func toNotification(req *request, id int64, did, secret string) {
 	if secret != "" {
 		req.showOnce(notificationPath(id), id, secret)
 		return
@@ -138,17 +138,17 @@ type notificationView struct {
 	Done     *message
 }
 
-func (req *request) notification() error {
+func notification(req *request) error {
 	v := notificationView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	made, secret := req.shownOnce(notificationPath(req.pathID))
 	if made == req.pathID {
 		v.Secret, v.MadeOnce = secret, secret == ""
 	}
-	return req.showNotification(http.StatusOK, req.pathID, v)
+	return showNotification(req, http.StatusOK, req.pathID, v)
 }
 
 // showNotification shows a rule; a form that is filled in already stays so.
-func (req *request) showNotification(status int, id int64, v notificationView) error {
+func showNotification(req *request, status int, id int64, v notificationView) error {
 	q, bad := req.r.URL.Query(), &model.InvalidError{}
 	before, tested := number(q, "before", bad), number(q, "tested", bad)
 	if len(bad.Fields) > 0 {
@@ -188,10 +188,10 @@ func (req *request) showNotification(status int, id int64, v notificationView) e
 
 // onNotification does something with the rule that the path names, and leads back to it with
 // the secret that came of it; what the person can mend is said there.
-func (req *request) onNotification(
+func onNotification(req *request,
 	did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error),
 ) error {
-	n, err := req.notifier()
+	n, err := notifier(req)
 	if err != nil {
 		return err
 	}
@@ -201,18 +201,18 @@ func (req *request) onNotification(
 		return err
 	})
 	if said, ok := sayable(err); ok {
-		return req.showNotification(http.StatusBadRequest, req.pathID, notificationView{Fault: said})
+		return showNotification(req, http.StatusBadRequest, req.pathID, notificationView{Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	req.toNotification(req.pathID, did, secret)
+	toNotification(req, req.pathID, did, secret)
 	return nil
 }
 
 // changeNotification changes what a rule is about, and where it leads where an address is given.
-func (req *request) changeNotification(form url.Values) error {
-	n, err := req.notifier()
+func changeNotification(req *request, form url.Values) error {
+	n, err := notifier(req)
 	if err != nil {
 		return err
 	}
@@ -232,22 +232,22 @@ func (req *request) changeNotification(form url.Values) error {
 	})
 	if said, ok := sayable(err); ok {
 		f.Fault = said
-		return req.showNotification(http.StatusBadRequest, req.pathID, notificationView{Form: f})
+		return showNotification(req, http.StatusBadRequest, req.pathID, notificationView{Form: f})
 	}
 	if err != nil {
 		return err
 	}
-	req.toNotification(req.pathID, "notification-saved", "")
+	toNotification(req, req.pathID, "notification-saved", "")
 	return nil
 }
 
 // pauseNotification pauses a rule, or has it go on.
-func (req *request) pauseNotification(form url.Values) error {
+func pauseNotification(req *request, form url.Values) error {
 	paused, did := form.Get("paused") == "on", "notification-resumed"
 	if paused {
 		did = "notification-paused"
 	}
-	return req.onNotification(did, func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
+	return onNotification(req, did, func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
 		r, err := tx.NotificationRule(ctx, id)
 		if err == nil {
 			r.Paused = paused
@@ -258,20 +258,20 @@ func (req *request) pauseNotification(form url.Values) error {
 }
 
 // rotateNotification gives a webhook another secret, which its page shows once.
-func (req *request) rotateNotification() error {
-	return req.onNotification("", func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
+func rotateNotification(req *request) error {
+	return onNotification(req, "", func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
 		_, secret, err := n.Rotate(ctx, tx, id)
 		return secret, err
 	})
 }
 
 // resendNotification queues a message of the rule's log once more.
-func (req *request) resendNotification() error {
+func resendNotification(req *request) error {
 	message, err := strconv.ParseInt(req.r.PathValue("notification"), 10, 64)
 	if err != nil {
 		return model.ErrNotFound
 	}
-	return req.onNotification("notification-resent", func(
+	return onNotification(req, "notification-resent", func(
 		ctx context.Context, tx *store.Tx, _ *notify.Notifier, id int64,
 	) (string, error) {
 		_, err := tx.ResendNotification(ctx, id, message)
@@ -280,8 +280,8 @@ func (req *request) resendNotification() error {
 }
 
 // testNotification sends the receivers of a rule a message now; its page says what came of it.
-func (req *request) testNotification() error {
-	n, err := req.notifier()
+func testNotification(req *request) error {
+	n, err := notifier(req)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (req *request) testNotification() error {
 }
 
 // deleteNotification forgets a rule with its log.
-func (req *request) deleteNotification() error {
+func deleteNotification(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, req.pathID) })
-	return req.then(err, notificationsPath+"?done=notification-deleted")
+	return then(req, err, notificationsPath+"?done=notification-deleted")
 }

@@ -31,7 +31,7 @@ func (s *SignIn) awayName(r *http.Request) string { return s.cookieName(r) + "-o
 
 // remember sets the cookie for the time at the provider, or takes it away. What
 // it holds is of use to nobody but this browser.
-func (req *request) remember(a away, seconds int) error {
+func remember(req *request, a away, seconds int) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (req *request) remember(a away, seconds int) error {
 }
 
 // goToProvider sends the browser to the provider.
-func (req *request) goToProvider() error {
+func goToProvider(req *request) error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return model.ErrNotFound
 	}
@@ -52,9 +52,9 @@ func (req *request) goToProvider() error {
 	again := req.r.URL.Query().Get("again") != ""
 	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack, again)
 	if err != nil {
-		return req.providerFailed(next, err)
+		return providerFailed(req, next, err)
 	}
-	if err := req.remember(away{flow, next, again}, awaySeconds); err != nil {
+	if err := remember(req, away{flow, next, again}, awaySeconds); err != nil {
 		return err
 	}
 	req.redirect(address)
@@ -62,7 +62,7 @@ func (req *request) goToProvider() error {
 }
 
 // comeFromProvider lets in whom the provider has signed in.
-func (req *request) comeFromProvider() error {
+func comeFromProvider(req *request) error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return model.ErrNotFound
 	}
@@ -72,7 +72,7 @@ func (req *request) comeFromProvider() error {
 			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
 		}
 	}
-	if err := req.remember(away{}, -1); err != nil {
+	if err := remember(req, away{}, -1); err != nil {
 		return err
 	}
 	q := req.r.URL.Query()
@@ -80,17 +80,17 @@ func (req *request) comeFromProvider() error {
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
-		secret, err = req.letIn(who, a.Again)
+		secret, err = letIn(req, who, a.Again)
 	}
 	if err != nil {
-		return req.providerFailed(a.Next, err)
+		return providerFailed(req, a.Next, err)
 	}
-	return req.welcome(secret, a.Next)
+	return welcome(req, secret, a.Next)
 }
 
 // letIn makes or updates the user, gives them the roles that their groups mean,
 // and begins a session.
-func (req *request) letIn(who sso.Person, again bool) (string, error) {
+func letIn(req *request, who sso.Person, again bool) (string, error) {
 	ctx := req.r.Context()
 	all, err := req.Store.Deployments(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (req *request) letIn(who sso.Person, again bool) (string, error) {
 		return "", err
 	}
 	if known.ID == 0 && len(roles) == 0 {
-		return "", req.noRole(who)
+		return "", noRole(req, who)
 	}
 	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
 	if errors.Is(err, model.ErrConflict) { // made by another request meanwhile
@@ -120,7 +120,7 @@ func (req *request) letIn(who sso.Person, again bool) (string, error) {
 			"deployments", kept)
 	}
 	if len(roles) == 0 && len(kept) == 0 {
-		return "", req.noRole(who)
+		return "", noRole(req, who)
 	}
 	method := "oidc"
 	if asked(who, again, req.Clock()) {
@@ -139,7 +139,7 @@ func asked(who sso.Person, again bool, now time.Time) bool {
 	return now.Sub(who.AskedAt) <= auth.ProofFor
 }
 
-func (req *request) noRole(who sso.Person) error {
+func noRole(req *request, who sso.Person) error {
 	groups := slices.Clone(who.Groups)
 	slices.Sort(groups)
 	said := "none"
@@ -153,7 +153,7 @@ func (req *request) noRole(who sso.Person) error {
 }
 
 // providerFailed says on the sign-in page what went wrong.
-func (req *request) providerFailed(next string, err error) error {
+func providerFailed(req *request, next string, err error) error {
 	s, status := loginView{Next: safeNext(next)}, http.StatusForbidden
 	var refused *sso.RefusedError
 	switch {
@@ -185,5 +185,5 @@ func (req *request) providerFailed(next string, err error) error {
 		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the "+
 			"cause in the server's log.", http.StatusBadGateway
 	}
-	return req.showLogin(status, s)
+	return showLogin(req, status, s)
 }

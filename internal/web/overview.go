@@ -90,19 +90,19 @@ type sinceVisit struct {
 }
 
 // overview shows where the deployment stands.
-func (req *request) overview() error {
-	start, err := req.startState(false)
+func overview(req *request) error {
+	start, err := loadStartState(req, false)
 	if err != nil {
 		return err
 	}
-	scope, err := req.overviewScope()
+	scope, err := readOverviewScope(req)
 	if err != nil {
 		return err
 	}
 	p := &overviewPage{Days: silentDays, Scope: scope}
 	if start.Open(req.viewer) {
 		if !start.Scanned() {
-			return req.showStart(start)
+			return showStart(req, start)
 		}
 		p.Start = start
 	}
@@ -115,7 +115,7 @@ func (req *request) overview() error {
 	points := make([]index.TrendPoint, len(ends)-1)
 	var filters []model.FindingFilter
 	for _, product := range scope.products() {
-		if err := req.stand(view, p, product); err != nil {
+		if err := stand(req, view, p, product); err != nil {
 			return err
 		}
 		filters = append(filters, scope.of(product))
@@ -125,20 +125,20 @@ func (req *request) overview() error {
 	p.Period, p.Ages = periodOf(points), agesOf(view, filters, now)
 	p.Chart = newChart(points[scope.Weeks:])
 	p.Fix = view.FixTimes(ends[0], filters...)
-	p.Targets, p.ByTag = req.targets(view, scope, ends[0])
-	if err := req.offer(&p.Scope); err != nil {
+	p.Targets, p.ByTag = targets(req, view, scope, ends[0])
+	if err := fillChoices(req, &p.Scope); err != nil {
 		return err
 	}
 	trim(&p.Rules)
 	trim(&p.Projects)
-	if err := req.health(p, now); err != nil {
+	if err := health(req, p, now); err != nil {
 		return err
 	}
-	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
+	if p.Sources, p.Stale, err = sourceAges(req); err != nil {
 		return err
 	}
-	p.Visit = req.lastVisit(view, now)
-	if p.News, err = req.newsOf(view, nil, p.Open); err != nil {
+	p.Visit = lastVisit(req, view, now)
+	if p.News, err = newsOf(req, view, nil, p.Open); err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "overview", Title: "Overview", Section: "overview", Data: p})
@@ -160,7 +160,7 @@ func sum(into, add []index.TrendPoint) {
 }
 
 // stand counts what is open of a product, and in which rules and projects.
-func (req *request) stand(view *index.View, p *overviewPage, product product) error {
+func stand(req *request, view *index.View, p *overviewPage, product product) error {
 	filter := p.Scope.of(product)
 	filter.Statuses = []model.Status{model.StatusOpen}
 	s := standing{Product: product, Address: p.Scope.narrow(req.to(product.Path))}
@@ -281,7 +281,7 @@ func trim(rows *[]topRow) {
 }
 
 // health reads which projects fail or are silent.
-func (req *request) health(p *overviewPage, now time.Time) error {
+func health(req *request, p *overviewPage, now time.Time) error {
 	return req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Silent, p.SilentAll, err = tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
 			return err
@@ -298,7 +298,7 @@ func (req *request) health(p *overviewPage, now time.Time) error {
 		for _, s := range scans {
 			p.Failing = append(p.Failing, failing{s, names[s.ProjectID]})
 		}
-		if p.Managed, p.Unmanaged, err = req.unmanaged(ctx, tx); err != nil {
+		if p.Managed, p.Unmanaged, err = unmanaged(ctx, req, tx); err != nil {
 			return err
 		}
 		one, err := tx.Projects(ctx, store.ProjectQuery{Limit: 1})
@@ -316,7 +316,7 @@ const newVisit = 30 * time.Minute
 
 // lastVisit tells what happened since the viewer was here last. It is the
 // browser's memory, not the server's.
-func (req *request) lastVisit(view *index.View, now time.Time) *sinceVisit {
+func lastVisit(req *request, view *index.View, now time.Time) *sinceVisit {
 	var before, latest int64
 	if c, err := req.r.Cookie(seenCookie); err == nil {
 		a, b, _ := strings.Cut(c.Value, ".")

@@ -49,7 +49,7 @@ func (t *targetRow) add(list string, p product, o index.DueTarget, key index.Fac
 
 // targets are the rows of the overview: by severity, worst first, and by tag, those with
 // the most overdue first.
-func (req *request) targets(view *index.View, scope overviewScope, since time.Time) (bySeverity, byTag []targetRow) {
+func targets(req *request, view *index.View, scope overviewScope, since time.Time) (bySeverity, byTag []targetRow) {
 	var severities [model.SeverityCritical + 1]targetRow
 	tags := map[string]*targetRow{}
 	for _, p := range scope.products() {

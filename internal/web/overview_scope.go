@@ -26,8 +26,8 @@ type overviewScope struct {
 // maxOffered is how many projects and tags a form offers.
 const maxOffered = 500
 
-// overviewScope reads the address.
-func (req *request) overviewScope() (s overviewScope, err error) {
+// readOverviewScope reads the address.
+func readOverviewScope(req *request) (s overviewScope, err error) {
 	q := req.r.URL.Query()
 	s = overviewScope{
 		Tag:     strings.TrimSpace(q.Get("tag")),
@@ -99,8 +99,8 @@ func (s overviewScope) narrowProject(list string) string {
 	return list
 }
 
-// offer reads what may be chosen.
-func (req *request) offer(s *overviewScope) error {
+// fillChoices reads what may be chosen.
+func fillChoices(req *request, s *overviewScope) error {
 	return req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: maxOffered})
 		for _, p := range list {

@@ -47,9 +47,9 @@ var more = []place{
 	{kind: globalsearch.Action, name: "Invite somebody", address: usersPath, least: admin},
 }
 
-// places are all that the viewer may go to and do, first what makes sense where they are.
-func (req *request) places(ctx context.Context, tx *store.Tx) ([]place, error) {
-	out, err := req.actionsHere(ctx, tx)
+// listPlaces are all that the viewer may go to and do, first what makes sense where they are.
+func listPlaces(ctx context.Context, req *request, tx *store.Tx) ([]place, error) {
+	out, err := actionsHere(ctx, req, tx)
 	for _, p := range more {
 		if req.viewer.May(p.least) {
 			p.address = req.to(p.address)
@@ -65,7 +65,7 @@ func (req *request) places(ctx context.Context, tx *store.Tx) ([]place, error) {
 }
 
 // actionsHere is what can be done with the page that the palette was opened on.
-func (req *request) actionsHere(ctx context.Context, tx *store.Tx) ([]place, error) {
+func actionsHere(ctx context.Context, req *request, tx *store.Tx) ([]place, error) {
 	at, err := url.Parse(req.r.Header.Get("HX-Current-URL"))
 	if err != nil || !strings.HasPrefix(at.Path, req.to("/")) {
 		return nil, nil //nolint:nilerr // scripts say where they are: who says nonsense is nowhere

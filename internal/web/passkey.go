@@ -20,20 +20,20 @@ const (
 const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
 
 // enterByPasskey signs in by a passkey alone.
-func (req *request) enterByPasskey(form url.Values) error {
+func enterByPasskey(req *request, form url.Values) error {
 	if req.SignIn == nil || req.SignIn.Passkeys == nil {
 		return model.ErrNotFound
 	}
 	next := safeNext(form.Get("next"))
 	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"),
 		req.SignIn.origin(req.r))
-	if said, status := req.codeFault(err, passkeyFault); said != "" {
-		return req.showLogin(status, loginView{Next: next, Fault: said})
+	if said, status := codeFault(req, err, passkeyFault); said != "" {
+		return showLogin(req, status, loginView{Next: next, Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	return req.welcome(secret, next)
+	return welcome(req, secret, next)
 }
 
 // passkeyView is the page on which a passkey is added.
@@ -46,8 +46,8 @@ type passkeyView struct {
 }
 
 // mayAdd finds who may add a passkey. Where it has led elsewhere, who has no session.
-func (req *request) mayAdd() (auth.SessionInfo, error) {
-	me, err := req.signedIn()
+func mayAdd(req *request) (auth.SessionInfo, error) {
+	me, err := currentSession(req)
 	if err == nil && me.Session.ID != 0 && (req.SignIn.Passkeys == nil || me.Session.ByProvider()) {
 		req.redirect(secondFactorPath)
 		return auth.SessionInfo{}, nil
@@ -56,15 +56,15 @@ func (req *request) mayAdd() (auth.SessionInfo, error) {
 }
 
 // startPasskey asks for a new passkey.
-func (req *request) startPasskey() error {
-	me, err := req.mayAdd()
+func startPasskey(req *request) error {
+	me, err := mayAdd(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	return req.showPasskey(http.StatusOK, me, passkeyView{Next: safeNext(req.r.URL.Query().Get("next"))})
+	return showPasskey(req, http.StatusOK, me, passkeyView{Next: safeNext(req.r.URL.Query().Get("next"))})
 }
 
-func (req *request) showPasskey(status int, me auth.SessionInfo, s passkeyView) (err error) {
+func showPasskey(req *request, status int, me auth.SessionInfo, s passkeyView) (err error) {
 	s.Origin = req.SignIn.Passkeys.Origin()
 	if s.Ceremony, err = req.SignIn.Passkeys.Register(req.r.Context(), me); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (req *request) showPasskey(status int, me auth.SessionInfo, s passkeyView) 
 
 // addPasskey keeps what the browser made; the first second factor leads to its
 // recovery codes.
-func (req *request) addPasskey(form url.Values) error {
-	me, err := req.mayAdd()
+func addPasskey(req *request, form url.Values) error {
+	me, err := mayAdd(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -84,11 +84,11 @@ func (req *request) addPasskey(form url.Values) error {
 		req.SignIn.origin(req.r))
 	if errors.Is(err, auth.ErrCode) {
 		s.Fault = passkeyFault
-		return req.showPasskey(http.StatusBadRequest, me, s)
+		return showPasskey(req, http.StatusBadRequest, me, s)
 	}
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showPasskey(http.StatusBadRequest, me, s)
+		return showPasskey(req, http.StatusBadRequest, me, s)
 	}
 	if err != nil {
 		return err
@@ -97,24 +97,24 @@ func (req *request) addPasskey(form url.Values) error {
 		req.redirect(secondFactorPath + "?done=passkey")
 		return nil
 	}
-	req.renew(secret)
-	return req.showCodes(me, s.Next, codes)
+	renew(req, secret)
+	return showCodes(req, me, s.Next, codes)
 }
 
 // removePasskey takes a passkey of who is signed in away.
-func (req *request) removePasskey() error {
-	me, err := req.signedIn()
+func removePasskey(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
 	secret, err := req.SignIn.Factors.RemovePasskey(req.r.Context(), me, req.pathID)
 	if said, ok := sayable(err); ok {
-		return req.showSecondFactor(http.StatusConflict, said)
+		return showSecondFactor(req, http.StatusConflict, said)
 	}
 	if err != nil {
 		return err
 	}
-	req.renew(secret)
+	renew(req, secret)
 	req.redirect(secondFactorPath + "?done=passkey-removed")
 	return nil
 }

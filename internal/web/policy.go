@@ -32,7 +32,7 @@ type modeCount struct {
 	Count int
 }
 
-func (req *request) listPolicies() error {
+func listPolicies(req *request) error {
 	p := &policiesPage{Deleted: req.r.URL.Query().Has("deleted")}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
@@ -106,8 +106,8 @@ type policyRuleRow struct {
 	Open    int
 }
 
-func (req *request) showPolicy() error {
-	return req.showPolicyWith(http.StatusOK, func(*policyPage) {})
+func showPolicy(req *request) error {
+	return showPolicyWith(req, http.StatusOK, func(*policyPage) {})
 }
 
 // conditionsSaid says what became of a condition, by what the address tells.
@@ -117,7 +117,7 @@ var conditionsSaid = map[string]string{
 }
 
 // showPolicyWith shows a policy; fill puts in what somebody filled in before.
-func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
+func showPolicyWith(req *request, status int, fill func(*policyPage)) error {
 	q := req.r.URL.Query()
 	p := &policyPage{
 		Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"),
@@ -162,7 +162,7 @@ func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	if err != nil {
 		return err
 	}
-	if err := req.openOfRules(p, rules); err != nil {
+	if err := openOfRules(req, p, rules); err != nil {
 		return err
 	}
 	fill(p)
@@ -204,7 +204,7 @@ func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRul
 }
 
 // openOfRules counts the open findings of the rules on the page.
-func (req *request) openOfRules(p *policyPage, rules []model.PolicyRule) error {
+func openOfRules(req *request, p *policyPage, rules []model.PolicyRule) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (req *request) openOfRules(p *policyPage, rules []model.PolicyRule) error {
 }
 
 // setRuleMode decides what a rule does to builds.
-func (req *request) setRuleMode(form url.Values) error {
+func setRuleMode(req *request, form url.Values) error {
 	mode, ok := model.ParsePolicyMode(form.Get("mode"))
 	if !ok {
 		return model.Invalid("mode", "is monitor, comment or block")

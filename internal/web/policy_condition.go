@@ -57,7 +57,7 @@ func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 }
 
 // addCondition gives a policy a further condition.
-func (req *request) addCondition(values url.Values) error {
+func addCondition(req *request, values url.Values) error {
 	form := conditionFormFrom(values)
 	c, err := form.condition()
 	if err == nil {
@@ -72,13 +72,13 @@ func (req *request) addCondition(values url.Values) error {
 	}
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		form.Fault = invalid.Error()
-		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.Form = form })
+		return showPolicyWith(req, http.StatusBadRequest, func(p *policyPage) { p.Form = form })
 	}
-	return req.then(err, "/policies/"+decimal(req.pathID)+"?condition=added#conditions")
+	return then(req, err, "/policies/"+decimal(req.pathID)+"?condition=added#conditions")
 }
 
 // removeCondition takes a condition from a policy.
-func (req *request) removeCondition() error {
+func removeCondition(req *request) error {
 	of, err := strconv.ParseInt(req.r.PathValue("condition"), 10, 64)
 	if err != nil {
 		return model.ErrNotFound
@@ -91,5 +91,5 @@ func (req *request) removeCondition() error {
 		_, err = policy.RemoveCondition(ctx, tx, p, of)
 		return err
 	})
-	return req.then(err, "/policies/"+decimal(req.pathID)+"?condition=removed#conditions")
+	return then(req, err, "/policies/"+decimal(req.pathID)+"?condition=removed#conditions")
 }

@@ -66,7 +66,7 @@ func (f *dueForm) days() (d model.DueDays, err error) {
 }
 
 // setDueDays gives a policy other days.
-func (req *request) setDueDays(sent url.Values) error {
+func setDueDays(req *request, sent url.Values) error {
 	form, fault := dueForm{}, error(nil)
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Policy(ctx, req.pathID)
@@ -83,7 +83,7 @@ func (req *request) setDueDays(sent url.Values) error {
 	})
 	if fault != nil {
 		form.Fault = fault.Error()
-		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.DueForm = form })
+		return showPolicyWith(req, http.StatusBadRequest, func(p *policyPage) { p.DueForm = form })
 	}
-	return req.then(err, "/policies/"+decimal(req.pathID)+"?due=set#due")
+	return then(req, err, "/policies/"+decimal(req.pathID)+"?due=set#due")
 }

@@ -25,20 +25,20 @@ type modesPage struct {
 }
 
 // askModes shows what a mode for all rules of a severity would do.
-func (req *request) askModes() error {
+func askModes(req *request) error {
 	q := req.r.URL.Query()
 	for name, usual := range map[string]string{"severity": model.SeverityHigh.String(), "mode": model.ModeBlock.String()} {
 		if !q.Has(name) {
 			q.Set(name, usual)
 		}
 	}
-	return req.showModes(http.StatusOK, q, false)
+	return showModes(req, http.StatusOK, q, false)
 }
 
-func (req *request) showModes(status int, q url.Values, again bool) error {
+func showModes(req *request, status int, q url.Values, again bool) error {
 	p := &modesPage{Again: again}
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
-		rules, err := req.chosenRules(ctx, tx, p, q)
+		rules, err := chosenRules(ctx, req, tx, p, q)
 		if err != nil || len(rules) == 0 {
 			return err
 		}
@@ -57,8 +57,8 @@ func (req *request) showModes(status int, q url.Values, again bool) error {
 
 // chosenRules are the rules of the policy that are at least so severe and have another
 // mode.
-func (req *request) chosenRules(
-	ctx context.Context, tx *store.Tx, p *modesPage, q url.Values,
+func chosenRules(
+	ctx context.Context, req *request, tx *store.Tx, p *modesPage, q url.Values,
 ) (rules []model.PolicyRule, err error) {
 	severity, ok := model.ParseSeverity(q.Get("severity"))
 	if !ok {
@@ -107,11 +107,11 @@ func (p *modesPage) count(rules []model.PolicyRule) {
 }
 
 // setModes gives the rules the mode, all or none, if they are still those that were seen.
-func (req *request) setModes(form url.Values) error {
+func setModes(req *request, form url.Values) error {
 	p := &modesPage{}
 	changed := false
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
-		rules, err := req.chosenRules(ctx, tx, p, form)
+		rules, err := chosenRules(ctx, req, tx, p, form)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (req *request) setModes(form url.Values) error {
 	case err != nil:
 		return err
 	case changed:
-		return req.showModes(http.StatusConflict, form, true)
+		return showModes(req, http.StatusConflict, form, true)
 	}
 	req.redirect(
 		req.to("/policies/" + decimal(p.ID) + "?" + url.Values{"mode": {p.Mode}, "set": {decimal(int64(p.Rules))}}.Encode()),

@@ -30,7 +30,7 @@ type policyRulePage struct {
 }
 
 // policyRule finds the rule of a policy that the path names.
-func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p model.Policy, r model.PolicyRule, err error) {
+func policyRule(ctx context.Context, req *request, tx *store.Tx) (p model.Policy, r model.PolicyRule, err error) {
 	of, err := strconv.ParseInt(req.r.PathValue("rule"), 10, 64)
 	if err != nil || of <= 0 {
 		return p, r, model.ErrNotFound
@@ -43,11 +43,11 @@ func (req *request) policyRule(ctx context.Context, tx *store.Tx) (p model.Polic
 }
 
 // showPolicyRule shows a rule with its text, in the version that the address names.
-func (req *request) showPolicyRule() error {
+func showPolicyRule(req *request) error {
 	p := &policyRulePage{}
 	var rules [1]model.PolicyRule
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.Policy, rules[0], err = req.policyRule(ctx, tx); err != nil {
+		if p.Policy, rules[0], err = policyRule(ctx, req, tx); err != nil {
 			return err
 		}
 		if p.Versions, err = tx.RuleVersions(ctx, rules[0].Rule.Name); err != nil {
@@ -59,7 +59,7 @@ func (req *request) showPolicyRule() error {
 		return err
 	}
 	list := &policyPage{policyRow: policyRow{Policy: p.Policy}}
-	if err := req.openOfRules(list, rules[:]); err != nil {
+	if err := openOfRules(req, list, rules[:]); err != nil {
 		return err
 	}
 	p.policyRuleRow = list.List[0]
@@ -94,17 +94,17 @@ func (p *policyRulePage) choose(req *request) error {
 }
 
 // removePolicyRule takes a rule out of a policy.
-func (req *request) removePolicyRule() error {
+func removePolicyRule(req *request) error {
 	var id int64
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
-		p, r, err := req.policyRule(ctx, tx)
+		p, r, err := policyRule(ctx, req, tx)
 		if err != nil {
 			return err
 		}
 		id = p.ID
 		return tx.RemoveRule(ctx, id, r.Rule.Name)
 	})
-	return req.then(err, "/policies/"+decimal(id)+"?removed=1")
+	return then(req, err, "/policies/"+decimal(id)+"?removed=1")
 }
 
 // addRulesPage is the form to hand rules in, with what is wrong with them.
@@ -117,11 +117,11 @@ type addRulesPage struct {
 }
 
 // askAddRules shows the form.
-func (req *request) askAddRules() error {
-	return req.showAddRules(http.StatusOK, &addRulesPage{})
+func askAddRules(req *request) error {
+	return showAddRules(req, http.StatusOK, &addRulesPage{})
 }
 
-func (req *request) showAddRules(status int, p *addRulesPage) error {
+func showAddRules(req *request, status int, p *addRulesPage) error {
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		p.Policy, err = tx.Policy(ctx, req.pathID)
 		return err
@@ -138,8 +138,8 @@ func (req *request) showAddRules(status int, p *addRulesPage) error {
 }
 
 // addRules takes the rules of the form in, all or none.
-func (req *request) addRules() error {
-	p, files, err := req.ruleForm()
+func addRules(req *request) error {
+	p, files, err := ruleForm(req)
 	status := http.StatusBadRequest
 	added := 0
 	if err == nil {
@@ -166,7 +166,7 @@ func (req *request) addRules() error {
 	default:
 		return err
 	}
-	return req.showAddRules(status, p)
+	return showAddRules(req, status, p)
 }
 
 // serve has the policy serve the rules of files, and counts them.
@@ -196,7 +196,7 @@ func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files 
 }
 
 // ruleForm reads the form as it comes: the fields, and the files.
-func (req *request) ruleForm() (p *addRulesPage, files []policy.File, err error) {
+func ruleForm(req *request) (p *addRulesPage, files []policy.File, err error) {
 	p = &addRulesPage{}
 	parts, err := req.r.MultipartReader()
 	if err != nil {

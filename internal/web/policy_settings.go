@@ -88,25 +88,25 @@ type policyWould struct {
 }
 
 // askPolicySettings shows the settings of a policy.
-func (req *request) askPolicySettings() error {
-	return req.showPolicySettings(http.StatusOK, nil, false)
+func askPolicySettings(req *request) error {
+	return showPolicySettings(req, http.StatusOK, nil, false)
 }
 
 // askNewPolicy shows the form of a new policy, of the product that the address says.
-func (req *request) askNewPolicy() error {
-	return req.showPolicySettings(http.StatusOK, url.Values{"product": {req.r.URL.Query().Get("product")}}, false)
+func askNewPolicy(req *request) error {
+	return showPolicySettings(req, http.StatusOK, url.Values{"product": {req.r.URL.Query().Get("product")}}, false)
 }
 
 // previewPolicy shows what the sent settings would change, of a policy or as a new one. They
 // come as a form, since addresses are too short for long lists.
-func (req *request) previewPolicy(sent url.Values) error {
+func previewPolicy(req *request, sent url.Values) error {
 	sent.Set("name", sent.Get("name")) // that it was sent
-	return req.showPolicySettings(http.StatusOK, sent, false)
+	return showPolicySettings(req, http.StatusOK, sent, false)
 }
 
 // showPolicySettings shows the form as it was sent, with what it would change; as the policy
 // is stored where nothing was sent.
-func (req *request) showPolicySettings(status int, q url.Values, again bool, faults ...model.FieldError) error {
+func showPolicySettings(req *request, status int, q url.Values, again bool, faults ...model.FieldError) error {
 	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
 	if p.Form.Product == "" {
 		p.Form.Product = model.SAST.String()
@@ -212,8 +212,8 @@ func (f *policyForm) taken(
 }
 
 // createPolicy makes a policy, with the rules that it takes over.
-func (req *request) createPolicy(sent url.Values) error {
-	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
+func createPolicy(req *request, sent url.Values) error {
+	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
 		p, err := form.over(model.Policy{})
 		if err != nil {
 			return p, err
@@ -247,8 +247,8 @@ func (req *request) createPolicy(sent url.Values) error {
 var errSeenAnother = errors.New("the policy was changed meanwhile")
 
 // savePolicySettings changes a policy, if it is still the one that was seen.
-func (req *request) savePolicySettings(sent url.Values) error {
-	return req.savePolicyWith(sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
+func savePolicySettings(req *request, sent url.Values) error {
+	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
 		p, err := tx.Policy(ctx, req.pathID)
 		if err != nil {
 			return p, err
@@ -264,7 +264,7 @@ func (req *request) savePolicySettings(sent url.Values) error {
 }
 
 // savePolicyWith has a form done, and shows it again with what is wrong.
-func (req *request) savePolicyWith(
+func savePolicyWith(req *request,
 	sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
 ) error {
 	form := policyFormFrom(sent)
@@ -280,11 +280,11 @@ func (req *request) savePolicyWith(
 		req.redirect(req.to("/policies/" + decimal(p.ID) + "?saved=1"))
 		return nil
 	case errors.Is(err, errSeenAnother):
-		return req.showPolicySettings(http.StatusConflict, sent, true)
+		return showPolicySettings(req, http.StatusConflict, sent, true)
 	case errors.As(err, &invalid):
-		return req.showPolicySettings(http.StatusBadRequest, sent, false, asFilledIn(invalid.Fields)...)
+		return showPolicySettings(req, http.StatusBadRequest, sent, false, asFilledIn(invalid.Fields)...)
 	case errors.Is(err, model.ErrConflict):
-		return req.showPolicySettings(http.StatusConflict, sent, false, model.FieldError{
+		return showPolicySettings(req, http.StatusConflict, sent, false, model.FieldError{
 			Location: "name",
 			Message:  "another policy has this name or one that is spelt much like it: choose another",
 		})
@@ -314,11 +314,11 @@ func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, erro
 }
 
 // askDeletePolicy says what goes with a policy.
-func (req *request) askDeletePolicy() error {
-	return req.askDeletePolicyWith(http.StatusOK, "")
+func askDeletePolicy(req *request) error {
+	return askDeletePolicyWith(req, http.StatusOK, "")
 }
 
-func (req *request) askDeletePolicyWith(status int, fault string) error {
+func askDeletePolicyWith(req *request, status int, fault string) error {
 	p := &policyDeletePage{Fault: fault}
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.policyRow, err = readPolicyRow(ctx, tx, req.pathID); err != nil || p.Default {
@@ -335,8 +335,8 @@ func (req *request) askDeletePolicyWith(status int, fault string) error {
 }
 
 // deletePolicy deletes a policy for whom it was named by, if it is still the one that was seen.
-func (req *request) deletePolicy() error {
-	meant, err := req.deleteNamed(func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
+func deletePolicy(req *request) error {
+	meant, err := deleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := readPolicyRow(ctx, tx, id)
 		if err == nil && !p.Default && req.r.PostForm.Get("seen") != p.seen() {
 			err = errSeenAnother
@@ -345,14 +345,14 @@ func (req *request) deletePolicy() error {
 	}, (*store.Tx).DeletePolicy)
 	switch {
 	case errors.Is(err, errSeenAnother):
-		return req.askDeletePolicyWith(http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was "+
+		return askDeletePolicyWith(req, http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was "+
 			"deleted: look at what would change now, then type the name again.")
 	case errors.Is(err, model.ErrConflict):
-		return req.askDeletePolicyWith(http.StatusConflict, "")
+		return askDeletePolicyWith(req, http.StatusConflict, "")
 	case err != nil:
 		return err
 	case !meant:
-		return req.askDeletePolicyWith(
+		return askDeletePolicyWith(req,
 			http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.",
 		)
 	}

@@ -40,7 +40,7 @@ type projectsPage struct {
 }
 
 // listProjects lists projects, the one with the most to lose first.
-func (req *request) listProjects() error {
+func listProjects(req *request) error {
 	q := req.r.URL.Query()
 	p := &projectsPage{Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Silent: q.Get("silent") != ""}
 	bad := &model.InvalidError{}
@@ -51,7 +51,7 @@ func (req *request) listProjects() error {
 	if q.Get("deleted") != "" {
 		p.Done = &message{"project-deleted", "The project was deleted, with all that was stored of it."}
 	}
-	rows, err := req.projectRows()
+	rows, err := projectRows(req)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (req *request) listProjects() error {
 }
 
 // projectRows reads all projects and counts what is open in each.
-func (req *request) projectRows() ([]projectRow, error) {
+func projectRows(req *request) ([]projectRow, error) {
 	var all []model.Project
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		all, err = tx.Projects(ctx, store.ProjectQuery{})
@@ -186,10 +186,10 @@ func countOf(bars []bar, severity model.Severity) int {
 }
 
 // updateProject changes what people decide about a project.
-func (req *request) updateProject(form url.Values) error {
+func updateProject(req *request, form url.Values) error {
 	tags, err := model.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {
-		return req.showProjectWith(http.StatusBadRequest, err.Error())
+		return showProjectWith(req, http.StatusBadRequest, err.Error())
 	}
 	primary := strings.TrimSpace(form.Get("primary"))
 	if primary != "" {
@@ -222,5 +222,5 @@ func (req *request) updateProject(form url.Values) error {
 		}
 		return err
 	})
-	return req.then(err, "/projects/"+decimal(req.pathID)+"?saved=1")
+	return then(req, err, "/projects/"+decimal(req.pathID)+"?saved=1")
 }

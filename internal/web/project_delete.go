@@ -17,11 +17,11 @@ type projectDeletePage struct {
 }
 
 // askDeleteProject counts what would go with a project.
-func (req *request) askDeleteProject() error {
-	return req.askDeleteProjectWith(http.StatusOK, "")
+func askDeleteProject(req *request) error {
+	return askDeleteProjectWith(req, http.StatusOK, "")
 }
 
-func (req *request) askDeleteProjectWith(status int, fault string) error {
+func askDeleteProjectWith(req *request, status int, fault string) error {
 	p := &projectDeletePage{Fault: fault}
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Project, err = tx.Project(ctx, req.pathID); err != nil {
@@ -37,8 +37,8 @@ func (req *request) askDeleteProjectWith(status int, fault string) error {
 }
 
 // deleteProject deletes a project for whom it was named by.
-func (req *request) deleteProject() error {
-	meant, err := req.deleteNamed(func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
+func deleteProject(req *request) error {
+	meant, err := deleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := tx.Project(ctx, id)
 		return p.Name, err
 	}, (*store.Tx).DeleteProject)
@@ -46,7 +46,7 @@ func (req *request) deleteProject() error {
 	case err != nil:
 		return err
 	case !meant:
-		return req.askDeleteProjectWith(
+		return askDeleteProjectWith(req,
 			http.StatusBadRequest, "Nothing was deleted: type the project’s name as it stands above.",
 		)
 	}
@@ -56,7 +56,7 @@ func (req *request) deleteProject() error {
 
 // deleteNamed deletes what a page is about if the form has its name, so that nobody hits
 // another one by mistake, and reports whether it has.
-func (req *request) deleteNamed(
+func deleteNamed(req *request,
 	nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
 ) (meant bool, err error) {
 	form, err := req.form()

@@ -54,11 +54,11 @@ type refPart struct {
 }
 
 // showProject shows one project.
-func (req *request) showProject() error {
-	return req.showProjectWith(http.StatusOK, "")
+func showProject(req *request) error {
+	return showProjectWith(req, http.StatusOK, "")
 }
 
-func (req *request) showProjectWith(status int, fault string) error {
+func showProjectWith(req *request, status int, fault string) error {
 	q := req.r.URL.Query()
 	weeks, err := weeksOf(q)
 	if err != nil {
@@ -70,10 +70,10 @@ func (req *request) showProjectWith(status int, fault string) error {
 		if p.Project, err = tx.Project(ctx, req.pathID); err != nil {
 			return err
 		}
-		if latest, err = req.scansOf(ctx, tx, p); err != nil {
+		if latest, err = scansOf(ctx, req, tx, p); err != nil {
 			return err
 		}
-		managed, err := req.managedOf(ctx, tx, p.Project)
+		managed, err := managedOf(ctx, req, tx, p.Project)
 		if err != nil {
 			return err
 		}
@@ -89,30 +89,30 @@ func (req *request) showProjectWith(status int, fault string) error {
 			strconv.Itoa(n) + " weeks", req.to("/projects/" + decimal(req.pathID) + "?weeks=" + strconv.Itoa(n)), n == p.Weeks,
 		})
 	}
-	if err := req.openIn(p, latest); err != nil {
+	if err := openIn(req, p, latest); err != nil {
 		return err
 	}
 	return req.show(status, pageView{Template: "project", Title: p.Name, Section: "projects", Data: p})
 }
 
 // scansOf reads the newest scans of a project, and the latest of each of its branches.
-func (req *request) scansOf(ctx context.Context, tx *store.Tx, p *projectPage) (latest []scanRow, err error) {
+func scansOf(ctx context.Context, req *request, tx *store.Tx, p *projectPage) (latest []scanRow, err error) {
 	names := map[int64]string{p.ID: p.Name}
 	scans, _, err := tx.Scans(ctx, model.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, projectScans)
 	if err != nil {
 		return nil, err
 	}
-	if p.Scans, err = req.scanRows(ctx, tx, scans, names); err != nil {
+	if p.Scans, err = scanRows(ctx, req, tx, scans, names); err != nil {
 		return nil, err
 	}
 	if scans, err = tx.LatestScans(ctx, p.ID, readBranches); err != nil {
 		return nil, err
 	}
-	return req.scanRows(ctx, tx, scans, names)
+	return scanRows(ctx, req, tx, scans, names)
 }
 
 // openIn counts what is open in a project: by product, rule, package and branch, and over time.
-func (req *request) openIn(p *projectPage, latest []scanRow) error {
+func openIn(req *request, p *projectPage, latest []scanRow) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (req *request) openIn(p *projectPage, latest []scanRow) error {
 			p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 		}
 		if product.Type == model.SCA {
-			if err := req.packagesAtRisk(view, p, filter, answer.Groups[index.ByPackage], s.Address); err != nil {
+			if err := packagesAtRisk(req, view, p, filter, answer.Groups[index.ByPackage], s.Address); err != nil {
 				return err
 			}
 		}

@@ -91,7 +91,7 @@ func (req *request) show(status int, s pageView) error {
 	}
 	f := layoutData{pageView: s, Viewer: req.viewer, Version: req.Version, Path: req.r.URL.RequestURI()}
 	if name == "layout" || req.viewer.Deployment.ID != 0 {
-		waiting, err := req.countWaiting()
+		waiting, err := countWaiting(req)
 		if err != nil && req.r.Context().Err() == nil { // the page is worth more than the numbers
 			req.Logger.Warn("what waits for a viewer is not counted", "error", err)
 		}

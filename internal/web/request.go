@@ -107,7 +107,7 @@ func (req *request) admit(route route) (admitted bool, err error) {
 		req.lead(secondFactorPath + "?next=" + url.QueryEscape(req.next()))
 		return false, nil
 	case errors.Is(err, errNoRole):
-		return req.leadToInvitations()
+		return leadToInvitations(req)
 	case err != nil:
 		return false, err
 	case !req.viewer.May(route.Role):
@@ -223,10 +223,10 @@ func (req *request) id() (int64, error) {
 }
 
 // home leads to the overview.
-func (req *request) home() error {
+func home(req *request) error {
 	req.redirect(req.to("/overview"))
 	return nil
 }
 
 // missing answers every address that the table does not have.
-func (req *request) missing() error { return model.ErrNotFound }
+func missing(req *request) error { return model.ErrNotFound }

@@ -84,7 +84,7 @@ type runsPage struct {
 }
 
 // listRuns lists managed runs, the newest first.
-func (req *request) listRuns() error {
+func listRuns(req *request) error {
 	q := req.r.URL.Query()
 	p := &runsPage{Project: strings.TrimSpace(q.Get("project")), Self: req.r.URL.RequestURI()}
 	query := store.RunQuery{Limit: runsPerPage + 1}
@@ -143,7 +143,7 @@ type runPage struct {
 
 // showRun shows a run with its log. A script asks for what came since, by the offset and
 // the attempt that it knows.
-func (req *request) showRun() error {
+func showRun(req *request) error {
 	q := req.r.URL.Query()
 	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
 	if offset < 0 || !req.partial() {
@@ -182,7 +182,7 @@ func (req *request) showRun() error {
 }
 
 // scanNow queues a full run of a project.
-func (req *request) scanNow() error {
+func scanNow(req *request) error {
 	var run model.Run
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Project(ctx, req.pathID)
@@ -199,13 +199,13 @@ func (req *request) scanNow() error {
 		return err
 	})
 	if said, ok := sayable(err); ok {
-		return req.showProjectWith(http.StatusConflict, said)
+		return showProjectWith(req, http.StatusConflict, said)
 	}
-	return req.then(err, "/runs/"+decimal(run.ID))
+	return then(req, err, "/runs/"+decimal(run.ID))
 }
 
 // cancelRun stops a run; one that has ended meanwhile is shown as it is.
-func (req *request) cancelRun() error {
+func cancelRun(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.CancelRun(ctx, req.pathID, model.RunStopped)
 	})
@@ -217,11 +217,11 @@ func (req *request) cancelRun() error {
 }
 
 // retryRun queues anew what a run did, and leads there.
-func (req *request) retryRun() error {
+func retryRun(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		run, err := tx.RetryRun(ctx, req.pathID)
 		req.pathID = run.ID
 		return err
 	})
-	return req.then(err, "/runs/"+decimal(req.pathID))
+	return then(req, err, "/runs/"+decimal(req.pathID))
 }

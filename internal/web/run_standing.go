@@ -48,7 +48,7 @@ func (m managedRow) Schedules() []model.RunEvery {
 }
 
 // managedOf tells what is in force of projects.
-func (req *request) managedOf(ctx context.Context, tx *store.Tx, projects ...model.Project) ([]managedRow, error) {
+func managedOf(ctx context.Context, req *request, tx *store.Tx, projects ...model.Project) ([]managedRow, error) {
 	facts, err := tx.RunFactsOf(ctx, projects)
 	rows := make([]managedRow, len(facts))
 	for i, f := range facts {
@@ -59,12 +59,12 @@ func (req *request) managedOf(ctx context.Context, tx *store.Tx, projects ...mod
 
 // unmanaged lists the projects whose managed scans are wanted and not in force, as many as
 // a card shows, and counts all.
-func (req *request) unmanaged(ctx context.Context, tx *store.Tx) (rows []managedRow, all int, err error) {
+func unmanaged(ctx context.Context, req *request, tx *store.Tx) (rows []managedRow, all int, err error) {
 	projects, err := tx.ManagedProjects(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	managed, err := req.managedOf(ctx, tx, projects...)
+	managed, err := managedOf(ctx, req, tx, projects...)
 	for _, m := range managed {
 		if m.Step() == "" {
 			continue

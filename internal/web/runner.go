@@ -28,7 +28,7 @@ type runnersView struct {
 	Done    *message
 }
 
-func (req *request) runners() error {
+func runners(req *request) error {
 	v := runnersView{Address: req.base(), Done: doneMessage(done, req.r.URL.Query().Get("done"))}
 	_, v.Made = req.shownOnce(runnersPath)
 	now := req.Clock()
@@ -58,7 +58,7 @@ func (req *request) runners() error {
 const runnerTokenLife = 365
 
 // makeRunnerToken makes a token with which a runner takes runs, and nothing else.
-func (req *request) makeRunnerToken() error {
+func makeRunnerToken(req *request) error {
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token := model.Token{
 		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly),
@@ -82,10 +82,10 @@ func (req *request) makeRunnerToken() error {
 }
 
 // revokeRunner puts the token of a runner out of force.
-func (req *request) revokeRunner() error {
+func revokeRunner(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.RevokeRunner(ctx, req.pathID)
 		return err
 	})
-	return req.then(err, runnersPath+"?done=runner-revoked")
+	return then(req, err, runnersPath+"?done=runner-revoked")
 }

@@ -37,12 +37,12 @@ var placed = []string{viewWord, "page", "finding", "facet", "done", "format"}
 // openView reads an address. One that names a view and nothing else is the view; what else
 // it says is in place of what the view keeps. Of a view that has no meaning any more, it
 // opens what still has one.
-func (req *request) openView(p product, q url.Values) (*search, error) {
-	opened, q, err := req.viewOf(p, q)
+func openView(req *request, p product, q url.Values) (*search, error) {
+	opened, q, err := viewOf(req, p, q)
 	if err != nil {
 		return nil, err
 	}
-	s, err := searchOf(p, req.to(p.Path), req.named(q), req.Clock())
+	s, err := searchOf(p, req.to(p.Path), named(req, q), req.Clock())
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 	if len(lost) > 0 {
 		s.opened.fault = model.Invalid(viewWord, "%s", strings.Join(lost, "; "))
 	}
-	saved, err := searchOf(p, s.base, req.named(kept), req.Clock())
+	saved, err := searchOf(p, s.base, named(req, kept), req.Clock())
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (req *request) openView(p product, q url.Values) (*search, error) {
 }
 
 // viewOf finds the view that an address names, and the query that is left to read.
-func (req *request) viewOf(p product, q url.Values) (openedView, url.Values, error) {
+func viewOf(req *request, p product, q url.Values) (openedView, url.Values, error) {
 	word := q.Get(viewWord)
 	id, bad := 0, &model.InvalidError{}
 	if word != allFindings {
@@ -137,7 +137,7 @@ func followable(t model.IssueType, query string) (q url.Values, lost []string) {
 
 // withDefaultView is the query of a page without one: that of the view that the viewer
 // opens the page with.
-func (req *request) withDefaultView(t model.IssueType, q url.Values) (url.Values, error) {
+func withDefaultView(req *request, t model.IssueType, q url.Values) (url.Values, error) {
 	for name := range q {
 		if isWord(t, name) {
 			return q, nil

@@ -56,9 +56,9 @@ func (m viewMenu) Renamed() bool { return m.Form.Fault != "" && m.Form.ID != 0 }
 // Fresh is the counterpart of Renamed.
 func (m viewMenu) Fresh() bool { return m.Form.Fault != "" && m.Form.ID == 0 }
 
-// viewMenu gathers the views of a list, and what can be done with it.
-func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
-	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: req.keptQuery(s.addressed()), Form: form}
+// newViewMenu gathers the views of a list, and what can be done with it.
+func newViewMenu(req *request, s *search, form viewForm) (viewMenu, error) {
+	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: keptQuery(req, s.addressed()), Form: form}
 	var list []model.SavedView
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.SavedViews(ctx, req.viewer.UserID)
@@ -83,7 +83,7 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 	}
 	m.All = choice{Label: "All findings", Address: s.plain(), Current: m.Current.ID == 0}
 	if m.Current.ID != 0 {
-		m.Differs, m.May, m.Again = s.differs(), req.mayChange(m.Current), s.base+"?"+viewWord+"="+decimal(m.Current.ID)
+		m.Differs, m.May, m.Again = s.differs(), mayChange(req, m.Current), s.base+"?"+viewWord+"="+decimal(m.Current.ID)
 		m.State = stateOfView(m.Current)
 	}
 	if _, err := FindingQuery(s.product.Type, m.Kept, req.Clock()); err != nil {
@@ -94,13 +94,13 @@ func (req *request) viewMenu(s *search, form viewForm) (viewMenu, error) {
 
 // mayChange reports whether the viewer may change a view: their own, or, who decides about
 // findings, one that is shared.
-func (req *request) mayChange(v model.SavedView) bool {
+func mayChange(req *request, v model.SavedView) bool {
 	return v.OwnerID == req.viewer.UserID && v.OwnerID != 0 || v.Shared() && req.viewer.May(triager)
 }
 
 // keptQuery is the query of a page as a view keeps it: the viewer, whom the page calls
 // Me, is whoever looks.
-func (req *request) keptQuery(q url.Values) string {
+func keptQuery(req *request, q url.Values) string {
 	for _, name := range placed {
 		q.Del(name)
 	}
@@ -121,7 +121,7 @@ type askedView struct {
 	viewForm
 }
 
-func (req *request) askedView() (a askedView, err error) {
+func readAskedView(req *request) (a askedView, err error) {
 	if a.form, err = req.form(); err != nil {
 		return a, err
 	}
@@ -147,7 +147,7 @@ func stateOfView(v model.SavedView) string {
 
 // unchangedView refuses what was filled in before somebody changed the view, by
 // model.ErrConflict: nobody saw what it would overwrite.
-func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v model.SavedView, state string) error {
+func unchangedView(ctx context.Context, req *request, tx *store.Tx, v model.SavedView, state string) error {
 	if state == "" || state == stateOfView(v) {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (req *request) unchangedView(ctx context.Context, tx *store.Tx, v model.Sav
 }
 
 // refuseView shows the list again, with what was filled in and what is wrong with it.
-func (req *request) refuseView(a askedView, id int64, err error) error {
+func refuseView(req *request, a askedView, id int64, err error) error {
 	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
 		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to "+
 			"save it anew: %w", model.ErrConflict), 0
@@ -188,31 +188,31 @@ func (req *request) refuseView(a askedView, id int64, err error) error {
 	if errors.Is(err, model.ErrConflict) {
 		status = http.StatusConflict
 	}
-	return req.showFindings(status, a.about, q, a.viewForm, nil)
+	return showFindings(req, status, a.about, q, a.viewForm, nil)
 }
 
 // filled gives a view what a form says, and checks all of it.
-func (req *request) filled(v model.SavedView, a askedView) (model.SavedView, error) {
+func filled(req *request, v model.SavedView, a askedView) (model.SavedView, error) {
 	v.Name, v.OwnerID = a.Name, 0
 	if !a.Shared {
 		v.OwnerID = req.viewer.UserID
 	}
-	if !req.mayChange(v) {
+	if !mayChange(req, v) {
 		return v, errForbidden
 	}
 	return v, model.CheckSavedView(v)
 }
 
 // addView keeps a list under a name.
-func (req *request) addView() error {
-	a, err := req.askedView()
+func addView(req *request) error {
+	a, err := readAskedView(req)
 	if err != nil {
 		return err
 	}
 	var v model.SavedView
 	q, err := FindingQuery(a.about, a.form.Get("query"), req.Clock())
 	if err == nil {
-		v, err = req.filled(model.SavedView{IssueType: a.about, Query: q.Text}, a)
+		v, err = filled(req, model.SavedView{IssueType: a.about, Query: q.Text}, a)
 	}
 	if err == nil {
 		err = req.update(func(ctx context.Context, tx *store.Tx) error {
@@ -223,20 +223,20 @@ func (req *request) addView() error {
 		})
 	}
 	if err != nil {
-		return req.refuseView(a, 0, err)
+		return refuseView(req, a, 0, err)
 	}
-	req.toView(v)
+	toView(req, v)
 	return nil
 }
 
-func (req *request) toView(v model.SavedView) {
+func toView(req *request, v model.SavedView) {
 	req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + decimal(v.ID)))
 }
 
 // changeView does what the button of a form about a view says: it keeps the list as it is
 // now, changes what the view is called and whose it is, or has the page open with it.
-func (req *request) changeView() error {
-	a, err := req.askedView()
+func changeView(req *request) error {
+	a, err := readAskedView(req)
 	if err != nil {
 		return err
 	}
@@ -256,14 +256,14 @@ func (req *request) changeView() error {
 				v.Query, a.Name, a.Shared = q.Text, v.Name, v.Shared()
 			}
 		}
-		if err == nil && !req.mayChange(before) {
+		if err == nil && !mayChange(req, before) {
 			err = errForbidden
 		}
 		if err == nil {
-			err = req.unchangedView(ctx, tx, before, a.form.Get("state"))
+			err = unchangedView(ctx, req, tx, before, a.form.Get("state"))
 		}
 		if err == nil {
-			v, err = req.filled(v, a)
+			v, err = filled(req, v, a)
 		}
 		if err != nil {
 			return err
@@ -271,31 +271,31 @@ func (req *request) changeView() error {
 		return tx.UpdateSavedView(ctx, before, v)
 	})
 	if err != nil {
-		return req.refuseView(a, req.pathID, err)
+		return refuseView(req, a, req.pathID, err)
 	}
-	req.toView(v)
+	toView(req, v)
 	return nil
 }
 
 // removeView forgets a view. The list stays as it shows.
-func (req *request) removeView(form url.Values) error {
+func removeView(req *request, form url.Values) error {
 	a := askedView{form: form}
 	var v model.SavedView
 	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if v, err = tx.SavedView(ctx, req.viewer.UserID, req.pathID); err != nil {
 			return err
 		}
-		if !req.mayChange(v) {
+		if !mayChange(req, v) {
 			return errForbidden
 		}
-		if err := req.unchangedView(ctx, tx, v, a.form.Get("state")); err != nil {
+		if err := unchangedView(ctx, req, tx, v, a.form.Get("state")); err != nil {
 			return err
 		}
 		return tx.DeleteSavedView(ctx, v)
 	})
 	if errors.Is(err, model.ErrConflict) {
 		a.about, a.Name, a.Shared = v.IssueType, v.Name, v.Shared()
-		return req.refuseView(a, req.pathID, err)
+		return refuseView(req, a, req.pathID, err)
 	}
 	if err == nil {
 		req.redirect(req.to(productOf(v.IssueType).Path + "?" + viewWord + "=" + allFindings))

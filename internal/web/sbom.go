@@ -66,7 +66,7 @@ func sbomFormats() []sbomFormat {
 	return out
 }
 
-func (req *request) listSBOMs() error {
+func listSBOMs(req *request) error {
 	p := &sbomPage{Formats: sbomFormats(), Self: req.to("/sbom")}
 	p.Project, _ = strconv.ParseInt(req.r.URL.Query().Get("project"), 10, 64) // none is everything
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -75,7 +75,7 @@ func (req *request) listSBOMs() error {
 		}
 		jobs, err := tx.Jobs(ctx, sbomJob, 30)
 		for _, j := range jobs {
-			p.Jobs = append(p.Jobs, req.sbomRow(j, p.Projects))
+			p.Jobs = append(p.Jobs, newSBOMRow(req, j, p.Projects))
 			p.Running = p.Running || j.State == model.JobQueued || j.State == model.JobRunning
 		}
 		return err
@@ -92,7 +92,7 @@ func (req *request) listSBOMs() error {
 	})
 }
 
-func (req *request) sbomRow(j model.Job, projects []model.Project) sbomRow {
+func newSBOMRow(req *request, j model.Job, projects []model.Project) sbomRow {
 	row := sbomRow{Job: j, Of: "All projects"}
 	var r model.SBOMRequest
 	if json.Unmarshal(j.Input, &r) == nil {
@@ -119,7 +119,7 @@ func (req *request) sbomRow(j model.Job, projects []model.Project) sbomRow {
 }
 
 // requestSBOM queues the making of one.
-func (req *request) requestSBOM(form url.Values) error {
+func requestSBOM(req *request, form url.Values) error {
 	request, err := sbomRequest(form.Get("format"), form.Get("project"), form.Get("ref"))
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (req *request) requestSBOM(form url.Values) error {
 		_, err := tx.RequestJob(ctx, model.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
 		return err
 	})
-	return req.then(err, "/sbom")
+	return then(req, err, "/sbom")
 }
 
 // sbomRequest reads the form.
@@ -162,7 +162,7 @@ func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
 }
 
 // downloadSBOM hands a finished one out.
-func (req *request) downloadSBOM() error {
+func downloadSBOM(req *request) error {
 	var job model.Job
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		job, err = tx.Job(ctx, req.r.PathValue("token"))

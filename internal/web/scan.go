@@ -33,7 +33,7 @@ type scansPage struct {
 }
 
 // listScans lists scans, the latest first.
-func (req *request) listScans() error {
+func listScans(req *request) error {
 	q := req.r.URL.Query()
 	filter, after, err := scanFilter(q)
 	if err != nil {
@@ -59,7 +59,7 @@ func (req *request) listScans() error {
 		if err != nil {
 			return err
 		}
-		p.Rows, err = req.scanRows(ctx, tx, scans, names)
+		p.Rows, err = scanRows(ctx, req, tx, scans, names)
 		return err
 	})
 	if err != nil {

@@ -73,7 +73,7 @@ func changeWord(kind model.FindingEventKind) string {
 }
 
 // showScan shows one scan with what it changed.
-func (req *request) showScan() error {
+func showScan(req *request) error {
 	q := req.r.URL.Query()
 	bad := &model.InvalidError{}
 	page := max(number(q, "page", bad), 1)
@@ -89,7 +89,7 @@ func (req *request) showScan() error {
 		return bad
 	}
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.scanRecord, err = req.scanRecord(ctx, tx, req.pathID); err != nil {
+		if p.scanRecord, err = readScanRecord(ctx, req, tx, req.pathID); err != nil {
 			return err
 		}
 		return p.read(ctx, tx, page, req.to("/scans/"+decimal(req.pathID)))
@@ -97,7 +97,7 @@ func (req *request) showScan() error {
 	if err != nil {
 		return err
 	}
-	if err := req.rateChanges(p); err != nil {
+	if err := rateChanges(req, p); err != nil {
 		return err
 	}
 	p.List = req.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
@@ -111,7 +111,7 @@ func (req *request) showScan() error {
 }
 
 // rateChanges marks what nobody rates.
-func (req *request) rateChanges(p *scanPage) error {
+func rateChanges(req *request, p *scanPage) error {
 	view, err := req.findings()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (req *request) rateChanges(p *scanPage) error {
 	for i := range p.Changes {
 		ids[i] = p.Changes[i].FindingID
 	}
-	unrated, err := req.unrated(view, ids)
+	unrated, err := unrated(req, view, ids)
 	for i := range p.Changes {
 		p.Changes[i].Unrated = unrated[ids[i]]
 	}

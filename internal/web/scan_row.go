@@ -18,8 +18,8 @@ type scanRow struct {
 	Blocked bool             // it failed its build
 }
 
-func (req *request) scanRows(
-	ctx context.Context, tx *store.Tx, scans []model.Scan, names map[int64]string,
+func scanRows(
+	ctx context.Context, req *request, tx *store.Tx, scans []model.Scan, names map[int64]string,
 ) ([]scanRow, error) {
 	now := req.Clock()
 	rows, ids := make([]scanRow, len(scans)), make([]int64, len(scans))
@@ -48,8 +48,8 @@ type scanRecord struct {
 	known   bool // the account is kept
 }
 
-// scanRecord reads a scan with its project and, where one is kept, its account.
-func (req *request) scanRecord(ctx context.Context, tx *store.Tx, id int64) (r scanRecord, err error) {
+// readScanRecord reads a scan with its project and, where one is kept, its account.
+func readScanRecord(ctx context.Context, req *request, tx *store.Tx, id int64) (r scanRecord, err error) {
 	s, err := tx.Scan(ctx, id)
 	if err != nil {
 		return r, err
@@ -57,7 +57,7 @@ func (req *request) scanRecord(ctx context.Context, tx *store.Tx, id int64) (r s
 	if r.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
 		return r, err
 	}
-	rows, err := req.scanRows(ctx, tx, []model.Scan{s}, map[int64]string{s.ProjectID: r.Of.Name})
+	rows, err := scanRows(ctx, req, tx, []model.Scan{s}, map[int64]string{s.ProjectID: r.Of.Name})
 	if err != nil {
 		return r, err
 	}

@@ -36,10 +36,10 @@ type secondFactorView struct {
 }
 
 // secondFactor shows what somebody has.
-func (req *request) secondFactor() error { return req.showSecondFactor(http.StatusOK, "") }
+func secondFactor(req *request) error { return showSecondFactor(req, http.StatusOK, "") }
 
-func (req *request) showSecondFactor(status int, fault string) error {
-	me, err := req.signedIn()
+func showSecondFactor(req *request, status int, fault string) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -56,7 +56,7 @@ func (req *request) showSecondFactor(status int, fault string) error {
 	if req.SignIn.Passkeys != nil {
 		s.Origin = req.SignIn.Passkeys.Origin()
 	}
-	if s.HasApp, err = req.hasApp(me.User.ID); err != nil {
+	if s.HasApp, err = hasApp(req, me.User.ID); err != nil {
 		return err
 	}
 	if s.Passkeys, err = req.Store.Passkeys(req.r.Context(), me.User.ID); err != nil {
@@ -69,7 +69,7 @@ func (req *request) showSecondFactor(status int, fault string) error {
 }
 
 // hasApp reports whether somebody has an authenticator app.
-func (req *request) hasApp(userID int64) (bool, error) {
+func hasApp(req *request, userID int64) (bool, error) {
 	_, err := req.Store.TOTP(req.r.Context(), userID)
 	if errors.Is(err, model.ErrNotFound) {
 		return false, nil
@@ -99,7 +99,7 @@ func (s appView) Apart() string {
 }
 
 // issuer is what apps call this server.
-func (req *request) issuer() string {
+func issuer(req *request) string {
 	host, err := url.Parse(req.base())
 	if err != nil || host.Hostname() == "" {
 		return "Redoubt"
@@ -108,12 +108,12 @@ func (req *request) issuer() string {
 }
 
 // startApp makes a secret, which is kept nowhere before a code of it is shown.
-func (req *request) startApp() error {
-	me, err := req.signedIn()
+func startApp(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	has, err := req.hasApp(me.User.ID)
+	has, err := hasApp(req, me.User.ID)
 	if err != nil {
 		return err
 	}
@@ -122,13 +122,13 @@ func (req *request) startApp() error {
 		return nil
 	}
 	s := appView{Name: me.User.Name, Next: safeNext(req.r.URL.Query().Get("next"))}
-	if s.Enrolment, err = req.SignIn.Factors.Start(me, req.issuer()); err != nil {
+	if s.Enrolment, err = req.SignIn.Factors.Start(me, issuer(req)); err != nil {
 		return err
 	}
-	return req.showApp(http.StatusOK, s)
+	return showApp(req, http.StatusOK, s)
 }
 
-func (req *request) showApp(status int, s appView) (err error) {
+func showApp(req *request, status int, s appView) (err error) {
 	if s.QR, err = newQRCode(s.Address); err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (req *request) showApp(status int, s appView) (err error) {
 }
 
 // setUpApp takes the first code, and leads to the recovery codes.
-func (req *request) setUpApp() error {
-	me, form, err := req.sent()
+func setUpApp(req *request) error {
+	me, form, err := sent(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -147,34 +147,34 @@ func (req *request) setUpApp() error {
 	s := appView{Name: me.User.Name, Next: safeNext(form.Get("next"))}
 	var secret string
 	var codes []string
-	if s.Enrolment, err = req.SignIn.Factors.Resume(me, req.issuer(), form.Get("sealed")); err == nil {
+	if s.Enrolment, err = req.SignIn.Factors.Resume(me, issuer(req), form.Get("sealed")); err == nil {
 		secret, codes, err = req.SignIn.Factors.SetUp(req.r.Context(), me, s.Enrolment, form.Get("code"),
 			req.SignIn.origin(req.r))
 	}
 	if errors.Is(err, auth.ErrCode) {
 		s.Fault = "That code does not fit. See that the clock of the device is right, and type the code that is shown now."
-		return req.showApp(http.StatusBadRequest, s)
+		return showApp(req, http.StatusBadRequest, s)
 	}
 	if said, ok := sayable(err); ok {
-		return req.showSecondFactor(http.StatusBadRequest, said)
+		return showSecondFactor(req, http.StatusBadRequest, said)
 	}
 	if err != nil {
 		return err
 	}
-	req.renew(secret)
-	return req.showCodes(me, s.Next, codes)
+	renew(req, secret)
+	return showCodes(req, me, s.Next, codes)
 }
 
 // renew has the browser go on in a session that has begun in the place of all
 // others.
-func (req *request) renew(secret string) {
+func renew(req *request, secret string) {
 	req.SignIn.Sessions.Forget()
 	req.SignIn.keep(req.w, req.r, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 }
 
 // showCodes leads to the page that shows recovery codes, this once, and from there
 // on.
-func (req *request) showCodes(me auth.SessionInfo, next string, codes []string) error {
+func showCodes(req *request, me auth.SessionInfo, next string, codes []string) error {
 	req.viewer.User = me.User.Name
 	req.showOnce(recoveryCodesPath, me.User.ID, next+"\n"+strings.Join(codes, "\n"))
 	return nil
@@ -187,8 +187,8 @@ type codesView struct {
 }
 
 // recoveryCodes shows the codes that were made just now.
-func (req *request) recoveryCodes() error {
-	me, err := req.signedIn()
+func recoveryCodes(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -202,36 +202,36 @@ func (req *request) recoveryCodes() error {
 }
 
 // newRecoveryCodes replaces the codes of who is signed in.
-func (req *request) newRecoveryCodes() error {
-	me, err := req.signedIn()
+func newRecoveryCodes(req *request) error {
+	me, err := currentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
 	secret, codes, err := req.SignIn.Factors.NewRecoveryCodes(req.r.Context(), me)
 	if said, ok := sayable(err); ok {
-		return req.showSecondFactor(http.StatusConflict, said)
+		return showSecondFactor(req, http.StatusConflict, said)
 	}
 	if err != nil {
 		return err
 	}
-	req.renew(secret)
-	return req.showCodes(me, secondFactorPath, codes)
+	renew(req, secret)
+	return showCodes(req, me, secondFactorPath, codes)
 }
 
 // removeSecondFactor asks for password and code at once, however lately they were
 // shown.
-func (req *request) removeSecondFactor() error {
-	me, form, err := req.sent()
+func removeSecondFactor(req *request) error {
+	me, form, err := sent(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
 	secret, err := req.SignIn.Factors.Remove(req.r.Context(), me, form.Get("password"), form.Get("code"),
 		req.SignIn.origin(req.r))
 	if errors.Is(err, auth.ErrSignIn) {
-		return req.showSecondFactor(http.StatusUnauthorized, "That is not your password.")
+		return showSecondFactor(req, http.StatusUnauthorized, "That is not your password.")
 	}
-	if said, status := req.codeFault(err, codeFaultText); said != "" {
-		return req.showSecondFactor(status, said)
+	if said, status := codeFault(req, err, codeFaultText); said != "" {
+		return showSecondFactor(req, status, said)
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) { // removed by somebody else meanwhile
 		err = model.ErrConflict
@@ -239,41 +239,41 @@ func (req *request) removeSecondFactor() error {
 	if err != nil {
 		return err
 	}
-	req.renew(secret)
+	renew(req, secret)
 	req.redirect(secondFactorPath + "?done=second-factor-removed")
 	return nil
 }
 
 // requireSecondFactor says whether people need one in the deployment.
-func (req *request) requireSecondFactor(form url.Values) error {
+func requireSecondFactor(req *request, form url.Values) error {
 	require, word := form.Get("require") == "on", "second-factor-free"
 	if require {
 		word = "second-factor-required"
 	}
-	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error {
+	return changed(req, word, req.update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.RequireSecondFactor(ctx, require)
 	}))
 }
 
 // resetSecondFactor takes the second factor of somebody away who has lost it.
-func (req *request) resetSecondFactor() error {
-	m, err := req.member()
+func resetSecondFactor(req *request) error {
+	m, err := member(req)
 	if err == nil {
-		err = req.ours(m)
+		err = ours(req, m)
 	}
 	if err != nil {
 		return err
 	}
 	if m.Name == req.viewer.User { // who steals a session must not do without password and code
-		return req.changed(
+		return changed(req,
 			"", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"),
 		)
 	}
-	within, err := req.administers()
+	within, err := administers(req)
 	if err != nil {
 		return err
 	}
-	return req.changed(
+	return changed(req,
 		"second-factor-reset", req.Store.ResetSecondFactor(req.r.Context(), m.ID, within, req.viewer.Actor()),
 	)
 }

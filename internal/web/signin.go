@@ -108,13 +108,13 @@ func (s *SignIn) keep(w http.ResponseWriter, r *http.Request, secret string, sec
 
 // welcome ends the session that was, if any, and begins the new one in the
 // browser.
-func (req *request) welcome(secret, next string) error {
+func welcome(req *request, secret, next string) error {
 	if old, err := req.SignIn.session(req.r); err == nil {
 		if err := req.SignIn.Sessions.SignOut(req.r.Context(), old); err != nil {
 			return err
 		}
 	}
-	req.dropHalf()
+	dropHalf(req)
 	req.SignIn.Sessions.Forget()
 	req.SignIn.keep(req.w, req.r, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 	req.redirect(safeNext(next))

@@ -35,7 +35,7 @@ func (d *findingDetail) Ticketless() bool {
 
 // changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
 // shown with the finding.
-func (req *request) changeTicket(form url.Values) error {
+func changeTicket(req *request, form url.Values) error {
 	var asked []ticket.Group
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, req.pathID)
@@ -59,12 +59,12 @@ func (req *request) changeTicket(form url.Values) error {
 		return err
 	})
 	if status, why, is := refusal(err); is {
-		return req.findingAgain(status, req.pathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+		return findingAgain(req, status, req.pathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
 	}
 	if err != nil {
 		return err
 	}
-	req.awaitTickets(asked)
+	awaitTickets(req, asked)
 	back := form.Get("back")
 	if !req.local(back) {
 		back = req.to("/findings/" + decimal(req.pathID))
@@ -83,7 +83,7 @@ func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]t
 }
 
 // awaitTickets waits for tickets to be created. The next page shows an error.
-func (req *request) awaitTickets(asked []ticket.Group) {
+func awaitTickets(req *request, asked []ticket.Group) {
 	var ids []int64
 	for _, g := range asked {
 		if g.TicketID != 0 {

@@ -31,14 +31,14 @@ type madeTicket struct {
 }
 
 // makeTickets creates tickets about what was selected, or links that to one.
-func (req *request) makeTickets(form url.Values) error {
+func makeTickets(req *request, form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
 		return err
 	}
 	page := madeTickets{
 		Product: productOf(s.IssueType),
-		Back:    req.backTo(form, s.IssueType),
+		Back:    backTo(req, form, s.IssueType),
 		Limit:   model.MaxTicketSelection,
 	}
 	var asked []ticket.Group
@@ -64,7 +64,7 @@ func (req *request) makeTickets(form url.Values) error {
 		return err
 	}
 	if form.Get("do") == "create" {
-		req.awaitTickets(asked)
+		awaitTickets(req, asked)
 	}
 	if err := req.view(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, asked) }); err != nil {
 		return err

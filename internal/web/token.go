@@ -53,15 +53,15 @@ type tokenForm struct {
 // lasts are the lives of a token that can be chosen, in days.
 var lasts = []int{30, 90, 365, 0}
 
-func (req *request) tokens() error {
+func tokens(req *request) error {
 	s := tokensView{
 		Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)},
 		Done: doneMessage(done, req.r.URL.Query().Get("done")),
 	}
-	if err := req.madeToken(&s); err != nil {
+	if err := madeToken(req, &s); err != nil {
 		return err
 	}
-	return req.showTokens(http.StatusOK, s)
+	return showTokens(req, http.StatusOK, s)
 }
 
 // tokensPath is the page of the tokens.
@@ -69,13 +69,13 @@ const tokensPath = "/settings/tokens"
 
 // madeToken fills in the token that was made just now. Its text is there only for
 // whom it belongs to, the first time.
-func (req *request) madeToken(s *tokensView) error {
+func madeToken(req *request, s *tokensView) error {
 	id, text := req.shownOnce(tokensPath)
-	return req.madeTokenOf(s, id, text)
+	return madeTokenOf(req, s, id, text)
 }
 
 // madeTokenOf fills in a token of the viewer, unless it has ended; id is 0 for none.
-func (req *request) madeTokenOf(s *tokensView, id int64, text string) error {
+func madeTokenOf(req *request, s *tokensView, id int64, text string) error {
 	if id == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (req *request) madeTokenOf(s *tokensView, id int64, text string) error {
 	})
 }
 
-func (req *request) showTokens(status int, s tokensView) error {
+func showTokens(req *request, status int, s tokensView) error {
 	s.All, s.Address = req.viewer.May(admin), req.base()
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
@@ -150,7 +150,7 @@ func (req *request) base() string {
 }
 
 // createToken makes a token of the viewer, which can do no more than they can.
-func (req *request) createToken(form url.Values) error {
+func createToken(req *request, form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(lasts, days) {
 		return model.Invalid("days", "%.20q is none of the choices", form.Get("days"))
@@ -163,11 +163,11 @@ func (req *request) createToken(form url.Values) error {
 	token, err := s.Form.token(req.Clock())
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showTokens(http.StatusBadRequest, s)
+		return showTokens(req, http.StatusBadRequest, s)
 	}
 	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token.PublicID = secret.PublicID
-	if token, err = req.keepToken(token, secret); err != nil {
+	if token, err = keepToken(req, token, secret); err != nil {
 		return err
 	}
 	req.showOnce(tokensPath, token.ID, secret.Text)
@@ -175,7 +175,7 @@ func (req *request) createToken(form url.Values) error {
 }
 
 // keepToken keeps a token as the viewer's own.
-func (req *request) keepToken(token model.Token, secret auth.Secret) (model.Token, error) {
+func keepToken(req *request, token model.Token, secret auth.Secret) (model.Token, error) {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		owner, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
@@ -227,7 +227,7 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 
 // revokeToken puts a token of the viewer out of force; an admin may do so with
 // anybody's.
-func (req *request) revokeToken() error {
+func revokeToken(req *request) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
 		if err != nil {
@@ -243,5 +243,5 @@ func (req *request) revokeToken() error {
 		}
 		return tx.RevokeToken(ctx, req.pathID)
 	})
-	return req.then(err, tokensPath+"?done=token-revoked")
+	return then(req, err, tokensPath+"?done=token-revoked")
 }

@@ -56,11 +56,11 @@ func (req *request) form() (url.Values, error) {
 
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
-func (req *request) previewTriage(form url.Values) error {
-	return req.inOneView(func() error { return req.showPreview(form) })
+func previewTriage(req *request, form url.Values) error {
+	return req.inOneView(func() error { return showPreview(req, form) })
 }
 
-func (req *request) showPreview(form url.Values) error {
+func showPreview(req *request, form url.Values) error {
 	t, ok := model.ParseIssueType(form.Get("type"))
 	if !ok {
 		return model.Invalid("type", "is sast, sca or secrets")
@@ -76,7 +76,7 @@ func (req *request) showPreview(form url.Values) error {
 	if len(groups) > 0 {
 		q[groupFacet(q.Get("group"))] = groups
 	}
-	s, err := req.searched(productOf(t), q)
+	s, err := searched(req, productOf(t), q)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (req *request) showPreview(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	if err := req.capture(view, p, filter); err != nil {
+	if err := capture(req, view, p, filter); err != nil {
 		return err
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
@@ -136,7 +136,7 @@ func picked(t model.IssueType, ids []string) (model.FindingFilter, error) {
 }
 
 // capture counts what a filter selects and what hangs on it.
-func (req *request) capture(view *index.View, p *preview, filter model.FindingFilter) error {
+func capture(req *request, view *index.View, p *preview, filter model.FindingFilter) error {
 	targets, err := view.Newest(req.r.Context(), filter, maxDecision)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 		Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
 	}
 	p.Touched = view.Count(there)
-	projects, err := req.spread(view, model.FindingFilter{
+	projects, err := spread(req, view, model.FindingFilter{
 		IssueType: filter.IssueType,
 		HasIDs:    true,
 		IDs:       once,
@@ -173,7 +173,7 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 	if err != nil {
 		return err
 	}
-	refs, err := req.spread(view, there, index.FacetRef)
+	refs, err := spread(req, view, there, index.FacetRef)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (req *request) capture(view *index.View, p *preview, filter model.FindingFi
 }
 
 // spread counts rows by the values of a facet.
-func (req *request) spread(view *index.View, rows model.FindingFilter, f index.Facet) (index.FacetCounts, error) {
+func spread(req *request, view *index.View, rows model.FindingFilter, f index.Facet) (index.FacetCounts, error) {
 	answer, err := view.List(req.r.Context(), index.ListQuery{
 		Filter: rows,
 		Values: 12,
@@ -205,14 +205,14 @@ func (req *request) spread(view *index.View, rows model.FindingFilter, f index.F
 	return answer.Facets[f], nil
 }
 
-// decide changes exactly what the snapshot names, but for what changed since:
+// decideFindings changes exactly what the snapshot names, but for what changed since:
 // that stays as it is, and the page that follows lists it.
-func (req *request) decide(form url.Values) error {
+func decideFindings(req *request, form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
 		return err
 	}
-	request, err := req.decisionOf(form)
+	request, err := decisionOf(req, form)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (req *request) decide(form url.Values) error {
 		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
-		if o.named, err = req.apply(ctx, tx, s, request); err != nil {
+		if o.named, err = apply(ctx, req, tx, s, request); err != nil {
 			return err
 		}
 		o.last, err = tx.LastTriageEvent(ctx)
@@ -231,12 +231,12 @@ func (req *request) decide(form url.Values) error {
 		return err
 	}
 	o.left = len(o.named)
-	req.redirect(o.addTo(req.backTo(form, s.IssueType)))
+	req.redirect(o.addTo(backTo(req, form, s.IssueType)))
 	return nil
 }
 
 // decisionOf reads what is decided.
-func (req *request) decisionOf(form url.Values) (triage.Request, error) {
+func decisionOf(req *request, form url.Values) (triage.Request, error) {
 	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
 	text, reason, together := strings.Cut(form.Get("state"), ":") // a button may say both
 	if !together {
@@ -281,8 +281,8 @@ func (req *request) today() string { return req.Clock().UTC().Format(time.DateOn
 
 // apply decides in stretches of what one triage may select, in the one
 // transaction, and returns the findings that changed meanwhile.
-func (req *request) apply(
-	ctx context.Context, tx *store.Tx, s snapshot, request triage.Request,
+func apply(
+	ctx context.Context, req *request, tx *store.Tx, s snapshot, request triage.Request,
 ) (left []int64, err error) {
 	changed, err := tx.ChangedSince(ctx, s.Version)
 	if err != nil {
@@ -325,7 +325,7 @@ func (req *request) apply(
 }
 
 // backTo is the list that the decision was made on.
-func (req *request) backTo(form url.Values, t model.IssueType) string {
+func backTo(req *request, form url.Values, t model.IssueType) string {
 	if back := form.Get("back"); req.local(back) {
 		return back
 	}

@@ -79,10 +79,10 @@ func outcomeFrom(done string) (o outcome, ok bool) {
 	return outcome{first: numbers[0], last: numbers[1], left: int(numbers[2]), named: numbers[3:]}, true
 }
 
-// decided says what an address tells of a decision, to whoever opens it: the
+// lastDecision says what an address tells of a decision, to whoever opens it: the
 // link of a colleague says what they changed, and only who decided may undo it.
 // An address that names no decision says nothing.
-func (req *request) decided(done, back string) (*decision, error) {
+func lastDecision(req *request, done, back string) (*decision, error) {
 	o, ok := outcomeFrom(done)
 	if !ok {
 		return nil, nil
@@ -101,7 +101,7 @@ func (req *request) decided(done, back string) (*decision, error) {
 		}
 		return d, nil
 	}
-	events, err := req.eventsOf(o.first, o.last)
+	events, err := eventsOf(req, o.first, o.last)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func whatWasDecided(events []model.TriageEvent) (did, what string) {
 
 // eventsOf reads a stretch of the trail that is one decision; of anything else,
 // as a forged address may name it, it returns nothing.
-func (req *request) eventsOf(after, through int64) (events []model.TriageEvent, err error) {
+func eventsOf(req *request, after, through int64) (events []model.TriageEvent, err error) {
 	if through <= after || through-after > maxDecision*4 {
 		return nil, nil
 	}
@@ -158,14 +158,14 @@ func (req *request) eventsOf(after, through int64) (events []model.TriageEvent, 
 }
 
 // undo takes a decision of the viewer's back.
-func (req *request) undo(form url.Values) error {
+func undo(req *request, form url.Values) error {
 	first, second, _ := strings.Cut(form.Get("decision"), "-")
 	after, err1 := strconv.ParseInt(first, 10, 64)
 	through, err2 := strconv.ParseInt(second, 10, 64)
 	if err1 != nil || err2 != nil {
 		return model.Invalid("decision", "is none that can be undone")
 	}
-	events, err := req.eventsOf(after, through)
+	events, err := eventsOf(req, after, through)
 	if err != nil {
 		return err
 	}
@@ -188,6 +188,6 @@ func (req *request) undo(form url.Values) error {
 	if err != nil {
 		return err
 	}
-	req.redirect(o.addTo(req.backTo(form, model.SAST)))
+	req.redirect(o.addTo(backTo(req, form, model.SAST)))
 	return nil
 }

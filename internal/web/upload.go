@@ -38,15 +38,15 @@ type uploadPage struct {
 const knownProjects = 200
 
 // upload shows the form. The address may fill in project and branch.
-func (req *request) upload() error {
+func upload(req *request) error {
 	q := req.r.URL.Query()
-	return req.showUpload(http.StatusOK, &uploadPage{Said: api.ImportQuery{
+	return showUpload(req, http.StatusOK, &uploadPage{Said: api.ImportQuery{
 		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"),
 		Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
 	}})
 }
 
-func (req *request) showUpload(status int, p *uploadPage) error {
+func showUpload(req *request, status int, p *uploadPage) error {
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: knownProjects})
 		for _, one := range list {
@@ -67,11 +67,11 @@ func (req *request) showUpload(status int, p *uploadPage) error {
 }
 
 // takeUpload hands the form on as it comes in, and leads to what was taken of it.
-func (req *request) takeUpload() error {
+func takeUpload(req *request) error {
 	if req.Uploads == nil {
 		return model.ErrUnavailable
 	}
-	caller, err := req.asCaller()
+	caller, err := asCaller(req)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (req *request) takeUpload() error {
 	for _, f := range asFilledIn(fieldErrors(refused)) {
 		p.Faults = append(p.Faults, f.Location+": "+f.Message)
 	}
-	return req.showUpload(refused.Status, p)
+	return showUpload(req, refused.Status, p)
 }
 
 func fieldErrors(p *api.Problem) (out []model.FieldError) {
@@ -124,7 +124,7 @@ func typed(said *api.ImportQuery) url.Values {
 }
 
 // asCaller is the viewer as the Web API knows its callers.
-func (req *request) asCaller() (auth.Caller, error) {
+func asCaller(req *request) (auth.Caller, error) {
 	var me model.Member
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		me, err = tx.Member(ctx, req.viewer.User)
@@ -172,7 +172,7 @@ var outcomesSaid = map[string]string{
 }
 
 // uploaded shows what became of an upload.
-func (req *request) uploaded() error {
+func uploaded(req *request) error {
 	if req.Uploads == nil {
 		return model.ErrNotFound
 	}

@@ -41,12 +41,12 @@ type usersView struct {
 	Done        *message
 }
 
-func (req *request) users() error {
+func users(req *request) error {
 	s := usersView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
-	if err := req.madeLink(&s); err != nil {
+	if err := madeLink(req, &s); err != nil {
 		return err
 	}
-	return req.showUsers(http.StatusOK, s)
+	return showUsers(req, http.StatusOK, s)
 }
 
 // usersPath is the page of the users.
@@ -54,7 +54,7 @@ const usersPath = "/settings/users"
 
 // madeLink fills in the link that was made just now. It is there only for who made
 // it, the first time, and while it works.
-func (req *request) madeLink(s *usersView) error {
+func madeLink(req *request, s *usersView) error {
 	id, code := req.shownOnce(usersPath)
 	if id == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (req *request) madeLink(s *usersView) error {
 	if at < 0 {
 		return nil
 	}
-	if err := req.ours(members[at]); errors.Is(err, errForeign) {
+	if err := ours(req, members[at]); errors.Is(err, errForeign) {
 		return nil
 	} else if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (req *request) madeLink(s *usersView) error {
 	return err
 }
 
-func (req *request) showUsers(status int, s usersView) error {
+func showUsers(req *request, status int, s usersView) error {
 	s.Roles = model.Roles()
 	if s.Form.Role == model.RoleNone {
 		s.Form.Role = model.RoleViewer
@@ -103,20 +103,20 @@ func (req *request) showUsers(status int, s usersView) error {
 		return err
 	})
 	if err == nil {
-		s.Shared, err = req.shared()
+		s.Shared, err = shared(req)
 	}
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
-		ours := req.ours(m) == nil
+		ours := ours(req, m) == nil
 		s.Rows = append(s.Rows, memberRow{Member: m, Self: m.Name == req.viewer.User, Ours: ours})
 	}
 	return req.show(status, pageView{Template: "users", Title: "Users", Section: "users", Data: s})
 }
 
 // member finds the user that the address names.
-func (req *request) member() (m model.Member, err error) {
+func member(req *request) (m model.Member, err error) {
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		m, err = tx.Member(ctx, req.r.PathValue("name"))
 		return err
@@ -127,11 +127,11 @@ func (req *request) member() (m model.Member, err error) {
 // ours refuses what concerns a whole account unless the viewer is admin in
 // every deployment that the user has a role in: a tenant's admin must not come
 // into another tenant through its users.
-func (req *request) ours(m model.Member) error {
+func ours(req *request, m model.Member) error {
 	if !m.Foreign {
 		return nil
 	}
-	me, err := req.me()
+	me, err := me(req)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (req *request) ours(m model.Member) error {
 
 // createUser makes a user where nobody else's could be meant, and invites where
 // the server has people of other deployments, whose names are not to be found out.
-func (req *request) createUser(form url.Values) error {
+func createUser(req *request, form url.Values) error {
 	role, ok := model.ParseRole(form.Get("role"))
 	if !ok {
 		return model.Invalid("role", "%.20q is no role", form.Get("role"))
@@ -157,12 +157,12 @@ func (req *request) createUser(form url.Values) error {
 	s := usersView{Form: model.Member{User: model.User{
 		Name: model.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
 	}, Role: role}}
-	shared, err := req.shared()
+	shared, err := shared(req)
 	if err != nil {
 		return err
 	}
 	if shared {
-		return req.invite(s)
+		return invite(req, s)
 	}
 	u := s.Form.User
 	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -170,30 +170,30 @@ func (req *request) createUser(form url.Values) error {
 		return err
 	})
 	if errors.Is(err, model.ErrConflict) { // of the deployment, or of none any more
-		return req.invite(s)
+		return invite(req, s)
 	}
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return req.showUsers(http.StatusBadRequest, s)
+		return showUsers(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
 	}
-	return req.createLink(u)
+	return createLink(req, u)
 }
 
 // createLink makes a link to set a password with, and leads to the page that shows
 // it, once.
-func (req *request) createLink(u model.User) error {
+func createLink(req *request, u model.User) error {
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
 	var err error
-	if l.Within, err = req.administers(); err != nil {
+	if l.Within, err = administers(req); err != nil {
 		return err
 	}
 	err = req.Store.CreateLink(req.r.Context(), l, hash, req.viewer.Actor())
 	if said, ok := sayable(err); ok {
-		return req.showUsers(http.StatusConflict, usersView{Fault: said})
+		return showUsers(req, http.StatusConflict, usersView{Fault: said})
 	}
 	if err != nil {
 		return err
@@ -203,8 +203,8 @@ func (req *request) createLink(u model.User) error {
 }
 
 // administers lists the deployments in which the viewer is admin.
-func (req *request) administers() ([]int64, error) {
-	me, err := req.me()
+func administers(req *request) ([]int64, error) {
+	me, err := me(req)
 	if err != nil {
 		return nil, err
 	}
@@ -218,20 +218,20 @@ func (req *request) administers() ([]int64, error) {
 }
 
 // resetUser makes a link to set a password with.
-func (req *request) resetUser() error {
-	m, err := req.member()
+func resetUser(req *request) error {
+	m, err := member(req)
 	if err == nil {
-		err = req.ours(m)
+		err = ours(req, m)
 	}
 	if err != nil {
 		return err
 	}
-	return req.createLink(m.User)
+	return createLink(req, m.User)
 }
 
 // setUserRole gives a user another role here, or none.
-func (req *request) setUserRole(form url.Values) error {
-	m, err := req.member()
+func setUserRole(req *request, form url.Values) error {
+	m, err := member(req)
 	if err != nil {
 		return err
 	}
@@ -243,37 +243,37 @@ func (req *request) setUserRole(form url.Values) error {
 	} else {
 		return model.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
-	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error {
+	return changed(req, word, req.update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.SetRole(ctx, m.ID, role)
 	}))
 }
 
-func (req *request) disableUser() error {
-	m, err := req.member()
+func disableUser(req *request) error {
+	m, err := member(req)
 	if err == nil {
-		err = req.ours(m)
+		err = ours(req, m)
 	}
 	if err != nil {
 		return err
 	}
-	return req.changed("user-disabled", req.Store.DisableUser(req.r.Context(), m.ID, req.viewer.Actor()))
+	return changed(req, "user-disabled", req.Store.DisableUser(req.r.Context(), m.ID, req.viewer.Actor()))
 }
 
-func (req *request) enableUser() error {
-	m, err := req.member()
+func enableUser(req *request) error {
+	m, err := member(req)
 	if err == nil {
-		err = req.ours(m)
+		err = ours(req, m)
 	}
 	if err != nil {
 		return err
 	}
-	return req.changed("user-enabled", req.Store.EnableUser(req.r.Context(), m.ID, req.viewer.Actor()))
+	return changed(req, "user-enabled", req.Store.EnableUser(req.r.Context(), m.ID, req.viewer.Actor()))
 }
 
 // changed goes back to the list after a change, which holds at once.
-func (req *request) changed(word string, err error) error {
+func changed(req *request, word string, err error) error {
 	if said, ok := sayable(err); ok {
-		return req.showUsers(http.StatusConflict, usersView{Fault: said})
+		return showUsers(req, http.StatusConflict, usersView{Fault: said})
 	}
 	if err != nil {
 		return err

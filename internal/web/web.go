@@ -136,6 +136,6 @@ func (p *Pages) table() *http.ServeMux {
 		mux.Handle(route.Method+" "+route.Pattern, p.serve(route))
 	}
 	mux.HandleFunc("GET /assets/{file}", p.assets.serve)
-	mux.Handle("/", p.serve(route{row(get, "/", anyone, reads), (*request).missing}))
+	mux.Handle("/", p.serve(route{row(get, "/", anyone, reads), missing}))
 	return mux
 }
