@@ -152,8 +152,8 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 }
 
 // advisoryRows reads what a page shows, in order.
-func advisoryRows(req *request,
-	groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
+func advisoryRows(
+	req *request, groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
 ) ([]advisoryRow, error) {
 	var rows []advisoryRow
 	return rows, req.view(func(ctx context.Context, tx *store.Tx) error {
@@ -180,8 +180,8 @@ func advisoryRows(req *request,
 // Unrated reports whether no database rates it.
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
-func newAdvisoryRow(req *request,
-	card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
+func newAdvisoryRow(
+	req *request, card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
 ) advisoryRow {
 	row := advisoryRow{
 		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)),

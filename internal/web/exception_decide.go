@@ -107,8 +107,8 @@ func undoException(req *request) error {
 }
 
 // change does something with the exception that the path names, and shows it again.
-func change(req *request,
-	done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error,
+func change(
+	req *request, done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error,
 ) error {
 	id := req.pathID
 	err := req.update(func(ctx context.Context, tx *store.Tx) error { return do(ctx, tx, id) })

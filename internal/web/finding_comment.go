@@ -80,8 +80,8 @@ func withdrawComment(req *request, form url.Values) error {
 
 // changeComments does something to the comments on the finding that the path names. What will
 // not do is shown with the finding, with what was typed.
-func changeComments(req *request,
-	back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error,
+func changeComments(
+	req *request, back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error,
 ) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, req.pathID)

@@ -117,8 +117,8 @@ func listFindings(t model.IssueType) func(*request) error {
 
 // showFindings shows the list of a query, with the form that saves it; refused adds the
 // faults of a form to the finding in the panel.
-func showFindings(req *request,
-	status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),
+func showFindings(
+	req *request, status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),
 ) error {
 	s, err := searched(req, productOf(t), q)
 	if err != nil {

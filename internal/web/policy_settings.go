@@ -264,8 +264,8 @@ func savePolicySettings(req *request, sent url.Values) error {
 }
 
 // savePolicyWith has a form done, and shows it again with what is wrong.
-func savePolicyWith(req *request,
-	sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
+func savePolicyWith(
+	req *request, sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
 ) error {
 	form := policyFormFrom(sent)
 	var p model.Policy

@@ -56,8 +56,8 @@ func deleteProject(req *request) error {
 
 // deleteNamed deletes what a page is about if the form has its name, so that nobody hits
 // another one by mistake, and reports whether it has.
-func deleteNamed(req *request,
-	nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
+func deleteNamed(
+	req *request, nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
 ) (meant bool, err error) {
 	form, err := req.form()
 	if err != nil {

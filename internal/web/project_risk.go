@@ -26,8 +26,8 @@ type packageRisk struct {
 
 // packagesAtRisk describes the worst of the groups by package. The filter selects what is
 // open of the supply chain in the project, which is listed at an address.
-func packagesAtRisk(req *request,
-	view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string,
+func packagesAtRisk(
+	req *request, view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string,
 ) error {
 	p.PackageAll = len(groups)
 	for _, g := range groups[:min(len(groups), topRows)] {
