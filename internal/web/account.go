@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,28 +30,11 @@ type accountView struct {
 
 // done says what was done before a page was opened, by the word in its address.
 var done = map[string]string{
-	"password":         "Your password is changed. Everywhere else you are signed out.",
-	"password-tokens":  "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
-	"session":          "That session is over.",
-	"mail":             "Saved.",
-	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
-	"tested":           "The host was asked just now; what it said is below.",
-	"connection-saved": "Saved.",
-	"followed": "What was chosen is followed. Switch managed scans on in the project, or choose “Scan " +
-		"now” there.",
-	"left":                 "What was chosen is followed no more. Its projects stay.",
-	"hooked":               "The host tells this server of pushes and change requests from now on.",
-	"disconnected":         "The connection is forgotten; its projects stay.",
-	"runner-revoked":       "The runner is revoked: its token is refused within a second.",
-	"notification-made":    "The rule is made. Send a test to see whether it arrives.",
-	"notification-saved":   "Saved.",
-	"notification-paused":  "The rule is paused: nothing is queued for it, and what waits fails.",
-	"notification-resumed": "The rule works again, from now on.",
-	"notification-resent":  "Queued once more.",
-	"notification-deleted": "The rule is deleted, with its log.",
-	"blocks-severity":      "The conditions are set. They apply from the next build on.",
-	"blocks-nothing":       "Nothing fails a build for now. Policies say it when that shall change.",
-	"token-revoked":        "The token is revoked; it is refused within a second.",
+	"password":        "Your password is changed. Everywhere else you are signed out.",
+	"password-tokens": "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
+	"session":         "That session is over.",
+	"mail":            "Saved.",
+	"token-revoked":   "The token is revoked; it is refused within a second.",
 	"scanner": "Approved. The scanner gets its token within seconds and goes on by itself. The token is " +
 		"in the list once it is fetched.",
 	"program": "The program is let in. Go back to it: it goes on within seconds. Its token is in the " +
@@ -71,14 +53,6 @@ var done = map[string]string{
 		"next page; tokens go on.",
 	"second-factor-free": "A second factor is not needed here any more. Who has one goes on being asked for it.",
 	"user-enabled":       "The user may sign in again. Tokens that were revoked stay so.",
-}
-
-// me is the session of the viewer.
-func me(req *request) (auth.SessionInfo, error) {
-	if req.SignIn == nil {
-		return auth.SessionInfo{}, model.ErrNotFound
-	}
-	return req.SignIn.session(req.r)
 }
 
 func account(req *request) error { return showAccount(req, http.StatusOK, "") }
@@ -192,36 +166,4 @@ func signOutEverywhere(req *request) error {
 	req.SignIn.keep(req.w, req.r, "", -1)
 	req.redirect("/login")
 	return nil
-}
-
-// browserName is what a browser calls itself, in two words.
-func browserName(agent string) string {
-	find := func(words [][2]string, other string) string {
-		for _, w := range words {
-			if strings.Contains(agent, w[0]) {
-				return w[1]
-			}
-		}
-		return other
-	}
-	name := find([][2]string{
-		{"Edg/", "Edge"},
-		{"OPR/", "Opera"},
-		{"Firefox/", "Firefox"},
-		{"Chrome/", "Chrome"},
-		{"Safari/", "Safari"},
-		{"curl/", "curl"},
-	}, "Another browser")
-	system := find([][2]string{
-		{"Android", "Android"},
-		{"iPhone", "iOS"},
-		{"iPad", "iOS"},
-		{"Windows", "Windows"},
-		{"Mac OS", "macOS"},
-		{"Linux", "Linux"},
-	}, "")
-	if system == "" {
-		return name
-	}
-	return fmt.Sprintf("%s on %s", name, system)
 }

@@ -53,7 +53,7 @@ const impactPerPage = 100
 
 // showAdvisory is a vulnerability with its impact. Another of its names leads
 // to the one that it is shown under.
-func showAdvisory(req *request) error {
+func (k *known) showAdvisory(req *request) error {
 	q := req.r.URL.Query()
 	bad := &model.InvalidError{}
 	after := int64(number(q, "after", bad))
@@ -81,7 +81,7 @@ func showAdvisory(req *request) error {
 		req.redirect(req.to("/advisories/" + url.PathEscape(p.Shown)))
 		return nil
 	}
-	here, err := presentAdvisories(req)
+	here, err := k.presentAdvisories(req)
 	if err != nil {
 		return err
 	}

@@ -28,26 +28,26 @@ type present struct {
 
 // advisories is the catalogue of all vulnerabilities, as new as the store. One
 // caller reads it, the others wait.
-func advisories(req *request) (*advisory.Catalogue, error) {
-	req.known.mu.Lock()
-	defer req.known.mu.Unlock()
+func (k *known) advisories(req *request) (*advisory.Catalogue, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	version, scores, err := req.Store.AdvisoryVersions(req.r.Context()) // behind the lock: who waited needs no older one
 	if err != nil {
 		return nil, err
 	}
-	if now := [2]int64{version, scores}; req.known.catalogue == nil || req.known.versions != now {
+	if now := [2]int64{version, scores}; k.catalogue == nil || k.versions != now {
 		// It serves all who wait, so it outlives the one who happened to start it.
 		c, err := advisory.NewCatalogue(context.WithoutCancel(req.r.Context()), req.Store)
 		if err != nil {
 			return nil, err
 		}
-		req.known.versions, req.known.catalogue = now, c
+		k.versions, k.catalogue = now, c
 	}
-	return req.known.catalogue, nil
+	return k.catalogue, nil
 }
 
 // presentAdvisories counts what is open of each vulnerability, by its group.
-func presentAdvisories(req *request) (map[int64]advisory.Presence, error) {
+func (k *known) presentAdvisories(req *request) (map[int64]advisory.Presence, error) {
 	view, err := req.findings()
 	if err != nil {
 		return nil, err
@@ -57,9 +57,9 @@ func presentAdvisories(req *request) (map[int64]advisory.Presence, error) {
 		return nil, err
 	}
 	id := req.viewer.Deployment.ID
-	req.known.mu.Lock()
-	last := req.known.present[id]
-	req.known.mu.Unlock()
+	k.mu.Lock()
+	last := k.present[id]
+	k.mu.Unlock()
 	if last.here != nil && last.version == view.Version() && last.advisories == advisories {
 		return last.here, nil
 	}
@@ -88,11 +88,11 @@ func presentAdvisories(req *request) (map[int64]advisory.Presence, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.known.mu.Lock()
-	defer req.known.mu.Unlock()
-	if req.known.present == nil {
-		req.known.present = map[int64]present{}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.present == nil {
+		k.present = map[int64]present{}
 	}
-	req.known.present[id] = now
+	k.present[id] = now
 	return now.here, nil
 }

@@ -55,13 +55,6 @@ const (
 // notRated selects what no database rates.
 const notRated = "not_rated"
 
-// option is a value to choose and how much it would leave.
-type option struct {
-	Value, Label string
-	Count        int
-	Chosen       bool
-}
-
 // sourceAge is how old what came from a source is.
 type sourceAge struct {
 	model.AdvisorySource
@@ -71,17 +64,17 @@ type sourceAge struct {
 }
 
 // listAdvisories searches all advisories, those first that are here.
-func listAdvisories(req *request) error {
+func (k *known) listAdvisories(req *request) error {
 	p := &advisoriesPage{Query: req.r.URL.Query(), Clear: req.to("/advisories")}
 	search, page, err := advisorySearch(p.Query)
 	if err != nil {
 		return err
 	}
-	c, err := advisories(req)
+	c, err := k.advisories(req)
 	if err != nil {
 		return err
 	}
-	if search.Here, err = presentAdvisories(req); err != nil {
+	if search.Here, err = k.presentAdvisories(req); err != nil {
 		return err
 	}
 	found := c.Search(search)

@@ -84,26 +84,6 @@ func named(req *request, q url.Values) url.Values {
 	return q
 }
 
-// toDo are the statuses of findings that wait for somebody.
-var toDo = []model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}
-
-// mine selects what waits for the viewer, each finding once.
-func mine(req *request, t model.IssueType) model.FindingFilter {
-	return model.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{req.viewer.User}}
-}
-
-// countMine is how many findings wait for the viewer, in all products.
-func countMine(req *request) (n int, err error) {
-	view, err := req.findings()
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range products {
-		n += view.Count(mine(req, p.Type))
-	}
-	return n, nil
-}
-
 // myPage is what is assigned to the viewer.
 type myPage struct {
 	Total       int

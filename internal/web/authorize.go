@@ -14,10 +14,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// authorizePath is the page where a person lets an OAuth client in. The deployment
-// is asked each time, as for a scanner.
-const authorizePath = "/authorize"
-
 // authorizeView is a client that wants to be let in.
 type authorizeView struct {
 	Request oauth.Request

@@ -35,7 +35,7 @@ func pagesOf(s *site) []string {
 	}
 	policy := "/policies/" + ids["policies"]
 	ids["rules"] = first(s, policy, policy+"/rules/")
-	if s.viewer.May(admin) {
+	if s.viewer.May(model.RoleAdmin) {
 		ids["notifications"] = decimal(s.tellingRule().ID)
 	}
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)

@@ -275,7 +275,7 @@ func fillBlocked(req *request, p *blockingPage) error {
 	if p.Left == 0 {
 		return nil
 	}
-	if p.Ask, p.Asked, err = askAbout(req, blocking, p.Self); req.viewer.May(triager) {
+	if p.Ask, p.Asked, err = askAbout(req, blocking, p.Self); req.viewer.May(model.RoleTriager) {
 		p.Ask = nil
 	}
 	return err

@@ -1,21 +1,11 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
-)
-
-const (
-	// choosePath is the page where people with several deployments say which one
-	// they mean.
-	choosePath = "/choose"
-	// chosenSeconds is how long a browser remembers the choice.
-	chosenSeconds = 400 * 24 * 3600
 )
 
 // chooseView is the deployments to choose from.
@@ -26,33 +16,6 @@ type chooseView struct {
 	Approve     bool // what is chosen is where a scanner reports to
 	Program     bool // what is chosen is what a program gets a token of
 	Invitations int
-}
-
-func (s *SignIn) chosenName(r *http.Request) string { return s.cookieName(r) + "-deployment" }
-
-// chosen is the deployment that somebody means who names none: their only one, or
-// the one that they chose last, in this browser. No role says that they have to
-// choose. It is never the first by some order: whoever makes a deployment could
-// come first.
-func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
-	if len(v.Memberships) == 1 {
-		return v.Memberships[0].Deployment, v.Memberships[0].Role
-	}
-	// They are asked each time: a scanner that is let into the wrong one reports there.
-	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) ||
-		strings.HasSuffix(r.Pattern, devicePath) {
-		return model.Deployment{}, model.RoleNone
-	}
-	return s.lastChoice(r, v)
-}
-
-// lastChoice is the deployment that was chosen last, if it is still theirs.
-func (s *SignIn) lastChoice(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
-	cookie, err := r.Cookie(s.chosenName(r))
-	if err != nil {
-		return model.Deployment{}, model.RoleNone
-	}
-	return v.Role(cookie.Value)
 }
 
 // choose shows the deployments of who is signed in.
@@ -94,28 +57,4 @@ func chooseOne(req *request) error {
 	}
 	req.redirect(to)
 	return nil
-}
-
-// currentSession is the session of who looks at a page that is below no deployment.
-// Nobody is led to the sign-in, and then the session has no id.
-func currentSession(req *request) (auth.SessionInfo, error) {
-	if req.SignIn == nil {
-		return auth.SessionInfo{}, model.ErrNotFound
-	}
-	me, err := req.SignIn.session(req.r)
-	if errors.Is(err, ErrNotSignedIn) {
-		req.lead(signIn(req.next()))
-		return auth.SessionInfo{}, nil
-	}
-	return me, err
-}
-
-// sent returns who is signed in, and the form that they sent. Where nobody is, who
-// has no session.
-func sent(req *request) (me auth.SessionInfo, form url.Values, err error) {
-	if me, err = currentSession(req); err != nil || me.Session.ID == 0 {
-		return me, nil, err
-	}
-	form, err = req.form()
-	return me, form, err
 }

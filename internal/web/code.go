@@ -22,19 +22,19 @@ type codeView struct {
 	Lost    string        // what is said of passkeys that the server cannot read; empty where it reads all
 }
 
-func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-half" }
+func halfName(req *request) string { return req.SignIn.cookieName(req.r) + "-half" }
 
 // keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
 func keepHalf(req *request, secret string, seconds int) {
 	http.SetCookie(req.w, &http.Cookie{
-		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds,
+		Name: halfName(req), Value: secret, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
 	})
 }
 
 // dropHalf has the browser forget a sign-in that waits.
 func dropHalf(req *request) {
-	if _, err := req.r.Cookie(req.SignIn.halfName(req.r)); err == nil {
+	if _, err := req.r.Cookie(halfName(req)); err == nil {
 		keepHalf(req, "", -1)
 	}
 }
@@ -63,7 +63,7 @@ func half(req *request, next string) (secret string, u model.User, err error) {
 	if req.SignIn == nil {
 		return "", u, model.ErrNotFound
 	}
-	cookie, err := req.r.Cookie(req.SignIn.halfName(req.r))
+	cookie, err := req.r.Cookie(halfName(req))
 	if err == nil {
 		_, u, err = req.SignIn.Factors.Half(req.r.Context(), cookie.Value)
 	}
@@ -163,4 +163,19 @@ func unreadable(req *request, err error) string {
 		": the key that it was kept under is gone. It is no fault of yours. " +
 		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your " +
 		"second factor."
+}
+
+// welcome ends the session that was, if any, and begins the new one in the
+// browser.
+func welcome(req *request, secret, next string) error {
+	if old, err := req.SignIn.session(req.r); err == nil {
+		if err := req.SignIn.Sessions.SignOut(req.r.Context(), old); err != nil {
+			return err
+		}
+	}
+	dropHalf(req)
+	req.SignIn.Sessions.Forget()
+	req.SignIn.keep(req.w, req.r, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.redirect(safeNext(next))
+	return nil
 }

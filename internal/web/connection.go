@@ -14,9 +14,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// connectionsPath is the page of the connections to code hosts.
-const connectionsPath = "/settings/connections"
-
 // connectionRow is a connection in the list.
 type connectionRow struct {
 	model.Connection
@@ -53,7 +50,7 @@ var hostLabels = map[model.HostKind]string{
 func connections(req *request) error {
 	return showConnections(req, http.StatusOK, connectionsView{
 		Form: connectionForm{Kind: model.HostGitea.String()},
-		Done: doneMessage(done, req.r.URL.Query().Get("done")),
+		Done: doneMessage(doneManaged, req.r.URL.Query().Get("done")),
 	})
 }
 
@@ -79,27 +76,6 @@ func showConnections(req *request, status int, v connectionsView) error {
 		return err
 	}
 	return req.show(status, pageView{Template: "connections", Title: "Connections", Section: "connections", Data: v})
-}
-
-// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
-// request are a *model.InvalidError.
-type CodeHosts interface {
-	// AskToAdd checks a new connection.
-	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
-	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
-	// AskToChange checks a changed connection, with its new credential if there is one.
-	AskToChange(
-		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
-	) (store.SaveConnection, error)
-	// AskToRemove deletes the webhooks of a connection.
-	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
-	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
-	HooksAt() string
-	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
-	// It returns their number; refused is the refusal of the host. A server without a public
-	// address returns model.ErrConflict.
-	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
 }
 
 // hosts is what asks code hosts.
@@ -251,7 +227,7 @@ func showConnection(req *request, status int, fault string) error {
 		HooksAt: hooksAt(req),
 		Filled:  req.r.PostForm.Get("people"),
 		Fault:   fault,
-		Done:    doneMessage(done, req.r.URL.Query().Get("done")),
+		Done:    doneMessage(doneManaged, req.r.URL.Query().Get("done")),
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, req.pathID); err != nil {
@@ -412,4 +388,23 @@ func removeConnection(req *request) error {
 		_, err = keepConnection(req, keep)
 	}
 	return then(req, err, connectionsPath+"?done=disconnected")
+}
+
+// doneManaged says what was done before a page was opened, by the word in its address.
+var doneManaged = map[string]string{
+	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
+	"tested":           "The host was asked just now; what it said is below.",
+	"connection-saved": "Saved.",
+	"followed": "What was chosen is followed. Switch managed scans on in the project, or choose “Scan " +
+		"now” there.",
+	"left":                 "What was chosen is followed no more. Its projects stay.",
+	"hooked":               "The host tells this server of pushes and change requests from now on.",
+	"disconnected":         "The connection is forgotten; its projects stay.",
+	"runner-revoked":       "The runner is revoked: its token is refused within a second.",
+	"notification-made":    "The rule is made. Send a test to see whether it arrives.",
+	"notification-saved":   "Saved.",
+	"notification-paused":  "The rule is paused: nothing is queued for it, and what waits fails.",
+	"notification-resumed": "The rule works again, from now on.",
+	"notification-resent":  "Queued once more.",
+	"notification-deleted": "The rule is deleted, with its log.",
 }

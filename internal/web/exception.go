@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/index"
@@ -26,34 +25,6 @@ type exceptionsPage struct {
 	Pages pager
 	Done  *message
 	exceptionForm
-}
-
-type exceptionRow struct {
-	model.Exception
-	Now     model.ExceptionState // by the clock
-	Ignores int                  // findings, each once
-	Address string
-
-	Changes int    // of a requested document: findings whose triage would change
-	Project string // that it is for, or of the findings that it names
-	Finding int64  // the first of them
-	Title   string
-	Code    findingCode // of the first; only where it is requested
-}
-
-// More is how many findings it names beside the first.
-func (r exceptionRow) More() int { return len(r.Lineages) - 1 }
-
-// ignoredFindings selects the findings that an exception ignores, each once, among the
-// occurrences of them.
-func ignoredFindings(t model.IssueType, ids []int64) model.FindingFilter {
-	return model.FindingFilter{
-		IssueType: t,
-		HasIDs:    true,
-		IDs:       ids,
-		Dedup:     true,
-		Statuses:  []model.Status{model.StatusIgnored},
-	}
 }
 
 // exceptionTabs are the lists of exceptions, by the word in the address.
@@ -138,91 +109,6 @@ func readExceptions(req *request, p *exceptionsPage, q store.ExceptionQuery) err
 		err = addCode(req, p.Rows)
 	}
 	return err
-}
-
-// exceptionRows reads what lists show of exceptions, but for the titles of findings.
-func exceptionRows(
-	ctx context.Context, req *request, tx *store.Tx, view *index.View, list []model.Exception,
-) ([]exceptionRow, error) {
-	shown, err := tx.FindingsOfExceptions(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	projects := make([]int64, 0, len(list))
-	for _, e := range list {
-		if e.ProjectID != 0 {
-			projects = append(projects, e.ProjectID)
-		}
-	}
-	names, err := tx.ProjectNames(ctx, projects)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := tx.CountByException(ctx, list...)
-	if err != nil {
-		return nil, err
-	}
-	ignored, err := tx.FindingsByException(ctx, slices.DeleteFunc(slices.Clone(list), isDocument)...)
-	if err != nil {
-		return nil, err
-	}
-	reviews, err := exceptions.ReviewProposals(ctx, tx, list)
-	rows := make([]exceptionRow, len(list))
-	for i, e := range list {
-		rows[i] = exceptionRow{
-			Exception: e,
-			Now:       e.StateAt(req.Clock()),
-			Address:   req.to("/exceptions/" + decimal(e.ID)),
-			Project:   names[e.ProjectID],
-			Changes:   reviews[e.ID].Changes,
-		}
-		if e.Document != nil {
-			rows[i].Ignores = counts[e.ID]
-		}
-		for t, found := range ignored[e.ID] {
-			rows[i].Ignores += view.Count(ignoredFindings(t, found))
-		}
-		for _, lineage := range e.Lineages {
-			rows[i].Finding = cmp.Or(rows[i].Finding, shown[lineage])
-		}
-	}
-	return rows, err
-}
-
-// titleExceptions names what each exception is about: its target, or the first finding.
-func titleExceptions(req *request, view *index.View, rows []exceptionRow) error {
-	ids := make([]int64, 0, len(rows))
-	for _, r := range rows {
-		if r.Finding != 0 {
-			ids = append(ids, r.Finding)
-		}
-	}
-	found, err := findingsByID(req, view, ids)
-	titles := map[int64]string{}
-	for _, f := range found {
-		titles[f.ID] = f.Title()
-	}
-	for i := range rows {
-		rows[i].Title = cmp.Or(rows[i].Target, titles[rows[i].Finding], "A finding that is gone")
-	}
-	return err
-}
-
-// findingsByID are those of the findings that lists show, of whatever product.
-func findingsByID(req *request, view *index.View, ids []int64) (out []shownFinding, err error) {
-	for _, p := range products {
-		page, err := view.Page(req.r.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids},
-			0, max(len(ids), 1))
-		if err != nil {
-			return nil, err
-		}
-		found, err := shownFindings(page)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, found...)
-	}
-	return out, nil
 }
 
 // exceptionPage is one exception, what it ignores or names, and the decisions about it.
@@ -326,7 +212,7 @@ func readException(
 		}
 		ids = all[id]
 	}
-	if req.viewer.May(triager) && p.Now == model.ExceptionActive { // other people see no form to remove it
+	if req.viewer.May(model.RoleTriager) && p.Now == model.ExceptionActive { // other people see no form to remove it
 		var effect exceptions.Effect
 		effect, err = exceptions.PreviewRemoving(ctx, tx, e)
 		p.Removing = len(effect)

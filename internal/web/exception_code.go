@@ -13,13 +13,6 @@ import (
 // requestCodes is how many findings of a request its page shows the code of.
 const requestCodes = 5
 
-// findingCode is the code of a finding, as its own page shows it.
-type findingCode struct {
-	Lines  []codeLine
-	Of     string // where and when the code was, if that is not here and now
-	Absent string // why there is none
-}
-
 // findingCodes reads the code of findings by id. A finding that is not stored has none.
 func findingCodes(req *request, ids []int64) (map[int64]findingCode, error) {
 	codes := map[int64]findingCode{}
@@ -32,12 +25,12 @@ func findingCodes(req *request, ids []int64) (map[int64]findingCode, error) {
 			if err != nil {
 				return err
 			}
-			var d findingDetail
-			if err := d.code(ctx, tx, o); err != nil {
+			code, err := codeOf(ctx, tx, o)
+			if err != nil {
 				return err
 			}
-			highlight(ctx, o.Path, d.Code)
-			codes[id] = findingCode{d.Code, d.CodeOf, d.NoCode}
+			highlight(ctx, o.Path, code.Lines)
+			codes[id] = code
 		}
 		return nil
 	})

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -40,18 +38,6 @@ var exceptionsDone = map[string]string{
 	"approved": "Approved. Its findings are ignored, and fail no build.",
 	"refused":  "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
 	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
-}
-
-// refusal returns the status and the text of an error in the input or of a conflict; false for
-// other errors.
-func refusal(err error) (status int, why string, is bool) {
-	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
-		return http.StatusBadRequest, invalid.Fields[0].Message, true
-	}
-	if errors.Is(err, model.ErrConflict) {
-		return http.StatusConflict, strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
-	}
-	return 0, "", false
 }
 
 // decideException approves or refuses a request. What will not do is shown with what
@@ -116,14 +102,6 @@ func change(
 		return exception(req, status, form, why)
 	}
 	return then(req, err, "/exceptions/"+decimal(id)+"?done="+done)
-}
-
-// then leads on where something was done.
-func then(req *request, err error, to string) error {
-	if err == nil {
-		req.redirect(req.to(to))
-	}
-	return err
 }
 
 // end is when what is approved ends.

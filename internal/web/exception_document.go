@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strings"
 
 	"github.com/redoubt/redoubt/internal/exceptions"
 	"github.com/redoubt/redoubt/internal/model"
@@ -20,19 +19,6 @@ type vexStatement struct {
 	Made    model.VEXTriage
 	Counts  bool
 	Changes int // of a request that does not count: findings whose triage would change by it alone
-}
-
-func isDocument(e model.Exception) bool { return e.Document != nil }
-
-// Scope says in which projects and branch the exception counts, for people.
-func (r *exceptionRow) Scope() string {
-	switch {
-	case r.ProjectID == 0:
-		return r.Where()
-	case r.Document == nil || r.Document.Ref == "":
-		return r.Project
-	}
-	return r.Project + " on " + strings.TrimPrefix(r.Document.Ref, "refs/heads/")
 }
 
 // readStatements reads one page of what the document says, and what that would change.

@@ -33,16 +33,6 @@ func exceptionFormFrom(q url.Values) exceptionForm {
 	}
 }
 
-// lines reads a list that has one entry a line.
-func lines(text string) (out []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
 // exception reads the form; what is wrong with it is in Faults.
 func (f *exceptionForm) exception(req *request) model.Exception {
 	e := model.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
@@ -91,18 +81,4 @@ func addException(req *request, values url.Values) (err error) {
 		return err
 	})
 	return then(req, err, "/exceptions?made=1")
-}
-
-// asGlob writes a path as a glob that fits it alone.
-var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
-
-// AcceptAddress is where what the finding is about is accepted, filled in: its
-// vulnerability, or its rule, in its project.
-func (d *findingDetail) AcceptAddress() string {
-	q := url.Values{
-		"target":   {cmp.Or(d.Vulnerability(), d.RuleName)},
-		"projects": {d.Project.Name},
-		"paths":    {"/" + asGlob.Replace(d.Location.FilePath)},
-	}
-	return "/exceptions?" + q.Encode() + "#add"
 }

@@ -126,13 +126,6 @@ func without(address, name string) string {
 	return u.String()
 }
 
-// local reports whether an address is below the viewer's deployment.
-func (req *request) local(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, req.to("/")) &&
-		!strings.ContainsAny(address, "\\\r\n")
-}
-
 // detail gathers what there is of a finding. One that no list shows any more,
 // as its rule or branch is gone, still answers to its id.
 func detail(req *request, view *index.View, id int64, back string) (*findingDetail, error) {
@@ -158,9 +151,11 @@ func detail(req *request, view *index.View, id int64, back string) (*findingDeta
 		if err := d.evidence(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := d.code(ctx, tx, o); err != nil {
+		code, err := codeOf(ctx, tx, o)
+		if err != nil {
 			return err
 		}
+		d.Code, d.CodeOf, d.NoCode = code.Lines, code.Of, code.Absent
 		if err := d.linked(ctx, tx, o); err != nil {
 			return err
 		}

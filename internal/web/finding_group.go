@@ -18,13 +18,6 @@ type groupRow struct {
 	Bars    []bar
 }
 
-// bar is a part of a row's whole, by severity.
-type bar struct {
-	Severity string
-	Count    int
-	Address  string // of its rows; empty where the row's own leads there
-}
-
 // grouped shows groups in place of rows, one page of them.
 func (p *findingsPage) grouped(groups []index.Group) {
 	if p.group == "" {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -209,5 +208,3 @@ func triageMoment(e model.TriageEvent, p *people) moment {
 	m.What = strings.Join(said, "; ")
 	return m
 }
-
-func decimal(id int64) string { return strconv.FormatInt(id, 10) }

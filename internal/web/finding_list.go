@@ -94,14 +94,6 @@ type chip struct {
 	Without      string
 }
 
-// choice is one of a few ways to show a page.
-type choice struct {
-	Label, Address string
-	Current        bool
-}
-
-type param struct{ Name, Value string }
-
 // listFindings shows one of the three findings pages.
 func listFindings(t model.IssueType) func(*request) error {
 	return func(req *request) error {
@@ -178,7 +170,7 @@ func newFindingsPage(req *request, s *search) (*findingsPage, error) {
 		f.Dedup, f.Primary = false, false
 		p.Elsewhere, p.Every = view.Count(f), s.with(func(o *search) { o.branch = "every" })
 	}
-	if p.News, err = newsOf(req, view, s, p.Total); err != nil {
+	if p.News, err = newsOf(req, view, s.address(), s.lists(), p.Total); err != nil {
 		return nil, err
 	}
 	if p.Done, err = lastDecision(req, req.r.URL.Query().Get("done"), s.address()); err != nil {

@@ -33,29 +33,6 @@ func shownFindings(p *index.Page) ([]shownFinding, error) {
 	return out, err
 }
 
-// unrated tells which of some findings are of vulnerabilities that nobody rates, so
-// that medium stands in for their severity.
-func unrated(req *request, view *index.View, ids []int64) (map[int64]bool, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	page, err := view.Page(req.r.Context(), model.FindingFilter{
-		IssueType:  model.SCA,
-		HasIDs:     true,
-		IDs:        ids,
-		Severities: []model.Severity{model.SeverityMedium},
-	}, 0, len(ids))
-	if err != nil {
-		return nil, err
-	}
-	shown, err := shownFindings(page)
-	out := map[int64]bool{}
-	for _, f := range shown {
-		out[f.ID] = f.Unrated
-	}
-	return out, err
-}
-
 // Title says in a few words what it is.
 func (f shownFinding) Title() string {
 	switch {
@@ -146,11 +123,4 @@ func (f shownFinding) Reason() string {
 		return ""
 	}
 	return *f.TriageReason
-}
-
-// shortRule is the last part of a dotted rule name, which scanners build from
-// paths.
-func shortRule(name string) string {
-	parts := strings.Split(name, ".")
-	return parts[len(parts)-1]
 }

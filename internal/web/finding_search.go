@@ -13,26 +13,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// product is one of the three findings pages.
-type product struct {
-	Type    model.IssueType
-	Path    string // below the deployment; the command line links to these
-	Section string
-	Title   string
-	Noun    string // of one finding of it
-}
-
-var products = []product{
-	{model.SAST, "/findings", "findings", "Code", "code finding"},
-	{model.SCA, "/supply-chain/vulnerabilities", "vulnerabilities", "Supply chain", "vulnerability"},
-	{model.Secrets, "/secrets", "secrets", "Secrets", "secret"},
-}
-
-func productOf(t model.IssueType) product { return products[t-1] }
-
-// perPage is how many rows a page lists.
-const perPage = 50
-
 // search is what the address of a findings page asks for. The address is all
 // its state: a link to it is the same view for everybody.
 type search struct {
@@ -243,18 +223,6 @@ func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ..
 			Value:    *v,
 		})
 	}
-}
-
-func number(q url.Values, name string, bad *model.InvalidError) int {
-	text := q.Get(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: text})
-	}
-	return int(n)
 }
 
 // params writes the state as a query, the same for the same state.

@@ -10,9 +10,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// startPath is the page of the first start.
-const startPath = "/start"
-
 // startState is how far a deployment is set up: what there is in it, and what its
 // people chose.
 type startState struct {
@@ -55,7 +52,7 @@ func (s *startState) Whole() bool { return s.Scanned() && s.Decided() && s.Accom
 // Open reports whether there is a step left for who looks: what blocks and who comes
 // in is for administrators to say.
 func (s *startState) Open(v Viewer) bool {
-	return !s.Left && !s.Whole() && (v.May(admin) || !s.Scanned())
+	return !s.Left && !s.Whole() && (v.May(model.RoleAdmin) || !s.Scanned())
 }
 
 // Steps are the steps that who looks has to do with.
@@ -68,7 +65,7 @@ func (s *startState) Steps(org string, v Viewer) []startStep {
 		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+
 			" failed. Waiting for one that does not", org+"/scans/"+decimal(s.Failed.ID)
 	}
-	if !v.May(admin) {
+	if !v.May(model.RoleAdmin) {
 		return []startStep{scan}
 	}
 	blocks := startStep{
@@ -115,7 +112,7 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v Viewer) error {
 	if err := s.readScan(ctx, tx); err != nil {
 		return err
 	}
-	if !v.May(admin) {
+	if !v.May(model.RoleAdmin) {
 		return nil
 	}
 	if err := s.readPolicies(ctx, tx); err != nil {
@@ -196,11 +193,12 @@ func showStart(req *request, s *startState) error {
 	p := &startPage{
 		startState: s,
 		List:       s.Steps(req.to(""), req.viewer),
-		MayToken:   req.viewer.May(triager),
-		MayHosts:   req.viewer.May(admin),
-		Done:       doneMessage(done, req.r.URL.Query().Get("done")),
+		MayToken:   req.viewer.May(model.RoleTriager),
+		MayHosts:   req.viewer.May(model.RoleAdmin),
+		Done:       doneMessage(doneStart, req.r.URL.Query().Get("done")),
 	}
-	if err := madeStartToken(req, p); err != nil {
+	var err error
+	if p.MadeAs, p.Made, err = madeToken(req, startPath); err != nil {
 		return err
 	}
 	p.Ways = startWays(req.base(), p.Made != "", req.r.URL.Query().Get("from"), p.MadeAs.Name)
@@ -263,4 +261,10 @@ func chooseStart(req *request, choose func(*model.FirstStart)) error {
 		choose(&f)
 		return tx.SetFirstStart(ctx, f)
 	})
+}
+
+// doneStart says what was done before a page was opened, by the word in its address.
+var doneStart = map[string]string{
+	"blocks-severity": "The conditions are set. They apply from the next build on.",
+	"blocks-nothing":  "Nothing fails a build for now. Policies say it when that shall change.",
 }

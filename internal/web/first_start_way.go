@@ -129,14 +129,3 @@ func createStartToken(req *request, form url.Values) error {
 	req.showOnce(startPath, token.ID, secret.Text)
 	return nil
 }
-
-// madeStartToken shows the token that was made just now.
-func madeStartToken(req *request, p *startPage) error {
-	var s tokensView
-	id, text := req.shownOnce(startPath)
-	if err := madeTokenOf(req, &s, id, text); err != nil {
-		return err
-	}
-	p.MadeAs, p.Made = s.MadeAs, s.Made
-	return nil
-}

@@ -30,8 +30,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"plural":    plural,
 		"shortRule": shortRule,
 		"minus":     func(a, b float64) float64 { return a - b },
-		"mayTriage": func(v Viewer) bool { return v.May(triager) },
-		"mayAdmin":  func(v Viewer) bool { return v.May(admin) },
+		"mayTriage": func(v Viewer) bool { return v.May(model.RoleTriager) },
+		"mayAdmin":  func(v Viewer) bool { return v.May(model.RoleAdmin) },
 		"capital":   capital,
 		"browser":   browserName,
 		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
@@ -39,7 +39,6 @@ func (p *Pages) funcs() template.FuncMap {
 		"who":       who,
 		"reason":    reasonWord,
 		"middle":    middle,
-		"lasts":     func() []int { return lasts },
 	}
 }
 
@@ -182,4 +181,11 @@ func capital(s string) string {
 		return ""
 	}
 	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "_", " ")
+}
+
+// shortRule is the last part of a dotted rule name, which scanners build from
+// paths.
+func shortRule(name string) string {
+	parts := strings.Split(name, ".")
+	return parts[len(parts)-1]
 }

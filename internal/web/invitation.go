@@ -16,8 +16,6 @@ import (
 const (
 	// inviteFor is how long an invitation holds.
 	inviteFor = 14 * 24 * time.Hour
-	// invitationsPath lists what somebody is invited to.
-	invitationsPath = "/invitations"
 	// invitedPath is the page of the users with the link of a new invitation.
 	invitedPath = usersPath + "/invited"
 )
@@ -87,24 +85,6 @@ func invitations(req *request) error {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "invitations", Title: "Invitations", Data: list})
-}
-
-// leadToInvitations leads who has no role yet to what they are invited to, if
-// anything.
-func leadToInvitations(req *request) (bool, error) {
-	me, err := me(req)
-	if err != nil {
-		return false, err
-	}
-	list, err := req.Store.InvitationsFor(req.r.Context(), me.User.Name)
-	if err == nil && len(list) == 0 {
-		err = errNoRole
-	}
-	if err != nil {
-		return false, err
-	}
-	req.lead(invitationsPath)
-	return false, nil
 }
 
 // answered finds the invitation that the address names and that is for who looks.

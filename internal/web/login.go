@@ -273,14 +273,3 @@ func newPassword(req *request, password, again string, u model.User, about ...st
 	}
 	return req.SignIn.Sessions.Passwords().Hash(req.r.Context(), password)
 }
-
-// sayable is what a form says about an error that whoever filled it in can mend.
-func sayable(err error) (string, bool) {
-	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
-		return (&model.InvalidError{Fields: asFilledIn(invalid.Fields)}).Error(), true
-	}
-	if errors.Is(err, model.ErrConflict) {
-		return strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
-	}
-	return "", false
-}

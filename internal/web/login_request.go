@@ -15,16 +15,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// One page approves requests for tokens. It has two addresses: approving a scanner needs the
-// role triager, and programs print the second address for people to open.
-const (
-	// approvePath is for the scanners of semgrep login.
-	approvePath = "/approve/{code}"
-	// devicePath is for programs that ask by the device flow (RFC 8628), as redoubt
-	// login does. Without a deployment before it, it is what they tell people to open.
-	devicePath = "/device"
-)
-
 // approveView is who waits for a token, or the question for a code.
 type approveView struct {
 	Typed   string // the code that was asked for; there is nobody under it
@@ -49,13 +39,6 @@ func goToDevice(req *request) error {
 	req.redirect("/orgs/-" + req.r.URL.RequestURI())
 	return nil
 }
-
-// How often one person may try codes that nobody waits under. Of 40 bits, nobody
-// guesses one so.
-const (
-	triesPerSecond = 0.1
-	triesAtOnce    = 20
-)
 
 // waiting finds who waits under the code that the viewer names. Where this is not the
 // page to decide about it, the viewer is told, or led there, and done is true.

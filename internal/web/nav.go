@@ -28,23 +28,23 @@ type navItem struct {
 func navTable() []navGroup {
 	return []navGroup{
 		{"", []navItem{
-			{Label: "Overview", Path: "/overview", Section: "overview", least: viewer},
-			{Label: "Assigned to me", Path: "/mine", Section: "mine", least: viewer},
+			{Label: "Overview", Path: "/overview", Section: "overview", least: model.RoleViewer},
+			{Label: "Assigned to me", Path: "/mine", Section: "mine", least: model.RoleViewer},
 		}},
 		{"Findings", []navItem{
-			{Label: "Code", Path: "/findings", Section: "findings", least: viewer},
-			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: viewer},
-			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: viewer},
+			{Label: "Code", Path: "/findings", Section: "findings", least: model.RoleViewer},
+			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: model.RoleViewer},
+			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: model.RoleViewer},
 		}},
 		{"Inventory", []navItem{
-			{Label: "Projects", Path: "/projects", Section: "projects", least: viewer},
-			{Label: "Scans", Path: "/scans", Section: "scans", least: viewer},
-			{Label: "Dependencies", Path: "/supply-chain/dependencies", Section: "dependencies", least: viewer},
-			{Label: "Advisories", Path: "/advisories", Section: "advisories", least: viewer},
-			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
-			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
-			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
-			{Label: "Requests", Path: "/exceptions?show=requested", Section: "requests", least: viewer},
+			{Label: "Projects", Path: "/projects", Section: "projects", least: model.RoleViewer},
+			{Label: "Scans", Path: "/scans", Section: "scans", least: model.RoleViewer},
+			{Label: "Dependencies", Path: "/supply-chain/dependencies", Section: "dependencies", least: model.RoleViewer},
+			{Label: "Advisories", Path: "/advisories", Section: "advisories", least: model.RoleViewer},
+			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: model.RoleViewer},
+			{Label: "Policies", Path: "/policies", Section: "policies", least: model.RoleViewer},
+			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: model.RoleViewer},
+			{Label: "Requests", Path: "/exceptions?show=requested", Section: "requests", least: model.RoleViewer},
 		}},
 		settingsNav,
 	}
@@ -75,7 +75,7 @@ func navigation(org, section string, v Viewer, waiting map[string]int) []navGrou
 func countWaiting(req *request) (map[string]int, error) {
 	mine, err := countMine(req)
 	waiting := map[string]int{"mine": mine}
-	if err != nil || !req.viewer.May(triager) {
+	if err != nil || !req.viewer.May(model.RoleTriager) {
 		return waiting, err
 	}
 	return waiting, req.view(func(_ context.Context, tx *store.Tx) error {
@@ -83,3 +83,14 @@ func countWaiting(req *request) (map[string]int, error) {
 		return nil
 	})
 }
+
+// settingsNav is what accountRoutes adds to the navigation.
+var settingsNav = navGroup{"Settings", []navItem{
+	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: model.RoleViewer},
+	{Label: "Connections", Path: connectionsPath, Section: "connections", least: model.RoleAdmin},
+	{Label: "Runners", Path: runnersPath, Section: "runners", least: model.RoleAdmin},
+	{Label: "Notifications", Path: notificationsPath, Section: "notifications", least: model.RoleAdmin},
+	{Label: "Users", Path: "/settings/users", Section: "users", least: model.RoleAdmin},
+	{Label: "Audit log", Path: "/settings/audit", Section: "audit", least: model.RoleAdmin},
+	{Label: "About", Path: "/settings/about", Section: "about", least: model.RoleViewer},
+}}

@@ -1,48 +1,13 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
-	"github.com/redoubt/redoubt/internal/store"
 )
-
-// news tells on an open page what came since it was opened. The page itself
-// stays as it is until its reader asks for more.
-type news struct {
-	Words   string // what is new or gone; empty while nothing is
-	New     int    // as Words says it
-	Gone    int
-	Self    string // address of the page
-	Address string // to ask again
-}
-
-// newsOf begins to follow a page that shows so many findings.
-func newsOf(req *request, view *index.View, s *search, total int) (news, error) {
-	var at time.Time // of the newest commit, or later: the clock alone may be behind it
-	err := req.view(func(_ context.Context, tx *store.Tx) error {
-		at = tx.Now()
-		return nil
-	})
-	q := url.Values{
-		"version": {decimal(view.Version())},
-		"at":      {decimal(at.UnixMicro() + 1)},
-		"had":     {strconv.Itoa(total)},
-	}
-	self := req.to("/overview")
-	if s != nil {
-		self = s.address()
-		q.Set("type", s.product.Type.String())
-		q.Set("query", s.addressed().Encode())
-	}
-	return news{Self: self, Address: req.to("/news?" + q.Encode())}, err
-}
 
 // showNews answers with what came since, or that there is nothing.
 func showNews(req *request) error {
@@ -116,25 +81,7 @@ func followedFilters(req *request, q url.Values) ([]model.FindingFilter, *search
 	return []model.FindingFilter{s.filter}, s, nil
 }
 
-func newsWords(fresh, gone int) string {
-	var parts []string
-	if fresh > 0 {
-		parts = append(parts, count(fresh)+" new")
-	}
-	if gone > 0 {
-		parts = append(parts, count(gone)+" no longer here")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + " since you opened this page"
-}
-
-// whole reads a number that is not negative.
-func whole(q url.Values, name string, bad *model.InvalidError) int64 {
-	n, err := strconv.ParseInt(q.Get(name), 10, 64)
-	if err != nil || n < 0 || n > 1<<53 {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
-	}
-	return n
+// lists returns the values that let newsOf follow a findings page.
+func (s *search) lists() url.Values {
+	return url.Values{"type": {s.product.Type.String()}, "query": {s.addressed().Encode()}}
 }

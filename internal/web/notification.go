@@ -13,9 +13,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// notificationsPath is the page of the rules by which people are told.
-const notificationsPath = "/settings/notifications"
-
 func notificationPath(id int64) string { return notificationsPath + "/" + decimal(id) }
 
 // notificationsView is the rules, a page of them.
@@ -32,7 +29,7 @@ func notifications(req *request) error {
 	if err != nil {
 		return err
 	}
-	v := notificationsView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	v := notificationsView{Done: doneMessage(doneManaged, req.r.URL.Query().Get("done"))}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.NotificationRules(ctx)
 		if err != nil {
@@ -139,7 +136,7 @@ type notificationView struct {
 }
 
 func notification(req *request) error {
-	v := notificationView{Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	v := notificationView{Done: doneMessage(doneManaged, req.r.URL.Query().Get("done"))}
 	made, secret := req.shownOnce(notificationPath(req.pathID))
 	if made == req.pathID {
 		v.Secret, v.MadeOnce = secret, secret == ""

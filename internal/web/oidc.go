@@ -27,7 +27,7 @@ const awaySeconds = 600
 // comeBack is where the provider sends browsers back to.
 const comeBack = "/login/oidc/callback"
 
-func (s *SignIn) awayName(r *http.Request) string { return s.cookieName(r) + "-oidc" }
+func awayName(req *request) string { return req.SignIn.cookieName(req.r) + "-oidc" }
 
 // remember sets the cookie for the time at the provider, or takes it away. What
 // it holds is of use to nobody but this browser.
@@ -37,7 +37,7 @@ func remember(req *request, a away, seconds int) error {
 		return err
 	}
 	http.SetCookie(req.w, &http.Cookie{
-		Name: req.SignIn.awayName(req.r), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
+		Name: awayName(req), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
 	})
 	return nil
@@ -67,7 +67,7 @@ func comeFromProvider(req *request) error {
 		return model.ErrNotFound
 	}
 	var a away
-	if cookie, err := req.r.Cookie(req.SignIn.awayName(req.r)); err == nil {
+	if cookie, err := req.r.Cookie(awayName(req)); err == nil {
 		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
 			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
 		}

@@ -138,15 +138,10 @@ func overview(req *request) error {
 		return err
 	}
 	p.Visit = lastVisit(req, view, now)
-	if p.News, err = newsOf(req, view, nil, p.Open); err != nil {
+	if p.News, err = newsOf(req, view, req.to("/overview"), nil, p.Open); err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, pageView{Template: "overview", Title: "Overview", Section: "overview", Data: p})
-}
-
-// every selects each finding of a product once.
-func every(p product) model.FindingFilter {
-	return model.FindingFilter{IssueType: p.Type, Dedup: true}
 }
 
 func sum(into, add []index.TrendPoint) {

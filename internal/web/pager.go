@@ -41,3 +41,6 @@ func newPager(page, size, total int, address func(int) string) pager {
 	}
 	return p
 }
+
+// perPage is how many rows a page lists.
+const perPage = 50

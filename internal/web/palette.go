@@ -35,16 +35,16 @@ func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
 
 // more are the pages beside the navigation, and what starts somewhere else than where one is.
 var more = []place{
-	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: viewer},
-	{kind: globalsearch.Page, name: "Get started", address: startPath, least: viewer},
-	{kind: globalsearch.Page, name: "Your account", address: "/account", least: viewer},
-	{kind: globalsearch.Action, name: "New token", address: tokensPath, least: viewer},
-	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: viewer},
-	{kind: globalsearch.Action, name: "Upload a report", address: uploadPath, least: triager},
-	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: triager},
-	{kind: globalsearch.Action, name: "New notification rule", address: notificationsPath + "/new", least: admin},
-	{kind: globalsearch.Action, name: "Connect a code host", address: connectionsPath, least: admin},
-	{kind: globalsearch.Action, name: "Invite somebody", address: usersPath, least: admin},
+	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: model.RoleViewer},
+	{kind: globalsearch.Page, name: "Get started", address: startPath, least: model.RoleViewer},
+	{kind: globalsearch.Page, name: "Your account", address: "/account", least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "New token", address: tokensPath, least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "Upload a report", address: uploadPath, least: model.RoleTriager},
+	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: model.RoleTriager},
+	{kind: globalsearch.Action, name: "New notification rule", address: notificationsPath + "/new", least: model.RoleAdmin},
+	{kind: globalsearch.Action, name: "Connect a code host", address: connectionsPath, least: model.RoleAdmin},
+	{kind: globalsearch.Action, name: "Invite somebody", address: usersPath, least: model.RoleAdmin},
 }
 
 // listPlaces are all that the viewer may go to and do, first what makes sense where they are.
@@ -83,7 +83,7 @@ func actionsHere(ctx context.Context, req *request, tx *store.Tx) ([]place, erro
 		}
 	}
 	id, err := strconv.ParseInt(strings.TrimPrefix(path, "/projects/"), 10, 64)
-	if err != nil || !strings.HasPrefix(path, "/projects/") || !req.viewer.May(triager) {
+	if err != nil || !strings.HasPrefix(path, "/projects/") || !req.viewer.May(model.RoleTriager) {
 		return nil, nil //nolint:nilerr // another page, where nothing more can be done
 	}
 	p, err := tx.Project(ctx, id)

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -52,23 +51,4 @@ func deleteProject(req *request) error {
 	}
 	req.redirect(req.to("/projects?deleted=1"))
 	return nil
-}
-
-// deleteNamed deletes what a page is about if the form has its name, so that nobody hits
-// another one by mistake, and reports whether it has.
-func deleteNamed(
-	req *request, nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
-) (meant bool, err error) {
-	form, err := req.form()
-	if err != nil {
-		return false, err
-	}
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		name, err := nameOf(ctx, tx, req.pathID)
-		if meant = strings.TrimSpace(form.Get("name")) == name; err != nil || !meant {
-			return err
-		}
-		return remove(tx, ctx, req.pathID)
-	})
-	return meant, err
 }

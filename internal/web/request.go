@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
@@ -63,30 +61,6 @@ func addressed(r *http.Request) error {
 	}
 	values := r.URL.Query()
 	return errors.Join(textualValues("address", values), searchable(values.Get("q")))
-}
-
-// What a search may have: each word costs a look at all that is searched.
-const (
-	maxSearch      = 200 // characters
-	maxSearchWords = 16
-)
-
-// searchable refuses what no person searches for.
-func searchable(text string) error {
-	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
-		return model.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
-	}
-	return nil
-}
-
-// textualValues refuses what is no text among the values of an address or a form.
-func textualValues(place string, values url.Values) error {
-	for name, list := range values {
-		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
-			return model.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
-		}
-	}
-	return nil
 }
 
 // admit finds out who looks. When it has answered already, as by leading to the
@@ -157,13 +131,6 @@ func (req *request) lead(to string) {
 	req.redirect(to)
 }
 
-func signIn(next string) string {
-	if next == "/" {
-		return "/login"
-	}
-	return "/login?next=" + url.QueryEscape(next)
-}
-
 // redirect sends the browser on by GET.
 func (req *request) redirect(to string) { http.Redirect(req.w, req.r, to, http.StatusSeeOther) }
 
@@ -220,12 +187,6 @@ func (req *request) id() (int64, error) {
 		return 0, model.ErrNotFound
 	}
 	return n, nil
-}
-
-// home leads to the overview.
-func home(req *request) error {
-	req.redirect(req.to("/overview"))
-	return nil
 }
 
 // missing answers every address that the table does not have.

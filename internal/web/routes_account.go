@@ -1,18 +1,12 @@
 package web
 
-// settingsNav is what accountRoutes adds to the navigation.
-var settingsNav = navGroup{"Settings", []navItem{
-	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: viewer},
-	{Label: "Connections", Path: connectionsPath, Section: "connections", least: admin},
-	{Label: "Runners", Path: runnersPath, Section: "runners", least: admin},
-	{Label: "Notifications", Path: notificationsPath, Section: "notifications", least: admin},
-	{Label: "Users", Path: "/settings/users", Section: "users", least: admin},
-	{Label: "Audit log", Path: "/settings/audit", Section: "audit", least: admin},
-	{Label: "About", Path: "/settings/about", Section: "about", least: viewer},
-}}
+import "slices"
 
-// accountRoutes are the rows about people: how they come in, and what they set.
-func accountRoutes() []route {
+// accountRoutes returns the table of the pages about people: sign-in, accounts, settings and programs.
+func accountRoutes() []route { return slices.Concat(peopleRoutes(), letInRoutes()) }
+
+// peopleRoutes are the rows about people: how they come in, and what they set.
+func peopleRoutes() []route {
 	const settings = org + "/settings"
 	return []route{
 		{row(get, "/login", anyone, reads), login},
@@ -72,40 +66,6 @@ func accountRoutes() []route {
 	}
 }
 
-// managedRoutes are the rows about code hosts, and about who makes managed scans.
-func managedRoutes() []route {
-	return []route{
-		{row(get, org+connectionsPath, admin, reads), connections},
-		{row(post, org+connectionsPath, admin, writes), proven(formed(addConnection))},
-		{row(get, org+connectionsPath+"/{id}", admin, reads), connection},
-		{row(post, org+connectionsPath+"/{id}", admin, writes), proven(formed(changeConnection))},
-		{row(post, org+connectionsPath+"/{id}/test", admin, writes), testConnection},
-		{row(post, org+connectionsPath+"/{id}/repositories", admin, writes), formed(chooseRepositories)},
-		{row(post, org+connectionsPath+"/{id}/hooks", admin, writes), formed(hookConnection)},
-		{row(post, org+connectionsPath+"/{id}/remove", admin, writes), proven(removeConnection)},
-		{row(get, org+runnersPath, admin, reads), runners},
-		{row(post, org+runnersPath, admin, writes), proven(makeRunnerToken)},
-		{row(post, org+runnersPath+"/{id}/revoke", admin, writes), revokeRunner},
-	}
-}
-
-// notificationRoutes are the rows about who is told of what.
-func notificationRoutes() []route {
-	const rules, one = org + notificationsPath, org + notificationsPath + "/{id}"
-	return []route{
-		{row(get, rules, admin, reads), notifications},
-		{row(get, rules+"/new", admin, reads), newNotification},
-		{row(post, rules, admin, writes), proven(formed(addNotification))},
-		{row(get, one, admin, reads), notification},
-		{row(post, one, admin, writes), proven(formed(changeNotification))},
-		{row(post, one+"/pause", admin, writes), formed(pauseNotification)},
-		{row(post, one+"/test", admin, writes), testNotification},
-		{row(post, one+"/rotate", admin, writes), proven(rotateNotification)},
-		{row(post, one+"/delete", admin, writes), proven(deleteNotification)},
-		{row(post, one+"/notifications/{notification}/resend", admin, writes), resendNotification},
-	}
-}
-
 // letInRoutes are the rows about programs that a person lets in.
 func letInRoutes() []route {
 	return []route{
@@ -116,22 +76,5 @@ func letInRoutes() []route {
 		{row(get, devicePath, anyone, reads), goToDevice},
 		{row(get, org+devicePath, viewer, reads), proven(askForToken)},
 		{row(post, org+devicePath, viewer, writes), proven(formed(decideToken))},
-	}
-}
-
-// startRoutes are the rows about the first start, and about uploads.
-func startRoutes() []route {
-	const start = org + startPath
-	return []route{
-		{row(get, start, viewer, reads), openStart},
-		{row(get, start+"/steps", viewer, reads), startSteps},
-		{row(post, start+"/token", triager, writes), proven(formed(createStartToken))},
-		{row(get, start+"/block", admin, reads), askFirstBlock},
-		{row(post, start+"/block", admin, writes), proven(formed(firstBlock))},
-		{row(post, start+"/block-nothing", admin, writes), blockNothing},
-		{row(post, start+"/leave", admin, writes), leaveStart},
-		{row(get, org+uploadPath, triager, reads), upload},
-		{row(post, org+uploadPath, triager, writes), takeUpload},
-		{row(get, org+uploadPath+"/{key}", triager, reads), uploaded},
 	}
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// runnersPath is the page of the runners.
-const runnersPath = "/settings/runners"
-
 // runnerRow is a runner in the list.
 type runnerRow struct {
 	model.Runner
@@ -29,7 +26,7 @@ type runnersView struct {
 }
 
 func runners(req *request) error {
-	v := runnersView{Address: req.base(), Done: doneMessage(done, req.r.URL.Query().Get("done"))}
+	v := runnersView{Address: req.base(), Done: doneMessage(doneManaged, req.r.URL.Query().Get("done"))}
 	_, v.Made = req.shownOnce(runnersPath)
 	now := req.Clock()
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {

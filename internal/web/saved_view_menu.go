@@ -95,7 +95,7 @@ func newViewMenu(req *request, s *search, form viewForm) (viewMenu, error) {
 // mayChange reports whether the viewer may change a view: their own, or, who decides about
 // findings, one that is shared.
 func mayChange(req *request, v model.SavedView) bool {
-	return v.OwnerID == req.viewer.UserID && v.OwnerID != 0 || v.Shared() && req.viewer.May(triager)
+	return v.OwnerID == req.viewer.UserID && v.OwnerID != 0 || v.Shared() && req.viewer.May(model.RoleTriager)
 }
 
 // keptQuery is the query of a page as a view keeps it: the viewer, whom the page calls

@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// secondFactorPath is where people set theirs up. It is below no deployment:
-	// one may ask for it before it shows anything.
-	secondFactorPath  = "/second-factor"
 	appPath           = secondFactorPath + "/app"
 	recoveryCodesPath = secondFactorPath + "/recovery-codes"
 )

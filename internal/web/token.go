@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -39,6 +38,9 @@ type tokensView struct {
 // Reads reports whether the new token may use the Web API.
 func (s tokensView) Reads() bool { return s.MadeAs.Has(model.ScopeWebAPI) }
 
+// Lasts returns the lives of a token that can be chosen, in days.
+func (tokensView) Lasts() []int { return lasts }
+
 // tokenForm is what was asked for.
 type tokenForm struct {
 	Name     string
@@ -55,50 +57,18 @@ var lasts = []int{30, 90, 365, 0}
 
 func tokens(req *request) error {
 	s := tokensView{
-		Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)},
+		Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(model.RoleTriager)},
 		Done: doneMessage(done, req.r.URL.Query().Get("done")),
 	}
-	if err := madeToken(req, &s); err != nil {
+	var err error
+	if s.MadeAs, s.Made, err = madeToken(req, tokensPath); err != nil {
 		return err
 	}
 	return showTokens(req, http.StatusOK, s)
 }
 
-// tokensPath is the page of the tokens.
-const tokensPath = "/settings/tokens"
-
-// madeToken fills in the token that was made just now. Its text is there only for
-// whom it belongs to, the first time.
-func madeToken(req *request, s *tokensView) error {
-	id, text := req.shownOnce(tokensPath)
-	return madeTokenOf(req, s, id, text)
-}
-
-// madeTokenOf fills in a token of the viewer, unless it has ended; id is 0 for none.
-func madeTokenOf(req *request, s *tokensView, id int64, text string) error {
-	if id == 0 {
-		return nil
-	}
-	return req.view(func(ctx context.Context, tx *store.Tx) error {
-		me, err := tx.Member(ctx, req.viewer.User)
-		if err != nil {
-			return err
-		}
-		all, err := tx.Tokens(ctx)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(all, func(t model.Token) bool { return t.ID == id && t.UserID == me.ID })
-		if at < 0 || !all[at].Active(req.Clock()) {
-			return nil
-		}
-		s.MadeAs, s.Made = all[at], text // which was sealed for this id
-		return nil
-	})
-}
-
 func showTokens(req *request, status int, s tokensView) error {
-	s.All, s.Address = req.viewer.May(admin), req.base()
+	s.All, s.Address = req.viewer.May(model.RoleAdmin), req.base()
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
 		if err != nil {
@@ -137,18 +107,6 @@ func tokenState(t model.Token, now time.Time) string {
 	return "active"
 }
 
-// base is the address of the server, as browsers know it.
-func (req *request) base() string {
-	if found := httpx.OriginOf(req.r); found.Base != "" {
-		return found.Base
-	}
-	trust := httpx.Trust{PublicURL: req.PublicURL}
-	if req.SignIn != nil {
-		trust.Proxies = req.SignIn.TrustedProxies
-	}
-	return trust.Origin(req.r).Base
-}
-
 // createToken makes a token of the viewer, which can do no more than they can.
 func createToken(req *request, form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
@@ -172,20 +130,6 @@ func createToken(req *request, form url.Values) error {
 	}
 	req.showOnce(tokensPath, token.ID, secret.Text)
 	return nil
-}
-
-// keepToken keeps a token as the viewer's own.
-func keepToken(req *request, token model.Token, secret auth.Secret) (model.Token, error) {
-	err := req.update(func(ctx context.Context, tx *store.Tx) error {
-		owner, err := tx.Member(ctx, req.viewer.User)
-		if err != nil {
-			return err
-		}
-		token.UserID = owner.ID
-		token, err = tx.CreateToken(ctx, token, secret.Hash)
-		return err
-	})
-	return token, err
 }
 
 // Bounds of a token's name and globs.
@@ -238,7 +182,7 @@ func revokeToken(req *request) error {
 			return err
 		}
 		at := slices.IndexFunc(all, func(t model.Token) bool { return t.ID == req.pathID })
-		if at < 0 || all[at].UserID != me.ID && !req.viewer.May(admin) {
+		if at < 0 || all[at].UserID != me.ID && !req.viewer.May(model.RoleAdmin) {
 			return model.ErrNotFound
 		}
 		return tx.RevokeToken(ctx, req.pathID)

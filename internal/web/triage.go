@@ -2,13 +2,10 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
@@ -44,15 +41,6 @@ func (p *preview) ID() string { return "all" }
 
 // Touches says what the button does.
 func (p *preview) Touches() string { return "changes " + plural(p.Selected, p.Product.Noun) }
-
-// form reads a form of bounded size.
-func (req *request) form() (url.Values, error) {
-	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, 2<<20)
-	if err := req.r.ParseForm(); err != nil {
-		return nil, fmt.Errorf("read the form: %w", model.Invalid("form", "cannot be read: send it again"))
-	}
-	return req.r.PostForm, textualValues("form", req.r.PostForm)
-}
 
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
@@ -117,22 +105,6 @@ func showPreview(req *request, form url.Values) error {
 		Section:  s.product.Section,
 		Data:     p,
 	})
-}
-
-// picked selects rows by their ids.
-func picked(t model.IssueType, ids []string) (model.FindingFilter, error) {
-	f := model.FindingFilter{IssueType: t, HasIDs: true}
-	for _, text := range ids {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return f, model.Invalid("id", "%.20q is no id of a finding", text)
-		}
-		f.IDs = append(f.IDs, id)
-	}
-	if len(f.IDs) == 0 {
-		return f, model.Invalid("id", "nothing is selected: pick rows, or take all that match")
-	}
-	return f, nil
 }
 
 // capture counts what a filter selects and what hangs on it.
@@ -275,9 +247,6 @@ func decisionOf(req *request, form url.Values) (triage.Request, error) {
 	}
 	return r, nil
 }
-
-// today is the day in UTC, in which decisions end.
-func (req *request) today() string { return req.Clock().UTC().Format(time.DateOnly) }
 
 // apply decides in stretches of what one triage may select, in the one
 // transaction, and returns the findings that changed meanwhile.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -114,9 +113,6 @@ func lastDecision(req *request, done, back string) (*decision, error) {
 	d.Token = decimal(o.first) + "-" + decimal(o.last)
 	return d, nil
 }
-
-// titleOf names an actor to people.
-func titleOf(by model.Actor) string { return cmp.Or(by.Label(), by.String()) }
 
 // whatWasDecided says in a word and in a few what the events of one decision changed.
 func whatWasDecided(events []model.TriageEvent) (did, what string) {

@@ -13,19 +13,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Uploads takes in what people hand in, as the Web API takes in what programs do.
-type Uploads interface {
-	// TakeUpload reads a form, its fields into said, and takes its files in, all or none.
-	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
-	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
-	// UploadTaken has no findings, but of each import how many of the advisories changed. It
-	// is model.ErrNotFound of what was not uploaded in the last day.
-	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
-}
-
-// uploadPath is where people hand in reports.
-const uploadPath = "/upload"
-
 // uploadPage is the form, with what was typed.
 type uploadPage struct {
 	Said   api.ImportQuery
@@ -132,7 +119,7 @@ func asCaller(req *request) (auth.Caller, error) {
 	})
 	still := func(ctx context.Context) error {
 		now, err := req.Viewers.Viewer(req.r.WithContext(ctx))
-		if err == nil && now.User == req.viewer.User && now.May(triager) {
+		if err == nil && now.User == req.viewer.User && now.May(model.RoleTriager) {
 			return nil
 		}
 		return errors.Join(auth.ErrUnauthenticated, err)

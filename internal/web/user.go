@@ -49,9 +49,6 @@ func users(req *request) error {
 	return showUsers(req, http.StatusOK, s)
 }
 
-// usersPath is the page of the users.
-const usersPath = "/settings/users"
-
 // madeLink fills in the link that was made just now. It is there only for who made
 // it, the first time, and while it works.
 func madeLink(req *request, s *usersView) error {

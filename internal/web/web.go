@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -9,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/httpx"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -50,12 +53,11 @@ type Pages struct {
 	templates map[string]*template.Template
 	mux       *http.ServeMux
 	handler   http.Handler
-	known     known
 	codes     *auth.Limiter // tries of codes that nobody waits under, by user
 }
 
-// New makes the pages. It starts nothing: serve Handler.
-func New(c Config) (*Pages, error) {
+// newPages makes the pages of a table. It starts nothing: serve Handler.
+func newPages(c Config, table []route) (*Pages, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil {
 		return nil, errors.New("make the pages: store, index, clock and logger are needed")
 	}
@@ -83,7 +85,7 @@ func New(c Config) (*Pages, error) {
 	if p.templates, err = p.parse(); err != nil {
 		return nil, err
 	}
-	p.mux = p.table()
+	p.mux = p.serveAll(table)
 	if p.handler, err = p.guard(p.mux); err != nil {
 		return nil, err
 	}
@@ -129,13 +131,51 @@ func origin(address string) string {
 	return scheme + "://" + host
 }
 
-// table has every row of the table, the assets, and a page for what is not there.
-func (p *Pages) table() *http.ServeMux {
+// serveAll serves every row of the table, the assets, and a page for what is not there.
+func (p *Pages) serveAll(table []route) *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, route := range routes() {
+	for _, route := range table {
 		mux.Handle(route.Method+" "+route.Pattern, p.serve(route))
 	}
 	mux.HandleFunc("GET /assets/{file}", p.assets.serve)
 	mux.Handle("/", p.serve(route{row(get, "/", anyone, reads), missing}))
 	return mux
+}
+
+// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// request are a *model.InvalidError.
+type CodeHosts interface {
+	// AskToAdd checks a new connection.
+	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// AskToChange checks a changed connection, with its new credential if there is one.
+	AskToChange(
+		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
+	) (store.SaveConnection, error)
+	// AskToRemove deletes the webhooks of a connection.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
+	HooksAt() string
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
+	// It returns their number; refused is the refusal of the host. A server without a public
+	// address returns model.ErrConflict.
+	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
+}
+
+// How often one person may try codes that nobody waits under. Of 40 bits, nobody
+// guesses one so.
+const (
+	triesPerSecond = 0.1
+	triesAtOnce    = 20
+)
+
+// Uploads takes in what people hand in, as the Web API takes in what programs do.
+type Uploads interface {
+	// TakeUpload reads a form, its fields into said, and takes its files in, all or none.
+	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
+	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
+	// UploadTaken has no findings, but of each import how many of the advisories changed. It
+	// is model.ErrNotFound of what was not uploaded in the last day.
+	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
 }

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// findingCode is the code of a finding, as its own page shows it.
+type findingCode struct {
+	Lines  []codeLine
+	Of     string // where and when the code was, if that is not here and now
+	Absent string // why there is none
+}
+
+// codeLine is a line of code.
+type codeLine struct {
+	Number int
+	Text   string
+	Spans  []span // the same by looks; nil where the language is not known
+	Hit    bool   // it is one of the finding's
+}
+
+// evidenceOf reads the evidence of a finding; empty where the scanner sent none.
+func evidenceOf(o store.Occurrence) (e model.Evidence, err error) {
+	if len(o.Evidence) > 0 {
+		err = json.Unmarshal(o.Evidence, &e)
+	}
+	return e, err
+}
+
+// whyNoCode says why no code is shown, and how it could be.
+func whyNoCode(d model.Deployment, o store.Occurrence) message {
+	switch {
+	case o.State == model.Fixed:
+		return message{"fixed", "The code around a finding goes when it is fixed."}
+	case o.State == model.StateRemoved:
+		return message{"removed", "The code around a finding goes when it leaves the scope."}
+	case o.Historical:
+		return message{"history", "The checkout no longer has the code: the secret is in the history."}
+	case o.Line == 0:
+		return message{"no-line", "No line is known, so there is no code to show."}
+	case !d.KeepsCode:
+		return message{"not-kept", "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."}
+	case o.IssueType == model.SCA:
+		return message{"no-build", "No build has sent the lines around it; redoubt ci does."}
+	}
+	return message{
+		"not-sent",
+		"No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around " +
+			"each finding.",
+	}
+}
+
+// codeOf returns the code of a finding: the lines that a build sent, or else those of the report.
+func codeOf(ctx context.Context, tx *store.Tx, o store.Occurrence) (c findingCode, err error) {
+	e, err := evidenceOf(o)
+	if err != nil {
+		return c, err
+	}
+	if e.Code != "" {
+		c.reported(o, e.Code)
+	}
+	return c, c.around(ctx, tx, o)
+}
+
+// reported adds the lines of code that the report has.
+func (c *findingCode) reported(o store.Occurrence, code string) {
+	for i, text := range strings.Split(strings.TrimRight(code, "\n"), "\n") {
+		line := codeLine{Text: text}
+		if o.Line > 0 {
+			line.Number = o.Line + i
+		}
+		c.Lines = append(c.Lines, line)
+	}
+}
+
+// around reads the lines around the finding that a build sent, which show more
+// than a report does, or says why there are none.
+func (c *findingCode) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	s, err := tx.Snippet(ctx, o.ID)
+	switch {
+	case err == nil && (o.State == model.Unresolved || o.State == model.Muted):
+		c.Lines = nil
+		for i, text := range s.Lines {
+			number := s.First + i
+			c.Lines = append(c.Lines, codeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
+		}
+		if s.Path != o.Path || s.Line != o.Line {
+			c.Of = "As it was at " + s.Path + ":" + decimal(int64(s.Line))
+			if s.Commit != "" {
+				c.Of += " in commit " + s.Commit[:min(len(s.Commit), 12)]
+			}
+			c.Of += ": the finding has moved since, and no build has sent the code again."
+		}
+		return nil
+	case err != nil && !errors.Is(err, model.ErrNotFound):
+		return err
+	}
+	if len(c.Lines) == 0 {
+		c.Absent = whyNoCode(tx.Deployment(), o).Text
+	}
+	return nil
+}
