@@ -88,7 +88,7 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
 	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
-	anew := begin(methodAnew)
+	anew := begin("oidc anew")
 	anew.follow(anew.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestAskingForACodeAgainIsBounded(t *testing.T) {
 	ask := func() answer {
 		return b.do(http.MethodPost, againPath, url.Values{"next": {"/orgs/acme/scans"}})
 	}
-	b.wants("the first time", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("the first time", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	half, tries := b.cookies["redoubt-half"], 0
 	last := ask()
 	for ; last.StatusCode == http.StatusSeeOther && tries < 50; tries++ {
@@ -128,6 +128,6 @@ func TestAskingForACodeAgainIsBounded(t *testing.T) {
 		t.Errorf("%d half sessions began", tries)
 	}
 	d.clock.Advance(time.Minute)
-	b.wants("later", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
@@ -330,19 +329,5 @@ func TestViewersDecideNothing(t *testing.T) {
 	}
 	if now := s.view().Version(); now != before {
 		t.Errorf("a viewer brought the deployment from version %d to %d", before, now)
-	}
-}
-
-// What the facet of ends offers is what the filter knows.
-func TestEndsAreFiltered(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for value, days := range map[string]int{"7": 7, "30": 30} {
-		s, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
-		if err != nil || !s.filter.EndsBy.Equal(now.AddDate(0, 0, days)) {
-			t.Errorf("%s: %v, %v", value, s, err)
-		}
-	}
-	if _, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {"8"}}, now); err == nil {
-		t.Error("8 is taken")
 	}
 }

@@ -266,7 +266,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 // makeSBOM does what the server's runner does with the next job.
 func (s *site) makeSBOM() {
 	s.t.Helper()
-	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, sbomJob)
+	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, "sbom")
 	if err != nil || job == nil {
 		s.t.Fatalf("no job: %v", err)
 	}

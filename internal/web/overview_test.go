@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -101,14 +100,6 @@ func TestOverviewOfSome(t *testing.T) {
 	}
 }
 
-// TestPeriodIsBesideTheOneBefore adds up the halves of a trend.
-func TestPeriodIsBesideTheOneBefore(t *testing.T) {
-	got := periodOf([]index.TrendPoint{{New: 1, Fixed: 2}, {New: 3, Decided: 1}, {New: 10, Fixed: 4, Decided: 1}, {Fixed: 20}})
-	if want := (period{New: 10, Fixed: 24, Net: -15, NewBefore: 4, FixedBefore: 2, NetBefore: 1}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
 func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
 	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
@@ -134,20 +125,4 @@ func TestSinceTheLastVisit(t *testing.T) {
 	third, _ := look(cookie)
 	shows(t, third, `[data-say=since-visit] time[datetime="`+at+`"]`)
 	look("redoubt_seen=x.y")
-}
-
-func TestChartFitsItsRoom(t *testing.T) {
-	for _, n := range []int{0, 1, 7, 1234567} {
-		c := newChart([]index.TrendPoint{{At: time.Unix(0, 0), Open: n}, {At: time.Unix(1e6, 0), New: n, Fixed: n / 2}})
-		for _, b := range c.Bars {
-			if b.NewY < 0 || b.NewY > c.Floor || b.NewH < 0 || b.X > chartWidth {
-				t.Errorf("with %d a bar is at %+v", n, b)
-			}
-		}
-	}
-	for n, want := range map[int]int{1: 2, 2: 2, 3: 4, 9: 10, 11: 20, 101: 200, 750: 800} {
-		if got := niceCeiling(n); got != want {
-			t.Errorf("niceCeiling(%d) = %d, want %d", n, got, want)
-		}
-	}
 }

@@ -117,27 +117,6 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 	}
 }
 
-// TestAPartOfTheBranchesIsSaidToBeOne where there are too many, or one is too large.
-func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
-	all, err := (&Pages{assets: &assets{}}).parse()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range []policy.Impact{{}, {Cut: true}, {Large: 2}, {Cut: true, Large: 2}} {
-		var part strings.Builder
-		data := struct {
-			policy.Impact
-			Most int
-		}{w, 9}
-		if err := all["policy_modes"].ExecuteTemplate(&part, "would-part", data); err != nil {
-			t.Fatal(err)
-		}
-		if said := document(t, part.String()).Find("[data-say=part]").Length() == 1; said != (w.Cut || w.Large > 0) {
-			t.Errorf("%+v: said is %v", w, said)
-		}
-	}
-}
-
 // TestWhatIsAskedOfTheGateIsBounded: of a branch that is too large nothing is counted, and
 // the others are judged.
 func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -95,7 +94,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		blocks   int
 	}{{"main\nrelease/*", 0}, {"top*", 1}, {"refs/pull/**", 0}, {"refs/heads/**", 1}, {"", 1}} {
 		query := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {c.branches}}
-		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
+		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenIn(t, s.page("/policies/"+id+"/settings"))}})
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
 		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, decimal(int64(c.blocks))+" of ") {
@@ -109,23 +108,6 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 	if about := textAt(t, s.post("/policies/"+id+"/settings/preview", url.Values{"name": {"x"}, "branches": {"a\x01b"}}).text, "main [role=alert] li b"); !strings.EqualFold(about, "branches") {
 		t.Errorf("what is wrong is %q", about)
 	}
-}
-
-// seenNow names the settings that a policy has, as its form does.
-func seenNow(t *testing.T, s *site, id string) string {
-	t.Helper()
-	var p model.Policy
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err == nil {
-		err = s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			p, err = tx.Policy(ctx, n)
-			return err
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seenOf(p)
 }
 
 // TestPoliciesAreMadeChangedAndDeleted: what the pages say that a change would do is what it
@@ -282,7 +264,7 @@ func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	id := policyOf(s, "chain")
 	for name, change := range map[string]func(){
 		"its settings": func() {
-			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {seenNow(t, s, id)}})
+			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {seenIn(t, s.page("/policies/"+id+"/settings"))}})
 		},
 		"its conditions": func() { s.post("/policies/"+id+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}}) },
 		"its due days":   func() { s.post("/policies/"+id+"/due", url.Values{"high": {"30"}}) },

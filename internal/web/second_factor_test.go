@@ -32,11 +32,11 @@ var (
 // setUpApp sets an app up in a browser, as its pages say.
 func (b *browserOf) setUpApp() app {
 	b.t.Helper()
-	page := b.do(http.MethodGet, appPath, nil)
+	page := b.do(http.MethodGet, "/second-factor/app", nil)
 	b.wants("the page with the secret", page, http.StatusOK, "")
 	checkInline(b.t, page.text)
 	a := app{b: b, secret: strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", "")}
-	made := b.do(http.MethodPost, appPath, url.Values{"code": {a.code()}, "sealed": {sealedText.FindStringSubmatch(page.text)[1]}, "next": {"/orgs/acme/scans"}})
+	made := b.do(http.MethodPost, "/second-factor/app", url.Values{"code": {a.code()}, "sealed": {sealedText.FindStringSubmatch(page.text)[1]}, "next": {"/orgs/acme/scans"}})
 	shown := b.follow(made)
 	a.recovery = codeText.FindAllString(shown.text, -1)
 	says(b.t, shown.text, `href="/orgs/acme/scans"`)
@@ -58,7 +58,7 @@ func (a app) code() string {
 
 func (b *browserOf) entersCode(code, next string) answer {
 	b.t.Helper()
-	return b.do(http.MethodPost, codePath, url.Values{"code": {code}, "next": {next}})
+	return b.do(http.MethodPost, "/login/code", url.Values{"code": {code}, "next": {next}})
 }
 
 func TestASignInAsksForTheCode(t *testing.T) {
@@ -69,13 +69,13 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		a := here.setUpApp()
 		shows(t, here.page("/account"), "[data-say=second-factor]")
 		elsewhere.wants("a session from before", elsewhere.do(http.MethodGet, "/second-factor", nil), http.StatusSeeOther, "/login?next=%2Fsecond-factor")
-		again := here.do(http.MethodGet, recoveryCodesPath+"?made=1", nil)
+		again := here.do(http.MethodGet, "/second-factor/recovery-codes?made=1", nil)
 		shows(t, again.text, "[data-say=shown-once]")
 
 		b := d.browser()
-		b.wants("the code first", b.do(http.MethodGet, codePath, nil), http.StatusSeeOther, "/login")
-		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
-		page := b.do(http.MethodGet, codePath+"?next=%2Forgs%2Facme%2Fscans", nil)
+		b.wants("the code first", b.do(http.MethodGet, "/login/code", nil), http.StatusSeeOther, "/login")
+		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+		page := b.do(http.MethodGet, "/login/code?next=%2Forgs%2Facme%2Fscans", nil)
 		if name := textAt(t, page.text, "main p strong"); name != "ada" {
 			t.Errorf("the code is asked of %q", name)
 		}
@@ -136,12 +136,12 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 			if r.Method == http.MethodGet {
 				form = nil
 			}
-			if r.Pattern == "/login" || r.Pattern == codePath || r.Pattern == "/logout" {
+			if r.Pattern == "/login" || r.Pattern == "/login/code" || r.Pattern == "/logout" {
 				continue
 			}
 			a := b.do(r.Method, address, form)
 			linked := slices.ContainsFunc([]string{"/setup/", "/sign-in/", "/join/", "/login/oidc"}, func(s string) bool { return strings.HasPrefix(r.Pattern, s) })
-			if r.Pattern == passkeyPath && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
+			if r.Pattern == "/login/passkey" && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
 				continue
 			}
 			if r.Pattern == "/device" && a.Header.Get("Location") == "/orgs/-/device" {
@@ -172,17 +172,17 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 		return code
 	}
 	b := d.browser()
-	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(model.LinkSignIn), nil), http.StatusSeeOther, codePath)
+	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(model.LinkSignIn), nil), http.StatusSeeOther, "/login/code")
 	b.wants("after it", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	c := d.browser()
 	set := c.do(http.MethodPost, "/setup/"+link(model.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
-	c.wants("a link to set the password", set, http.StatusSeeOther, codePath)
+	c.wants("a link to set the password", set, http.StatusSeeOther, "/login/code")
 	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
 	d.clock.Advance(time.Minute)
 	c.wants("with the code", c.entersCode(a.code(), "/"), http.StatusSeeOther, "/")
 	changed := c.submit("/account/password", url.Values{"current": {goodPassword + "s"}, "password": {goodPassword}, "again": {goodPassword}})
-	c.wants("a new password", changed, http.StatusSeeOther, codePath+"?next="+url.QueryEscape("/orgs/acme/account?done=password"))
+	c.wants("a new password", changed, http.StatusSeeOther, "/login/code?next="+url.QueryEscape("/orgs/acme/account?done=password"))
 	d.clock.Advance(time.Minute)
 	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
 }
@@ -193,7 +193,7 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
-	page := stolen.do(http.MethodGet, appPath, nil)
+	page := stolen.do(http.MethodGet, "/second-factor/app", nil)
 	form := url.Values{"sealed": {sealedText.FindStringSubmatch(page.text)[1]}}
 	code, err := totp.GenerateCode(strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", ""), d.clock.Now().Add(auth.ProofFor))
 	if err != nil {
@@ -201,20 +201,20 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	}
 	d.clock.Advance(auth.ProofFor + time.Second)
 	form.Set("code", code)
-	stolen.wants("the secret", stolen.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
-	stolen.wants("the first code", stolen.do(http.MethodPost, appPath, form), http.StatusSeeOther, againPath+"?next=%2F")
+	stolen.wants("the secret", stolen.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
+	stolen.wants("the first code", stolen.do(http.MethodPost, "/second-factor/app", form), http.StatusSeeOther, againPath+"?next=%2F")
 
 	b := d.browserAs(ada)
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
-	b.wants("new recovery codes", b.do(http.MethodPost, recoveryCodesPath, nil), http.StatusSeeOther, againPath+"?next=%2F")
-	b.wants("the password alone", b.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("new recovery codes", b.do(http.MethodPost, "/second-factor/recovery-codes", nil), http.StatusSeeOther, againPath+"?next=%2F")
+	b.wants("the password alone", b.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 	b.follow(b.submit("/settings/tokens", token))
-	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, recoveryCodesPath, nil)).text, -1)
+	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, "/second-factor/recovery-codes", nil)).text, -1)
 	if len(fresh) != 10 || slices.Contains(fresh, a.recovery[0]) {
 		t.Fatalf("the new codes are %v", fresh)
 	}
@@ -265,7 +265,7 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		elsewhere.cookies["redoubt"] = secret
 		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
 		shows(t, elsewhere.do(http.MethodGet, secondFactorPath, nil).text, "[data-say=by-provider]")
-		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
+		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
 
 		admin.setUpApp()
 		shows(t, admin.page("/settings/users"), "input[name=require][value=off]", "tr:has(form[action$='/users/tri/role']) [data-second-factor]", "[data-say=of-others]")

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
@@ -219,24 +218,6 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 	}
 }
 
-func TestSnapshotsComeBackWhole(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<32-1), 1, 200, rapid.ID[int64]).Draw(t, "ids")
-		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), model.SCA, ids)
-		form := url.Values{}
-		for _, p := range want.Params() {
-			form.Set(p.Name, p.Value)
-		}
-		got, err := snapshotFrom(form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
 // The link to a list after a decision says the same to a colleague who opens it,
 // and who decided; only the latter may undo.
 func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
@@ -256,36 +237,6 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	s.follow("/triage", form)
 	hides(t, s.page("/findings?done=0-2-0"), ".done")
 	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
-}
-
-// What a decision did is added to an address as it is, whatever that holds.
-func TestTheOutcomeIsAddedToAnAddress(t *testing.T) {
-	for _, c := range []struct {
-		o          outcome
-		from, want string
-	}{
-		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?q=1-2-0", "/orgs/acme/findings?done=1-2-3&q=1-2-0"},
-		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?a=x&done=1-2-0", "/orgs/acme/findings?a=x&done=1-2-3"},
-		{outcome{first: 4, last: 9, left: 1, named: []int64{7}}, "/orgs/acme/advisories/a%2Fb#impact", "/orgs/acme/advisories/a%2Fb?done=4-9-1-7#impact"},
-	} {
-		got := c.o.addTo(c.from)
-		if got != c.want {
-			t.Errorf("%s becomes %s, want %s", c.from, got, c.want)
-		}
-		u, err := url.Parse(got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, ok := outcomeFrom(u.Query().Get("done"))
-		if !ok || back.left != c.o.left || back.first != c.o.first || back.last != c.o.last || !slices.Equal(back.named, c.o.named) {
-			t.Errorf("%s reads as %+v, %v", got, back, ok)
-		}
-	}
-	for _, bad := range []string{"", "1", "1-2", "x-1-0", "9-2-0", "1-2--1", "1-2-99999999999"} {
-		if _, ok := outcomeFrom(bad); ok {
-			t.Errorf("%q is an outcome", bad)
-		}
-	}
 }
 
 // A day left over in the form says nothing about a decision that has no end.

@@ -157,11 +157,11 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 func TestListsOfDecisionsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
-	for i := range exceptionsPerPage + 1 {
+	for i := range 50 + 1 {
 		s.propose(fmt.Sprint("urn:", i), fmt.Sprint("CVE-2026-", i))
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		for i := range exceptionsPerPage + 1 {
+		for i := range 50 + 1 {
 			if _, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: model.AcceptableRisk}); err != nil {
 				return err
 			}
