@@ -20,8 +20,8 @@ func Routes() (rows []httpx.Route) {
 // routes returns the table: every page there is.
 func routes() []route {
 	return slices.Concat([]route{
-		{row(get, "/{$}", viewer, reads), home},
-		{row(get, org, viewer, reads), home},
+		{row(get, "/{$}", roleViewer, reads), home},
+		{row(get, org, roleViewer, reads), home},
 	}, accountRoutes(), decisionsRoutes(), findingsRoutes(), managedRoutes(), policiesRoutes(), projectsRoutes())
 }
 

@@ -29,9 +29,9 @@ const (
 
 	org = "/orgs/{deployment}"
 
-	viewer  = model.RoleViewer
-	triager = model.RoleTriager
-	admin   = model.RoleAdmin
+	roleViewer  = model.RoleViewer
+	roleTriager = model.RoleTriager
+	roleAdmin   = model.RoleAdmin
 
 	reads  = httpx.Reads
 	writes = httpx.Writes

@@ -5,27 +5,27 @@ import "slices"
 // managedRoutes returns the table of the pages about code hosts, managed scans and notifications.
 func managedRoutes() []route {
 	return slices.Concat(connectionRoutes(), notificationRoutes(), []route{
-		{row(get, org+"/runs", viewer, reads), listRuns},
-		{row(get, org+"/runs/{id}", viewer, reads), showRun},
-		{row(post, org+"/runs/{id}/cancel", triager, writes), cancelRun},
-		{row(post, org+"/runs/{id}/retry", triager, writes), retryRun},
+		{row(get, org+"/runs", roleViewer, reads), listRuns},
+		{row(get, org+"/runs/{id}", roleViewer, reads), showRun},
+		{row(post, org+"/runs/{id}/cancel", roleTriager, writes), cancelRun},
+		{row(post, org+"/runs/{id}/retry", roleTriager, writes), retryRun},
 	})
 }
 
 // connectionRoutes are the rows about code hosts, and about who makes managed scans.
 func connectionRoutes() []route {
 	return []route{
-		{row(get, org+connectionsPath, admin, reads), connections},
-		{row(post, org+connectionsPath, admin, writes), proven(formed(addConnection))},
-		{row(get, org+connectionsPath+"/{id}", admin, reads), connection},
-		{row(post, org+connectionsPath+"/{id}", admin, writes), proven(formed(changeConnection))},
-		{row(post, org+connectionsPath+"/{id}/test", admin, writes), testConnection},
-		{row(post, org+connectionsPath+"/{id}/repositories", admin, writes), formed(chooseRepositories)},
-		{row(post, org+connectionsPath+"/{id}/hooks", admin, writes), formed(hookConnection)},
-		{row(post, org+connectionsPath+"/{id}/remove", admin, writes), proven(removeConnection)},
-		{row(get, org+runnersPath, admin, reads), runners},
-		{row(post, org+runnersPath, admin, writes), proven(makeRunnerToken)},
-		{row(post, org+runnersPath+"/{id}/revoke", admin, writes), revokeRunner},
+		{row(get, org+connectionsPath, roleAdmin, reads), connections},
+		{row(post, org+connectionsPath, roleAdmin, writes), proven(formed(addConnection))},
+		{row(get, org+connectionsPath+"/{id}", roleAdmin, reads), connection},
+		{row(post, org+connectionsPath+"/{id}", roleAdmin, writes), proven(formed(changeConnection))},
+		{row(post, org+connectionsPath+"/{id}/test", roleAdmin, writes), testConnection},
+		{row(post, org+connectionsPath+"/{id}/repositories", roleAdmin, writes), formed(chooseRepositories)},
+		{row(post, org+connectionsPath+"/{id}/hooks", roleAdmin, writes), formed(hookConnection)},
+		{row(post, org+connectionsPath+"/{id}/remove", roleAdmin, writes), proven(removeConnection)},
+		{row(get, org+runnersPath, roleAdmin, reads), runners},
+		{row(post, org+runnersPath, roleAdmin, writes), proven(makeRunnerToken)},
+		{row(post, org+runnersPath+"/{id}/revoke", roleAdmin, writes), revokeRunner},
 	}
 }
 
@@ -33,15 +33,15 @@ func connectionRoutes() []route {
 func notificationRoutes() []route {
 	const rules, one = org + notificationsPath, org + notificationsPath + "/{id}"
 	return []route{
-		{row(get, rules, admin, reads), notifications},
-		{row(get, rules+"/new", admin, reads), newNotification},
-		{row(post, rules, admin, writes), proven(formed(addNotification))},
-		{row(get, one, admin, reads), notification},
-		{row(post, one, admin, writes), proven(formed(changeNotification))},
-		{row(post, one+"/pause", admin, writes), formed(pauseNotification)},
-		{row(post, one+"/test", admin, writes), testNotification},
-		{row(post, one+"/rotate", admin, writes), proven(rotateNotification)},
-		{row(post, one+"/delete", admin, writes), proven(deleteNotification)},
-		{row(post, one+"/notifications/{notification}/resend", admin, writes), resendNotification},
+		{row(get, rules, roleAdmin, reads), notifications},
+		{row(get, rules+"/new", roleAdmin, reads), newNotification},
+		{row(post, rules, roleAdmin, writes), proven(formed(addNotification))},
+		{row(get, one, roleAdmin, reads), notification},
+		{row(post, one, roleAdmin, writes), proven(formed(changeNotification))},
+		{row(post, one+"/pause", roleAdmin, writes), formed(pauseNotification)},
+		{row(post, one+"/test", roleAdmin, writes), testNotification},
+		{row(post, one+"/rotate", roleAdmin, writes), proven(rotateNotification)},
+		{row(post, one+"/delete", roleAdmin, writes), proven(deleteNotification)},
+		{row(post, one+"/notifications/{notification}/resend", roleAdmin, writes), resendNotification},
 	}
 }

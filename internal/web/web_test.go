@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
 )
 
 func TestSignInComesFirst(t *testing.T) {
@@ -77,7 +79,7 @@ func TestEveryRouteAsksWhoLooks(t *testing.T) {
 		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
 			t.Errorf("%s %s answers %d to nobody", route.Method, address, a.StatusCode)
 		}
-		if route.Role == viewer {
+		if route.Role == model.RoleViewer {
 			continue
 		}
 		s.as(route.Role - 1)
