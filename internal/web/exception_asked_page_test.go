@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 var (
@@ -177,7 +178,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
-	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
+	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	var ids []string
 	for _, m := range regexp.MustCompile(`data-blocked="(\d+)"`).FindAllStringSubmatch(s.page(page), -1) {
 		ids = append(ids, m[1])

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // TestOnlyFailedScansAreNoFirstScan: the step stays open, and says what failed; one that is
@@ -48,7 +49,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	bare := s.page("/overview")
 	shows(t, bare, "[data-say=nothing-scanned]", "[data-say=not-scanned]", "[value=terminal][checked]")
 	says(t, bare, "http://example.com")
-	a := s.post(startPath+"/token", url.Values{"from": {"github"}})
+	a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}})
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s: %s", a.Status, a.text)
 	}
@@ -68,7 +69,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 		}
 		return err
 	})
-	if a := s.post(startPath+"/token", url.Values{"from": {"elsewhere"}}); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"elsewhere"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a token for nothing: %s", a.Status)
 	}
 }
@@ -99,16 +100,16 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
 		s.as(role)
 		hides(t, s.page("/overview"), "[data-say=set-up]")
-		hides(t, s.page(startPath), decide, "[data-say=undecided]", leave)
+		hides(t, s.page(ui.StartPath), decide, "[data-say=undecided]", leave)
 	}
 	s.as(model.RoleAdmin)
-	shows(t, s.follow(startPath+"/block-nothing", nil), ".say[data-say=blocks-nothing]", "#startsteps [data-say=blocks-nothing]")
+	shows(t, s.follow(ui.StartPath+"/block-nothing", nil), ".say[data-say=blocks-nothing]", "#startsteps [data-say=blocks-nothing]")
 	s.setMode("one", model.ModeBlock)
 	shows(t, s.steps(), "[data-say=blocking][data-count='1']")
 	s.member("bob", "Bob", model.RoleViewer)
 	shows(t, s.steps(), "[data-say=people][data-count='2']", "[data-say=all-set-up]")
 	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
-	if a := s.post(startPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.post(ui.StartPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("leaving: %s", a.Status)
 	}
 	steps := s.steps()
@@ -120,7 +121,7 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 // steps asks for the steps as an open page does.
 func (s *site) steps() string {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+startPath+"/steps", nil)
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+ui.StartPath+"/steps", nil)
 	r.Header.Set("HX-Request", "true")
 	a := s.send(r)
 	if a.StatusCode != http.StatusOK || strings.Contains(a.text, "<html") {
@@ -135,23 +136,23 @@ func TestFirstStartIsLeft(t *testing.T) {
 	for role, want := range map[model.Role]int{model.RoleViewer: http.StatusForbidden, model.RoleTriager: http.StatusForbidden} {
 		s.as(role)
 		for _, path := range []string{"/leave", "/block-nothing"} {
-			if a := s.post(startPath+path, nil); a.StatusCode != want {
+			if a := s.post(ui.StartPath+path, nil); a.StatusCode != want {
 				t.Errorf("a %s at %s: %s", role, path, a.Status)
 			}
 		}
 	}
 	s.as(model.RoleViewer)
-	if a := s.post(startPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
+	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer makes a token: %s", a.Status)
 	}
 	const token = `form[action$="/start/token"]`
 	shows(t, s.page("/overview"), "[data-say=nothing-scanned]", "[data-say=others-connect]")
 	hides(t, s.page("/overview"), token, leave)
 	s.as(model.RoleAdmin)
-	shows(t, s.page(startPath), leave)
-	shows(t, s.follow(startPath+"/leave", nil), "[data-say=no-project]")
-	shows(t, s.page(startPath), token)
-	hides(t, s.page(startPath), "[data-say=others-connect]")
+	shows(t, s.page(ui.StartPath), leave)
+	shows(t, s.follow(ui.StartPath+"/leave", nil), "[data-say=no-project]")
+	shows(t, s.page(ui.StartPath), token)
+	hides(t, s.page(ui.StartPath), "[data-say=others-connect]")
 }
 
 // On a phone, in both themes, the steps of an empty server are without a fault that axe

@@ -55,7 +55,7 @@ func TestSearchLeadsToWhatIsThere(t *testing.T) {
 	s.crew()
 	s.as(model.RoleTriager)
 	finding := firstFinding(s)
-	s.keep(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
+	s.Keep(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
 	for _, c := range []struct{ typed, leads string }{
 		{"#" + finding, "/findings/" + finding},
 		{finding, "/findings/" + finding},

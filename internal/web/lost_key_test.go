@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // losesKeys has a server begin anew with another key file, as after redoubt key new.
@@ -63,7 +64,7 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 
 	b.wants("another passkey", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusOK, "")
 	remove := url.Values{"password": {goodPassword}, "code": {a.code()}}
-	no := b.do(http.MethodPost, secondFactorPath+"/remove", remove)
+	no := b.do(http.MethodPost, ui.SecondFactorPath+"/remove", remove)
 	b.wants("to remove by the app", no, http.StatusConflict, "")
 	shows(t, no.text, "main [role=alert]")
 	admin := d.browser()
@@ -94,7 +95,7 @@ func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 	}
 	before := b.cookies["redoubt"]
 	gone := b.do(http.MethodPost, "/second-factor/passkeys/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
-	b.wants("removed", gone, http.StatusSeeOther, secondFactorPath+"?done=passkey-removed")
+	b.wants("removed", gone, http.StatusSeeOther, ui.SecondFactorPath+"?done=passkey-removed")
 	if b.cookies["redoubt"] == before {
 		t.Error("the session goes on under its old secret")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // provided is a door with a real provider behind it: npm's oidc-provider.
@@ -271,7 +272,7 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 }
 
 func TestAProviderThatDoesNotAnswer(t *testing.T) {
-	d := newDoor(t, func(s *SignIn) {
+	d := newDoor(t, func(s *ui.SignIn) {
 		s.Provider = sso.New(sso.Config{Issuer: "http://127.0.0.1:1", ClientID: "redoubt", Title: "Acme SSO", Clock: time.Now})
 	})
 	b := d.browser()

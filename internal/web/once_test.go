@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // follow opens the page that a form led to.
@@ -194,7 +195,7 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 }
 
 func TestASecretTravelsByHTTPSAlone(t *testing.T) {
-	d := newDoor(t, func(s *SignIn) { s.Secure = true })
+	d := newDoor(t, func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
@@ -208,7 +209,7 @@ func TestASecretTravelsByHTTPSAlone(t *testing.T) {
 
 // TestTheCookieOfAVisitTravelsByHTTPSAlone where the server is reached by https, though a proxy ends it.
 func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
-	d := doorOf(t, demoSite(t), func(s *SignIn) { s.Secure = true })
+	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {

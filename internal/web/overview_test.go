@@ -13,27 +13,28 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/overview")
 	all := 0
-	for _, p := range products {
-		n := s.view().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
+	for _, p := range ui.Products {
+		n := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		all += n
-		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+count(n))
-		if got := total(t, s.page(p.Path)); got != count(n) {
+		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+ui.Count(n))
+		if got := total(t, s.page(p.Path)); got != ui.Count(n) {
 			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
 		}
 	}
-	if got := textAt(t, page, "h1 [data-open]"); got != count(all) {
+	if got := textAt(t, page, "h1 [data-open]"); got != ui.Count(all) {
 		t.Errorf("the overview says that %s are open, %d are", got, all)
 	}
 	shows(t, page, "[data-say=time-to-fix]")
 	says(t, textAt(t, page, "[data-say=silent]"), "14", "acme/gateway")
 	last := regexp.MustCompile(`<td class="num">([^<]*)</td><td class="num">[^<]*</td><td class="num">[^<]*</td><td class="num">[^<]*</td></tr></tbody>`).FindStringSubmatch(page)
-	if last == nil || last[1] != count(all) {
+	if last == nil || last[1] != ui.Count(all) {
 		t.Errorf("the trend ends with %v, %d are open", last, all)
 	}
 	checkInline(t, page)
@@ -57,18 +58,18 @@ func TestOverviewOfSome(t *testing.T) {
 		return err
 	})
 	open := model.FindingFilter{Dedup: true, Statuses: []model.Status{model.StatusOpen}}
-	count := func(f model.FindingFilter, of ...product) (n int) {
+	count := func(f model.FindingFilter, of ...ui.Product) (n int) {
 		for _, p := range of {
 			f.IssueType = p.Type
-			n += s.view().Count(f)
+			n += s.View().Count(f)
 		}
 		return n
 	}
 	tagged, named := open, open
 	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
 	for query, want := range map[string]int{
-		"weeks=4": count(open, products...), "product=sca": count(open, productOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, products...),
-		"project=acme%2Fapp": count(named, products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, productOf(model.SAST)), "tag=nobody-has-it": 0,
+		"weeks=4": count(open, ui.Products...), "product=sca": count(open, ui.ProductOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, ui.Products...),
+		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=nobody-has-it": 0,
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {

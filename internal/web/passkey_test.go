@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // authenticator is one that Chromium has instead of a real one.
@@ -240,8 +241,8 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
-	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "--public-url")
-	b.wants("to add one", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusSeeOther, secondFactorPath)
+	says(t, b.do(http.MethodGet, ui.SecondFactorPath, nil).text, "--public-url")
+	b.wants("to add one", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusSeeOther, ui.SecondFactorPath)
 	b.wants("to sign in by one", d.browser().do(http.MethodPost, "/login/passkey", nil), http.StatusNotFound, "")
 	hides(t, d.browser().do(http.MethodGet, "/login", nil).text, "[data-passkey]", "[data-ask]")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // wouldBlock is what the page says that a mode would do: how many findings would fail a build, of
@@ -109,7 +110,7 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 			_, err := tx.UpdatePolicy(ctx, own)
 			return err
 		})
-		page := s.page("/policies/" + decimal(own.ID) + "/modes?severity=low&mode=block")
+		page := s.page("/policies/" + ui.Decimal(own.ID) + "/modes?severity=low&mode=block")
 		if said := wouldBlock(t, page); said != c.want {
 			t.Errorf("of a policy for %+v the page says %q, want %s", c.scope, said, c.want)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 var hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
@@ -97,7 +98,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenIn(t, s.page("/policies/"+id+"/settings"))}})
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
-		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, decimal(int64(c.blocks))+" of ") {
+		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
 			t.Errorf("%q: the page says %q", c.branches, got)
 		}
 		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
@@ -209,7 +210,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
-			if decimal(p.ID) == id && err == nil {
+			if ui.Decimal(p.ID) == id && err == nil {
 				p.Excludes = model.PathGlobs{"gen/"}
 				_, err = tx.UpdatePolicy(ctx, p)
 			}

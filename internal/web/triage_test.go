@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // undoForm is what undoes a decision, after the selector of its banner or alone.
@@ -72,8 +73,8 @@ func open(projects ...string) model.FindingFilter {
 
 func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	s := demoSite(t)
-	before := s.view().Count(open())
-	chosen := s.view().Count(open("acme/payments"))
+	before := s.View().Count(open())
+	chosen := s.View().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
 	if n := selected(t, preview); n != strconv.Itoa(chosen) {
 		t.Errorf("the preview is about %s findings, %d match", n, chosen)
@@ -89,15 +90,15 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
 		t.Errorf("the words say %s findings", n)
 	}
-	if n := s.view().Count(open("acme/payments")); n != 0 {
+	if n := s.View().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
 	}
-	if n := s.view().Count(open()); n != before-chosen {
+	if n := s.View().Count(open()); n != before-chosen {
 		t.Errorf("%d are open in all, want %d", n, before-chosen)
 	}
 	undone := s.follow("/triage/undo", formOf(after))
 	shows(t, undone, did(chosen, "undone"))
-	if n := s.view().Count(open()); n != before {
+	if n := s.View().Count(open()); n != before {
 		t.Errorf("%d are open after the undo, want %d", n, before)
 	}
 }
@@ -108,22 +109,22 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
 	form.Set("state", "fixing")
-	chosen := s.view().Count(open("acme/gateway"))
-	other, err := s.view().Newest(t.Context(), open("acme/gateway"), 1)
+	chosen := s.View().Count(open("acme/gateway"))
+	other, err := s.View().Newest(t.Context(), open("acme/gateway"), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.decide(other[0].FindingID, model.TriageIgnored)
 	page := s.follow("/triage", form)
-	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+decimal(other[0].FindingID)+`"]`)
+	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+ui.Decimal(other[0].FindingID)+`"]`)
 	filter := model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []model.Status{model.StatusIgnored}}
-	if s.view().Count(filter) != 1 {
+	if s.View().Count(filter) != 1 {
 		t.Error("the other person's decision was overwritten")
 	}
 	s.decide(other[0].FindingID, model.TriageReviewing)
 	undo := formOf(page)
 	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}
-	one, err := s.view().Newest(t.Context(), fixing, 1)
+	one, err := s.View().Newest(t.Context(), fixing, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 func (s *site) decide(id int64, state model.TriageState) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, model.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.Apply(ctx, tx, s.view(), triage.Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
+		_, err := triage.Apply(ctx, tx, s.View(), triage.Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
 		return err
 	})
 	if err != nil {
@@ -212,7 +213,7 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 		t.Errorf("another person's undo: %d", a.StatusCode)
 	}
 	form.Set("back", "https://evil.example/")
-	form.Set("version", strconv.FormatInt(s.view().Version(), 10))
+	form.Set("version", strconv.FormatInt(s.View().Version(), 10))
 	if to := s.post("/triage", form).Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme/findings?") {
 		t.Errorf("leads to %q", to)
 	}
@@ -262,7 +263,7 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	sum := 0
 	for severity := model.SeverityCritical; severity > 0; severity-- {
 		filter.Severities = []model.Severity{severity}
-		if n := s.view().Count(filter); n > 0 {
+		if n := s.View().Count(filter); n > 0 {
 			want = append(want, severity.String()+" "+strconv.Itoa(n))
 			sum += n
 		}
@@ -288,7 +289,7 @@ func TestTriageOfGroups(t *testing.T) {
 	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
 	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "grouped": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
 	preview := s.post("/triage/preview", form)
-	want := s.view().Count(model.FindingFilter{
+	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{model.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
 	if n := selected(t, preview.text); n != strconv.Itoa(want) {
@@ -309,7 +310,7 @@ func TestTriageOfGroups(t *testing.T) {
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
-	want = s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
+	want = s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
 	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
 		t.Errorf("the preview is about %s findings, %d match", n, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // propose has a build say of vulnerabilities that they do not matter, and returns
@@ -32,7 +33,7 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 			})
 		}
 		receipt, err := exceptions.PutVEX(ctx, tx, d)
-		page = "/exceptions/" + decimal(receipt.Document.ID)
+		page = "/exceptions/" + ui.Decimal(receipt.Document.ID)
 		return err
 	})
 	if err != nil {

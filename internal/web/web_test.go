@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 func TestSignInComesFirst(t *testing.T) {
@@ -68,7 +69,7 @@ func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor|device$)`)
 	wildcard := regexp.MustCompile(`\{[^}]*\}`)
 	for _, route := range routes() {
-		if route.Role == anyone {
+		if route.Role == ui.Anyone {
 			if !open.MatchString(route.Pattern) {
 				t.Errorf("%s %s is open to everybody", route.Method, route.Pattern)
 			}

@@ -1,9 +1,0 @@
-package web
-
-import "testing"
-
-func TestAboutNamesThirdParties(t *testing.T) {
-	if len(parts()) < 10 {
-		t.Errorf("others made %v", parts())
-	}
-}

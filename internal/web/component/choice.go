@@ -1,0 +1,23 @@
+package component
+
+// Option is a value to choose and how much it would leave.
+type Option struct {
+	Value, Label string
+	Count        int
+	Chosen       bool
+}
+
+// Bar is a part of a row's whole, by severity.
+type Bar struct {
+	Severity string
+	Count    int
+	Address  string // of its rows; empty where the row's own leads there
+}
+
+// Choice is one of a few ways to show a page.
+type Choice struct {
+	Label, Address string
+	Current        bool
+}
+
+type Param struct{ Name, Value string }
