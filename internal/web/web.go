@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/web/account"
+	"github.com/redoubt/redoubt/internal/web/component"
 	"github.com/redoubt/redoubt/internal/web/decisions"
 	"github.com/redoubt/redoubt/internal/web/findings"
 	"github.com/redoubt/redoubt/internal/web/managed"
@@ -43,7 +44,10 @@ type (
 var ErrNotSignedIn = ui.ErrNotSignedIn
 
 // New returns the pages. It starts nothing: serve their Handler.
-func New(c Config) (*ui.Pages, error) { return ui.New(c, routes()) }
+func New(c Config) (*ui.Pages, error) {
+	return ui.New(c, routes(), component.Templates, account.Templates, decisions.Templates, findings.Templates,
+		managed.Templates, policies.Templates, projects.Templates)
+}
 
 // Routes returns what the table says of every page.
 func Routes() (rows []httpx.Route) {

@@ -50,7 +50,7 @@ func codeOnly(me auth.SessionInfo) bool {
 
 // proveByPassword begins a new session in the place of the one that asks.
 func proveByPassword(req *ui.Request) error {
-	me, form, err := ui.SentForm(req)
+	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}

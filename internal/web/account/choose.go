@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
@@ -40,7 +41,7 @@ func choose(req *ui.Request) error {
 
 // chooseOne remembers a choice and goes on.
 func chooseOne(req *ui.Request) error {
-	me, form, err := ui.SentForm(req)
+	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -58,4 +59,14 @@ func chooseOne(req *ui.Request) error {
 	}
 	req.Redirect(to)
 	return nil
+}
+
+// sentForm returns who is signed in, and the form that they sent. Where nobody is, who
+// has no session.
+func sentForm(req *ui.Request) (me auth.SessionInfo, form url.Values, err error) {
+	if me, err = ui.CurrentSession(req); err != nil || me.Session.ID == 0 {
+		return me, nil, err
+	}
+	form, err = req.Form()
+	return me, form, err
 }

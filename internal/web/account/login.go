@@ -65,7 +65,8 @@ func enter(req *ui.Request, form url.Values) error {
 		return model.ErrNotFound
 	}
 	s := loginView{Name: form.Get("name"), Next: ui.SafeNext(form.Get("next"))}
-	secret, err := req.SignIn.Sessions.SignIn(req.HTTP.Context(), s.Name, form.Get("password"), req.SignIn.Origin(req.HTTP))
+	secret, err := req.SignIn.Sessions.SignIn(req.HTTP.Context(), s.Name, form.Get("password"),
+		req.SignIn.Origin(req.HTTP))
 	var busy *auth.BusyError
 	switch {
 	case errors.As(err, &busy):

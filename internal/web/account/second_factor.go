@@ -135,7 +135,7 @@ func showApp(req *ui.Request, status int, s appView) (err error) {
 
 // setUpApp takes the first code, and leads to the recovery codes.
 func setUpApp(req *ui.Request) error {
-	me, form, err := ui.SentForm(req)
+	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
@@ -219,7 +219,7 @@ func newRecoveryCodes(req *ui.Request) error {
 // removeSecondFactor asks for password and code at once, however lately they were
 // shown.
 func removeSecondFactor(req *ui.Request) error {
-	me, form, err := ui.SentForm(req)
+	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}

@@ -1,12 +1,5 @@
 package component
 
-// Option is a value to choose and how much it would leave.
-type Option struct {
-	Value, Label string
-	Count        int
-	Chosen       bool
-}
-
 // Bar is a part of a row's whole, by severity.
 type Bar struct {
 	Severity string
@@ -20,4 +13,5 @@ type Choice struct {
 	Current        bool
 }
 
+// Param is a hidden field of a form.
 type Param struct{ Name, Value string }

@@ -46,13 +46,17 @@ func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
 	case o.Line == 0:
 		return ui.Message{Code: "no-line", Text: "No line is known, so there is no code to show."}
 	case !d.KeepsCode:
-		return ui.Message{Code: "not-kept", Text: "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."}
+		return ui.Message{
+			Code: "not-kept",
+			Text: "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on).",
+		}
 	case o.IssueType == model.SCA:
 		return ui.Message{Code: "no-build", Text: "No build has sent the lines around it; redoubt ci does."}
 	}
 	return ui.Message{
 		Code: "not-sent",
-		Text: "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around " +
+		Text: "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the " +
+			"lines around " +
 			"each finding.",
 	}
 }

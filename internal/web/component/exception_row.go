@@ -13,6 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
+// ExceptionRow is an exception in a list.
 type ExceptionRow struct {
 	model.Exception
 	Now     model.ExceptionState // by the clock

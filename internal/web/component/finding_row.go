@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/version"
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
@@ -124,4 +125,41 @@ func (f ShownFinding) Reason() string {
 		return ""
 	}
 	return *f.TriageReason
+}
+
+// Unrated tells which of some findings are of vulnerabilities that nobody rates, so
+// that medium stands in for their severity.
+func Unrated(req *ui.Request, view *index.View, ids []int64) (map[int64]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	page, err := view.Page(req.HTTP.Context(), model.FindingFilter{
+		IssueType:  model.SCA,
+		HasIDs:     true,
+		IDs:        ids,
+		Severities: []model.Severity{model.SeverityMedium},
+	}, 0, len(ids))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := ShownFindings(page)
+	out := map[int64]bool{}
+	for _, f := range shown {
+		out[f.ID] = f.Unrated
+	}
+	return out, err
+}
+
+// NearestFix is the first safe version after the installed one; empty for none.
+func NearestFix(f ShownFinding) (nearest string) {
+	d, order := f.FoundDependency, version.OrderOf(f.FoundDependency.Ecosystem)
+	for _, fix := range f.FixRecommendations {
+		if fix.Package != d.Package || !order.IsVersion(fix.Version) || order.Compare(fix.Version, d.Version) <= 0 {
+			continue
+		}
+		if nearest == "" || order.Compare(fix.Version, nearest) < 0 {
+			nearest = fix.Version
+		}
+	}
+	return nearest
 }

@@ -19,6 +19,7 @@ type ScanRow struct {
 	Blocked bool             // it failed its build
 }
 
+// ScanRows returns what lists show of scans. The names are those of their projects, by id.
 func ScanRows(
 	ctx context.Context, req *ui.Request, tx *store.Tx, scans []model.Scan, names map[int64]string,
 ) ([]ScanRow, error) {

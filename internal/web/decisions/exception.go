@@ -46,11 +46,15 @@ func showExceptions(req *ui.Request, status int, form exceptionForm) error {
 	p := &exceptionsPage{Show: cmp.Or(q.Get("show"), "active"), exceptionForm: form}
 	switch {
 	case q.Get("made") != "":
-		p.Done = &ui.Message{Code: "exception-made", Text: "The exception is active. It covers findings that are there and those that come."}
+		p.Done = &ui.Message{
+			Code: "exception-made",
+			Text: "The exception is active. It covers findings that are there and those that come.",
+		}
 	case q.Get("removed") != "":
 		p.Done = &ui.Message{
 			Code: "exception-removed",
-			Text: "The exception was removed. What it ignored is open again, unless a person or another exception decided about it.",
+			Text: "The exception was removed. What it ignored is open again, unless a person or another exception " +
+				"decided about it.",
 		}
 	}
 	query := store.ExceptionQuery{Limit: exceptionsPerPage}
@@ -152,7 +156,11 @@ func exception(req *ui.Request, status int, form *exceptionDecision, why string)
 	if err != nil {
 		return err
 	}
-	p := &exceptionPage{Today: req.Today(), Fault: why, Done: ui.DoneMessage(exceptionsDone, req.HTTP.URL.Query().Get("done"))}
+	p := &exceptionPage{
+		Today: req.Today(),
+		Fault: why,
+		Done:  ui.DoneMessage(exceptionsDone, req.HTTP.URL.Query().Get("done")),
+	}
 	var ids map[model.IssueType][]int64
 	var named []int64
 	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {

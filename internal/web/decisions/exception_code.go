@@ -68,7 +68,9 @@ func requestedFindings(req *ui.Request, view *index.View, ids []int64) ([]reques
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(found, func(a, b component.ShownFinding) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+	slices.SortStableFunc(found, func(a, b component.ShownFinding) int {
+		return slices.Index(ids, a.ID) - slices.Index(ids, b.ID)
+	})
 	var first []int64
 	for _, f := range found[:min(len(found), requestCodes)] {
 		first = append(first, f.ID)

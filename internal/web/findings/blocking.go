@@ -211,7 +211,7 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 	}
 	f := &k.rows[at]
 	if t := k.lineages[f.LineageID].Triage; t.State == model.TriageIgnored {
-		text := "Ignored by " + component.ActorTitle(t.By)
+		text := "Ignored by " + actorTitle(t.By)
 		if t.Reason.String() != "" {
 			text += ": " + ui.ReasonWord(t.Reason.String())
 		}
@@ -219,7 +219,10 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 	}
 	switch {
 	case onPrimary:
-		return ui.Message{Code: "known", Text: "The primary branch has it by now, and the policy blocks only what is new there."}
+		return ui.Message{
+			Code: "known",
+			Text: "The primary branch has it by now, and the policy blocks only what is new there.",
+		}
 	case given.Excluded(f.IssueType, f.Path):
 		return ui.Message{Code: "excluded", Text: "Its path is excluded by now."}
 	case then.Condition == "" && given.Stance(f.RuleName).Mode != model.ModeBlock:
@@ -277,7 +280,7 @@ func fillBlocked(req *ui.Request, p *blockingPage) error {
 	if p.Left == 0 {
 		return nil
 	}
-	if p.Ask, p.Asked, err = component.ExceptionForms(req, blocking, p.Self); req.Viewer.May(model.RoleTriager) {
+	if p.Ask, p.Asked, err = exceptionForms(req, blocking, p.Self); req.Viewer.May(model.RoleTriager) {
 		p.Ask = nil
 	}
 	return err

@@ -30,8 +30,8 @@ type findingDetail struct {
 	Gate     *gateSaying // nil where builds do not fail on it
 	Rule     model.Rule
 	Project  model.Project
-	Steps    []flowStep         // of the data flow
-	Upgrade  *component.Upgrade // how to get rid of it; nil where nothing sure is known
+	Steps    []flowStep // of the data flow
+	Upgrade  *upgrade   // how to get rid of it; nil where nothing sure is known
 	Triage   model.Triage
 	Others   []component.ShownFinding // the same on other refs
 	History  []moment
@@ -170,7 +170,7 @@ func detail(req *ui.Request, view *index.View, id int64, back string) (*findingD
 		return nil, err
 	}
 	component.Highlight(req.HTTP.Context(), o.Path, d.Code)
-	d.Upgrade = component.UpgradeOf(d.ShownFinding)
+	d.Upgrade = upgradeOf(d.ShownFinding)
 	d.Today, d.Mine = req.Today(), d.Triage.Assignee == req.Viewer.User
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)

@@ -203,7 +203,11 @@ func (s *search) onPage(n int) string { return s.with(func(o *search) { o.page =
 func (p *findingsPage) options() {
 	pick := func(now string, set func(*search, string), words ...string) (out []component.Choice) {
 		for i := 0; i < len(words); i += 2 {
-			out = append(out, component.Choice{Label: words[i+1], Address: p.with(func(o *search) { set(o, words[i]) }), Current: now == words[i]})
+			out = append(out, component.Choice{
+				Label:   words[i+1],
+				Address: p.with(func(o *search) { set(o, words[i]) }),
+				Current: now == words[i],
+			})
 		}
 		return out
 	}

@@ -3,6 +3,7 @@ package findings
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ func showNews(req *ui.Request) error {
 		return nil
 	}
 	q, bad := req.HTTP.URL.Query(), &model.InvalidError{}
-	version, at, had := ui.WholeNumber(q, "version", bad), ui.WholeNumber(q, "at", bad), int(ui.WholeNumber(q, "had", bad))
+	version, at, had := wholeNumber(q, "version", bad), wholeNumber(q, "at", bad), int(wholeNumber(q, "had", bad))
 	if len(bad.Fields) > 0 {
 		return bad
 	}
@@ -53,7 +54,7 @@ func showNews(req *ui.Request) error {
 		req.Writer.Header().Set("HX-Refresh", "true")
 	}
 	n.New, n.Gone = fresh, had+fresh-total
-	n.Words = component.NewsWords(n.New, n.Gone)
+	n.Words = newsWords(n.New, n.Gone)
 	return req.Show(http.StatusOK, ui.Page{Template: "overview", Data: n, Part: "newspart"})
 }
 
@@ -86,4 +87,28 @@ func followedFilters(req *ui.Request, q url.Values) ([]model.FindingFilter, *sea
 // lists returns the values that let newsOf follow a findings page.
 func (s *search) lists() url.Values {
 	return url.Values{"type": {s.product.Type.String()}, "query": {s.addressed().Encode()}}
+}
+
+// newsWords says how many findings are new and gone; empty for none.
+func newsWords(fresh, gone int) string {
+	var parts []string
+	if fresh > 0 {
+		parts = append(parts, ui.Count(fresh)+" new")
+	}
+	if gone > 0 {
+		parts = append(parts, ui.Count(gone)+" no longer here")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + " since you opened this page"
+}
+
+// wholeNumber reads a number that is not negative.
+func wholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
+	n, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil || n < 0 || n > 1<<53 {
+		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
+	}
+	return n
 }

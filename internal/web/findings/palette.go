@@ -43,7 +43,10 @@ var more = []place{
 	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: model.RoleViewer},
 	{kind: globalsearch.Action, name: "Upload a report", address: ui.UploadPath, least: model.RoleTriager},
 	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: model.RoleTriager},
-	{kind: globalsearch.Action, name: "New notification rule", address: ui.NotificationsPath + "/new", least: model.RoleAdmin},
+	{
+		kind: globalsearch.Action,
+		name: "New notification rule", address: ui.NotificationsPath + "/new", least: model.RoleAdmin,
+	},
 	{kind: globalsearch.Action, name: "Connect a code host", address: ui.ConnectionsPath, least: model.RoleAdmin},
 	{kind: globalsearch.Action, name: "Invite somebody", address: ui.UsersPath, least: model.RoleAdmin},
 }

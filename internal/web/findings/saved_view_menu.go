@@ -74,7 +74,9 @@ func newViewMenu(req *ui.Request, s *search, form viewForm) (viewMenu, error) {
 			continue
 		}
 		c := viewChoice{
-			component.Choice{Label: v.Name, Address: s.base + "?" + viewWord + "=" + ui.Decimal(v.ID), Current: v.ID == m.Current.ID},
+			component.Choice{
+				Label: v.Name, Address: s.base + "?" + viewWord + "=" + ui.Decimal(v.ID), Current: v.ID == m.Current.ID,
+			},
 			v.Default,
 		}
 		if v.Shared() {

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
-	"github.com/redoubt/redoubt/internal/web/component"
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
@@ -109,7 +109,7 @@ func lastDecision(req *ui.Request, done, back string) (*decision, error) {
 	d.Count = len(events)
 	d.Did, d.What = whatWasDecided(events)
 	if by := events[0].By; by != req.Viewer.Actor() {
-		d.What += " by " + component.ActorTitle(by) + " " + ui.Ago(req.Clock().Sub(events[0].At))
+		d.What += " by " + actorTitle(by) + " " + ui.Ago(req.Clock().Sub(events[0].At))
 		return d, nil
 	}
 	d.Token = ui.Decimal(o.first) + "-" + ui.Decimal(o.last)
@@ -189,3 +189,6 @@ func undo(req *ui.Request, form url.Values) error {
 	req.Redirect(o.addTo(backTo(req, form, model.SAST)))
 	return nil
 }
+
+// actorTitle names an actor to people.
+func actorTitle(by model.Actor) string { return cmp.Or(by.Label(), by.String()) }

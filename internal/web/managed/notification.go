@@ -187,7 +187,8 @@ func showNotification(req *ui.Request, status int, id int64, v notificationView)
 // onNotification does something with the rule that the path names, and leads back to it with
 // the secret that came of it; what the person can mend is said there.
 func onNotification(
-	req *ui.Request, did string, do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error),
+	req *ui.Request, did string,
+	do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error),
 ) error {
 	n, err := notifier(req)
 	if err != nil {

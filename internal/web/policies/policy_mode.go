@@ -129,7 +129,10 @@ func setModes(req *ui.Request, form url.Values) error {
 		return showModes(req, http.StatusConflict, form, true)
 	}
 	req.Redirect(
-		req.To("/policies/" + ui.Decimal(p.ID) + "?" + url.Values{"mode": {p.Mode}, "set": {ui.Decimal(int64(p.Rules))}}.Encode()),
+		req.To("/policies/" + ui.Decimal(p.ID) + "?" + url.Values{
+			"mode": {p.Mode},
+			"set":  {ui.Decimal(int64(p.Rules))},
+		}.Encode()),
 	)
 	return nil
 }

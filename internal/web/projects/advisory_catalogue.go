@@ -32,7 +32,8 @@ type present struct {
 func (k *known) advisories(req *ui.Request) (*advisory.Catalogue, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	version, scores, err := req.Store.AdvisoryVersions(req.HTTP.Context()) // behind the lock: who waited needs no older one
+	// behind the lock: who waited needs no older one
+	version, scores, err := req.Store.AdvisoryVersions(req.HTTP.Context())
 	if err != nil {
 		return nil, err
 	}

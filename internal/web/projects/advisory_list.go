@@ -14,7 +14,6 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
-	"github.com/redoubt/redoubt/internal/web/component"
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
@@ -24,8 +23,8 @@ type advisoriesPage struct {
 	Rows       []advisoryRow
 	All        int // vulnerabilities in the database
 	Total      int
-	Severities []component.Option
-	Ecosystems []component.Option
+	Severities []option
+	Ecosystems []option
 	Exploited  int
 	Malicious  int
 	Affecting  int
@@ -133,16 +132,22 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 
 func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult) {
 	for severity := model.SeverityCritical; severity > 0; severity-- {
-		p.Severities = append(p.Severities, component.Option{
-			Value: severity.String(), Label: ui.Capital(severity.String()), Count: found.Severities[severity], Chosen: s.Severity == severity,
+		p.Severities = append(p.Severities, option{
+			Value: severity.String(), Label: ui.Capital(severity.String()),
+			Count: found.Severities[severity], Chosen: s.Severity == severity,
 		})
 	}
-	p.Severities = append(p.Severities, component.Option{Value: notRated, Label: ui.Capital(notRated), Count: found.Severities[0], Chosen: s.Unrated})
+	p.Severities = append(p.Severities, option{
+		Value:  notRated,
+		Label:  ui.Capital(notRated),
+		Count:  found.Severities[0],
+		Chosen: s.Unrated,
+	})
 	for _, e := range slices.Sorted(maps.Keys(found.Ecosystems)) {
-		p.Ecosystems = append(p.Ecosystems, component.Option{Value: e, Label: e, Count: found.Ecosystems[e], Chosen: s.Ecosystem == e})
+		p.Ecosystems = append(p.Ecosystems, option{Value: e, Label: e, Count: found.Ecosystems[e], Chosen: s.Ecosystem == e})
 	}
 	if s.Ecosystem != "" && found.Ecosystems[s.Ecosystem] == 0 {
-		p.Ecosystems = append(p.Ecosystems, component.Option{Value: s.Ecosystem, Label: s.Ecosystem, Count: 0, Chosen: true})
+		p.Ecosystems = append(p.Ecosystems, option{Value: s.Ecosystem, Label: s.Ecosystem, Count: 0, Chosen: true})
 	}
 }
 
@@ -240,4 +245,11 @@ func sourceName(s model.AdvisorySource) string {
 		return parts[last-1]
 	}
 	return parts[len(parts)-1]
+}
+
+// option is a value to choose and how much it would leave.
+type option struct {
+	Value, Label string
+	Count        int
+	Chosen       bool
 }

@@ -77,7 +77,11 @@ func listProjects(req *ui.Request) error {
 	}
 	p.sort(q.Get("sort"))
 	for _, s := range [][2]string{{"", "Severity"}, {"name", "By name"}, {"scan", "Latest scan"}} {
-		p.Sorts = append(p.Sorts, component.Choice{Label: s[1], Address: address("sort", s[0]), Current: q.Get("sort") == s[0]})
+		p.Sorts = append(p.Sorts, component.Choice{
+			Label:   s[1],
+			Address: address("sort", s[0]),
+			Current: q.Get("sort") == s[0],
+		})
 	}
 	p.Total = len(p.Rows)
 	p.Pages = ui.NewPager(page, projectsPerPage, p.Total, func(n int) string { return address("page", strconv.Itoa(n)) })
@@ -104,7 +108,10 @@ func projectRows(req *ui.Request) ([]projectRow, error) {
 	for _, p := range ui.Products {
 		filter := ui.AllFindings(p)
 		filter.Statuses = []model.Status{model.StatusOpen}
-		answer, err := view.List(req.HTTP.Context(), index.ListQuery{Filter: filter, Groups: []index.Grouping{index.ByProject}})
+		answer, err := view.List(req.HTTP.Context(), index.ListQuery{
+			Filter: filter,
+			Groups: []index.Grouping{index.ByProject},
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -88,7 +88,8 @@ func showProjectWith(req *ui.Request, status int, fault string) error {
 	}
 	for _, n := range periods {
 		p.Periods = append(p.Periods, component.Choice{
-			Label: strconv.Itoa(n) + " weeks", Address: req.To("/projects/" + ui.Decimal(req.PathID) + "?weeks=" + strconv.Itoa(n)), Current: n == p.Weeks,
+			Label:   strconv.Itoa(n) + " weeks",
+			Address: req.To("/projects/" + ui.Decimal(req.PathID) + "?weeks=" + strconv.Itoa(n)), Current: n == p.Weeks,
 		})
 	}
 	if err := openIn(req, p, latest); err != nil {
@@ -98,7 +99,9 @@ func showProjectWith(req *ui.Request, status int, fault string) error {
 }
 
 // scansOf reads the newest scans of a project, and the latest of each of its branches.
-func scansOf(ctx context.Context, req *ui.Request, tx *store.Tx, p *projectPage) (latest []component.ScanRow, err error) {
+func scansOf(
+	ctx context.Context, req *ui.Request, tx *store.Tx, p *projectPage,
+) (latest []component.ScanRow, err error) {
 	names := map[int64]string{p.ID: p.Name}
 	scans, _, err := tx.Scans(ctx, model.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, projectScans)
 	if err != nil {

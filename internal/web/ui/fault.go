@@ -10,13 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
+// Errors of handlers. Each has its own error page.
 var (
-	ErrForbidden    = errors.New("the viewer's role does not allow it")
+	ErrForbidden = errors.New("the viewer's role does not allow it")
+	ErrForeign   = errors.New("the user has roles where the viewer is no admin")
+	ErrLink      = errors.New("the one-time link is used up or too old")
+
 	errNoRole       = errors.New("the user has no role in any deployment")
 	errChoose       = errors.New("the viewer has several deployments and has chosen none")
 	errSecondFactor = errors.New("the deployment asks for a second factor, and the user has none")
-	ErrForeign      = errors.New("the user has roles where the viewer is no admin")
-	ErrLink         = errors.New("the one-time link is used up or too old")
 	errCrossOrigin  = errors.New("sent by another site")
 )
 

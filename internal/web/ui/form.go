@@ -54,8 +54,10 @@ func (req *Request) IsLocal(address string) bool {
 		!strings.ContainsAny(address, "\\\r\n")
 }
 
+// Decimal writes an id.
 func Decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
+// Number reads a number of an address, 0 where there is none. Text that is no number becomes a field of bad.
 func Number(q url.Values, name string, bad *model.InvalidError) int {
 	text := q.Get(name)
 	if text == "" {
@@ -79,19 +81,11 @@ func InputError(err error) (string, bool) {
 	return "", false
 }
 
-// WholeNumber reads a number that is not negative.
-func WholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
-	n, err := strconv.ParseInt(q.Get(name), 10, 64)
-	if err != nil || n < 0 || n > 1<<53 {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
-	}
-	return n
-}
-
 // DeleteNamed deletes what a page is about if the form has its name, so that nobody hits
 // another one by mistake, and reports whether it has.
 func DeleteNamed(
-	req *Request, nameOf func(context.Context, *store.Tx, int64) (string, error), remove func(*store.Tx, context.Context, int64) error,
+	req *Request, nameOf func(context.Context, *store.Tx, int64) (string, error),
+	remove func(*store.Tx, context.Context, int64) error,
 ) (meant bool, err error) {
 	form, err := req.Form()
 	if err != nil {

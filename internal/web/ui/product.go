@@ -31,12 +31,14 @@ type Product struct {
 	Noun    string // of one finding of it
 }
 
+// Products are the findings pages, in the order of their issue types.
 var Products = []Product{
 	{model.SAST, "/findings", "findings", "Code", "code finding"},
 	{model.SCA, "/supply-chain/vulnerabilities", "vulnerabilities", "Supply chain", "vulnerability"},
 	{model.Secrets, "/secrets", "secrets", "Secrets", "secret"},
 }
 
+// ProductOf returns the findings page of an issue type.
 func ProductOf(t model.IssueType) Product { return Products[t-1] }
 
 // AllFindings selects each finding of a product once.

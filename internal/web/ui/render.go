@@ -12,29 +12,44 @@ import (
 )
 
 //go:embed templates/*.html
-var templateFiles embed.FS
+var ownTemplates embed.FS
 
-// Templates whose names begin with an underscore are parts that every page may
-// use; each other file is a page that defines "content".
-func (p *Pages) parse() (map[string]*template.Template, error) {
-	shared, err := template.New("").Funcs(p.funcs()).ParseFS(templateFiles, "templates/_*.html")
-	if err != nil {
-		return nil, fmt.Errorf("read the shared templates: %w", err)
-	}
-	files, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
-	if err != nil {
+// parse reads the templates of this package and of the areas. Templates whose names begin with an underscore are parts
+// that every page may use; each other file is a page that defines "content".
+func (p *Pages) parse(areas ...fs.FS) (map[string]*template.Template, error) {
+	areas = append([]fs.FS{ownTemplates}, areas...)
+	shared := template.New("").Funcs(p.funcs())
+	if _, err := eachTemplate(areas, "templates/_*.html", shared.ParseFS); err != nil {
 		return nil, err
 	}
-	all := map[string]*template.Template{}
-	for _, file := range files {
+	return eachTemplate(areas, "templates/[a-z]*.html", func(files fs.FS, names ...string) (*template.Template, error) {
 		page, err := shared.Clone()
 		if err != nil {
 			return nil, err
 		}
-		if page, err = page.ParseFS(templateFiles, file); err != nil {
-			return nil, fmt.Errorf("read a template: %w", err)
+		return page.ParseFS(files, names...)
+	})
+}
+
+// eachTemplate parses all files that match a pattern. The keys are their names without .html.
+func eachTemplate(
+	areas []fs.FS, pattern string, parse func(fs.FS, ...string) (*template.Template, error),
+) (map[string]*template.Template, error) {
+	all := map[string]*template.Template{}
+	for _, files := range areas {
+		names, err := fs.Glob(files, pattern)
+		if err != nil {
+			return nil, err
 		}
-		all[strings.TrimSuffix(path.Base(file), ".html")] = page
+		for _, name := range names {
+			key := strings.TrimSuffix(path.Base(name), ".html")
+			if all[key] != nil {
+				return nil, fmt.Errorf("template %s: in several packages", key)
+			}
+			if all[key], err = parse(files, name); err != nil {
+				return nil, fmt.Errorf("read template %s: %w", key, err)
+			}
+		}
 	}
 	return all, nil
 }

@@ -87,7 +87,8 @@ func (req *Request) admit(route Route) (admitted bool, err error) {
 	case !req.Viewer.May(route.Role):
 		return false, ErrForbidden
 	}
-	if named := req.HTTP.PathValue("deployment"); named != "" && named != req.Viewer.Deployment.Slug && req.HTTP.Method == get {
+	if named := req.HTTP.PathValue("deployment"); named != "" && named != req.Viewer.Deployment.Slug &&
+		req.HTTP.Method == get {
 		req.Redirect(UnderDeployment(req.HTTP.URL, req.Viewer.Deployment.Slug))
 		return false, nil
 	}

@@ -30,6 +30,7 @@ const (
 	ChosenSeconds = 400 * 24 * 3600
 )
 
+// ChosenName is the name of the cookie with the deployment that was chosen last.
 func (s *SignIn) ChosenName(r *http.Request) string { return s.CookieName(r) + "-deployment" }
 
 // chosen is the deployment that somebody means who names none: their only one, or
@@ -71,16 +72,6 @@ func CurrentSession(req *Request) (auth.SessionInfo, error) {
 	return me, err
 }
 
-// SentForm returns who is signed in, and the form that they sent. Where nobody is, who
-// has no session.
-func SentForm(req *Request) (me auth.SessionInfo, form url.Values, err error) {
-	if me, err = CurrentSession(req); err != nil || me.Session.ID == 0 {
-		return me, nil, err
-	}
-	form, err = req.Form()
-	return me, form, err
-}
-
 // leadToInvitations leads who has no role yet to what they are invited to, if
 // anything.
 func leadToInvitations(req *Request) (bool, error) {
@@ -99,6 +90,7 @@ func leadToInvitations(req *Request) (bool, error) {
 	return false, nil
 }
 
+// SignInAddress is the address of the sign-in page, which leads to next.
 func SignInAddress(next string) string {
 	if next == "/" {
 		return "/login"

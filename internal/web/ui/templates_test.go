@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 // TestAPartOfTheBranchesIsSaidToBeOne where there are too many, or one is too large.
 func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
-	all, err := (&Pages{assets: &assets{}}).parse()
+	all, err := (&Pages{assets: &assets{}}).parse(os.DirFS("../component"), os.DirFS("../policies"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -56,8 +57,9 @@ type Pages struct {
 	CodeLimiter *auth.Limiter // tries of codes that nobody waits under, by user
 }
 
-// New makes the pages of a table. It starts nothing: serve Handler.
-func New(c Config, table []Route) (*Pages, error) {
+// New makes the pages of a table, with the templates of the packages that its handlers are in. It starts nothing:
+// serve Handler.
+func New(c Config, table []Route, templates ...fs.FS) (*Pages, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil {
 		return nil, errors.New("make the pages: store, index, clock and logger are needed")
 	}
@@ -82,7 +84,7 @@ func New(c Config, table []Route) (*Pages, error) {
 	if p.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	if p.templates, err = p.parse(); err != nil {
+	if p.templates, err = p.parse(templates...); err != nil {
 		return nil, err
 	}
 	p.mux = p.serveAll(table)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/index"
@@ -38,18 +37,4 @@ func NewsOf(req *ui.Request, view *index.View, self string, lists url.Values, to
 	}
 	maps.Copy(q, lists)
 	return News{Self: self, Address: req.To("/news?" + q.Encode())}, err
-}
-
-func NewsWords(fresh, gone int) string {
-	var parts []string
-	if fresh > 0 {
-		parts = append(parts, ui.Count(fresh)+" new")
-	}
-	if gone > 0 {
-		parts = append(parts, ui.Count(gone)+" no longer here")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + " since you opened this page"
 }

@@ -1,34 +1,34 @@
-package component
+package findings
 
 import (
 	"path"
 	"regexp"
 	"strings"
 
-	"github.com/redoubt/redoubt/internal/version"
+	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// Upgrade is how a vulnerable package is brought to a version without the
+// upgrade is how a vulnerable package is brought to a version without the
 // vulnerability, as its package manager takes it.
-type Upgrade struct {
+type upgrade struct {
 	Command string // to copy, in the folder of the lockfile
 	Line    string // or the line of the file that the project writes by hand
 	In      string // the folder; empty for the root
 }
 
-// UpgradeOf finds how to get rid of a finding in a dependency; nil where no version is
+// upgradeOf finds how to get rid of a finding in a dependency; nil where no version is
 // known to be safe, or nothing sure can be said of the file.
-func UpgradeOf(f ShownFinding) *Upgrade {
+func upgradeOf(f component.ShownFinding) *upgrade {
 	d := f.FoundDependency
 	if d == nil {
 		return nil
 	}
-	to := strings.TrimPrefix(NearestFix(f), "v")
+	to := strings.TrimPrefix(component.NearestFix(f), "v")
 	if !plainVersion.MatchString(to) || !plainVersion.MatchString(d.Version) ||
 		!plainName(d.Ecosystem).MatchString(d.Package) {
 		return nil // nothing that a shell or a package manager could take for more
 	}
-	u := &Upgrade{}
+	u := &upgrade{}
 	if u.In = path.Dir(f.Location.FilePath); u.In == "." {
 		u.In = ""
 	}
@@ -78,20 +78,6 @@ func plainName(ecosystem string) *regexp.Regexp {
 		return goModulesName
 	}
 	return plainWord
-}
-
-// NearestFix is the first safe version after the installed one; empty for none.
-func NearestFix(f ShownFinding) (nearest string) {
-	d, order := f.FoundDependency, version.OrderOf(f.FoundDependency.Ecosystem)
-	for _, fix := range f.FixRecommendations {
-		if fix.Package != d.Package || !order.IsVersion(fix.Version) || order.Compare(fix.Version, d.Version) <= 0 {
-			continue
-		}
-		if nearest == "" || order.Compare(fix.Version, nearest) < 0 {
-			nearest = fix.Version
-		}
-	}
-	return nearest
 }
 
 // upgradeCommands are what package managers take, by the file that they write. Where one

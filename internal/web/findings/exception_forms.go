@@ -1,4 +1,4 @@
-package component
+package findings
 
 import (
 	"context"
@@ -7,23 +7,15 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ExceptionForm is an exception that somebody asks for, on its way.
-type ExceptionForm struct {
-	IDs                         []int64
-	Reason, Until, TriageReason string
-	Back                        string
-	Fault                       string
-	Findings                    []ShownFinding
-	Today                       string // in UTC
-	Key                         string // tells its fields from others of the page
-}
-
-// ExceptionForms returns the open requests about some findings of a project, and forms for the other
+// exceptionForms returns the open requests about some findings of a project, and forms for the other
 // findings that are open, each with at most model.MaxRequestFindings.
-func ExceptionForms(req *ui.Request, ids []int64, back string) (forms []ExceptionForm, pending []model.Exception, err error) {
+func exceptionForms(
+	req *ui.Request, ids []int64, back string,
+) (forms []component.ExceptionForm, pending []model.Exception, err error) {
 	var open []int64
 	err = req.View(func(ctx context.Context, tx *store.Tx) error {
 		findings, err := tx.FindingsByID(ctx, ids)
@@ -51,7 +43,7 @@ func ExceptionForms(req *ui.Request, ids []int64, back string) (forms []Exceptio
 		return err
 	})
 	for part := range slices.Chunk(open, model.MaxRequestFindings) {
-		forms = append(forms, ExceptionForm{
+		forms = append(forms, component.ExceptionForm{
 			IDs:          part,
 			Back:         back,
 			Today:        req.Today(),

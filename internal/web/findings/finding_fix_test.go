@@ -1,10 +1,11 @@
-package component
+package findings
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/web/component"
 )
 
 // TestUpgrades: the nearest safe version, by the tool that wrote the file, and nothing
@@ -35,13 +36,13 @@ func TestUpgrades(t *testing.T) {
 		"a hostile version":      {"package-lock.json", "lodash", "4.17.0", "npm", "direct", []string{"5.0.0$(id)"}, ""},
 		"an unknown file":        {"bom.json", "lodash", "4.17.0", "npm", "direct", []string{"4.17.21"}, ""},
 	} {
-		f := ShownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: c.pkg, Version: c.version, Ecosystem: c.ecosystem, Transitivity: c.transitivity}}}
+		f := component.ShownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: c.pkg, Version: c.version, Ecosystem: c.ecosystem, Transitivity: c.transitivity}}}
 		f.Location.FilePath = c.file
 		for _, v := range append([]string{}, c.fixes...) {
 			f.FixRecommendations = append(f.FixRecommendations, api.FixRecommendation{Package: c.pkg, Version: v})
 		}
 		got := ""
-		if u := UpgradeOf(f); u != nil {
+		if u := upgradeOf(f); u != nil {
 			got = strings.TrimPrefix(u.In+": "+u.Command, ": ")
 			if u.Line != "" {
 				got = u.In + "= " + u.Line
