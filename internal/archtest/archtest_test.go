@@ -22,6 +22,7 @@ var rules = []struct {
 }{
 	{"package table", packagesHaveRows},
 	{"layers", importsGoDown},
+	{"areas", areasStayApart},
 	{"import depth", importsAreShallow},
 	{"confined libraries", librariesAreConfined},
 	{"test packages", testPackagesStayInTests},

@@ -52,6 +52,16 @@ func TestRules(t *testing.T) {
 			"internal/report/sarif/a.go (layer 2) imports internal/web (layer 4)",
 			"internal/web/a.go (layer 4) imports internal/server (layer 4)",
 		}},
+		{"areas", module{
+			"internal/web/a.go":           imports(modulePath + "/internal/web/findings"),
+			"internal/web/findings/a.go":  imports(modulePath+"/internal/web/ui", modulePath+"/internal/web/projects"),
+			"internal/web/component/a.go": imports(modulePath + "/internal/web/projects"),
+			"internal/report/sarif/a.go":  imports(modulePath + "/internal/report/tools"),
+			"internal/web/projects/a.go":  imports(modulePath + "/internal/report/sarif"),
+		}, []string{
+			"internal/web/component/a.go imports internal/web/projects",
+			"internal/web/findings/a.go imports internal/web/projects",
+		}},
 		{"import depth", chain("cmd/redoubt", "internal/a", "internal/b", "internal/b/x", "internal/c", "internal/d", "."), []string{
 			"cmd → internal/a → internal/b → internal/c → internal/d → .: 6 units",
 		}},

@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -80,6 +81,24 @@ func importsGoDown(src *source) (found findings) {
 			case local && unit(dir) != unit(f.dir()) && to >= from:
 				found.add(f.dir(), "%s (layer %d) imports %s (layer %d): declare an interface that cmd satisfies, "+
 					"or move the shared code down", f.path, from, dir, to)
+			}
+		}
+	}
+	return found
+}
+
+func areasStayApart(src *source) (found findings) {
+	for _, f := range src.code() {
+		folder, area := path.Split(f.dir())
+		base, divided := areas[strings.TrimSuffix(folder, "/")]
+		if !divided {
+			continue
+		}
+		for _, imported := range f.imports() {
+			dir, local := localDir(imported)
+			parent, name := path.Split(dir)
+			if local && parent == folder && name != area && !slices.Contains(base, name) {
+				found.add(f.dir(), "%s imports %s: move the shared code to %s", f.path, dir, strings.Join(base, " or "))
 			}
 		}
 	}
