@@ -84,7 +84,7 @@ func followedFilters(req *ui.Request, q url.Values) ([]model.FindingFilter, *sea
 	return []model.FindingFilter{s.filter}, s, nil
 }
 
-// lists returns the values that let newsOf follow a findings page.
+// lists returns the values that let NewsOf follow a findings page.
 func (s *search) lists() url.Values {
 	return url.Values{"type": {s.product.Type.String()}, "query": {s.addressed().Encode()}}
 }

@@ -15,7 +15,7 @@ import (
 // What people copy from the page is what docs/connect-your-ci.md shows, and that is what
 // the tests of that page run.
 func TestWaysAreThoseOfTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/connect-your-ci.md")
+	text, err := os.ReadFile("../../../docs/connect-your-ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}

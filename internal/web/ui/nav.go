@@ -84,7 +84,7 @@ func countWaiting(req *Request) (map[string]int, error) {
 	})
 }
 
-// settingsNav is what accountRoutes adds to the navigation.
+// settingsNav is the group of the navigation for settings.
 var settingsNav = navGroup{"Settings", []navItem{
 	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: model.RoleViewer},
 	{Label: "Connections", Path: ConnectionsPath, Section: "connections", least: model.RoleAdmin},

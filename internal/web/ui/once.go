@@ -92,7 +92,7 @@ func (req *Request) openOnce(sealed, scope []byte) (text []byte, err error) {
 	return nil, err
 }
 
-// unseal reads a cookie of showOnce.
+// unseal reads a cookie of ShowOnce.
 func (req *Request) unseal(value string, scope []byte) (string, error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil {

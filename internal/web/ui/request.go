@@ -22,9 +22,9 @@ type Request struct {
 	Viewer Viewer // nobody on pages for anyone
 	PathID int64  // the number {id} in the path
 
-	tx     *store.Tx       // of inOneView; nil outside of it
+	tx     *store.Tx       // of InOneView; nil outside of it
 	viewed context.Context // of tx
-	send   func()          // writes the page of inOneView
+	send   func()          // writes the page of InOneView
 }
 
 // serve lets those through who may see a page, and turns errors into pages.
