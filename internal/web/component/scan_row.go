@@ -76,17 +76,17 @@ func ReadScanRecord(ctx context.Context, req *ui.Request, tx *store.Tx, id int64
 func (r ScanRow) Runs() bool { return r.Status == model.ScanRunning }
 
 // Steps are the stages of a scan that runs, with how far it is.
-func (r ScanRow) Steps() []scanStep {
+func (r ScanRow) Steps() []ScanStep {
 	words := []string{"Registered", "Results received", "Being applied"}
-	steps := make([]scanStep, len(words))
+	steps := make([]ScanStep, len(words))
 	for i, word := range words {
-		steps[i] = scanStep{word, i < int(r.Stage), i == int(r.Stage)}
+		steps[i] = ScanStep{word, i < int(r.Stage), i == int(r.Stage)}
 	}
 	return steps
 }
 
-// scanStep is a stage of a scan that runs.
-type scanStep struct {
+// ScanStep is a stage of a scan that runs.
+type ScanStep struct {
 	Word      string
 	Done, Now bool
 }

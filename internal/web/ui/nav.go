@@ -7,13 +7,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// navGroup is a block of the navigation.
-type navGroup struct {
+// NavGroup is a block of the navigation.
+type NavGroup struct {
 	Title string // empty for the first
-	Items []navItem
+	Items []NavItem
 }
 
-type navItem struct {
+// NavItem is a link of the navigation.
+type NavItem struct {
 	Label   string
 	Path    string // below the deployment
 	Section string // pages with it are below this entry
@@ -25,18 +26,18 @@ type navItem struct {
 }
 
 // navTable is the navigation as an administrator sees it.
-func navTable() []navGroup {
-	return []navGroup{
-		{"", []navItem{
+func navTable() []NavGroup {
+	return []NavGroup{
+		{"", []NavItem{
 			{Label: "Overview", Path: "/overview", Section: "overview", least: model.RoleViewer},
 			{Label: "Assigned to me", Path: "/mine", Section: "mine", least: model.RoleViewer},
 		}},
-		{"Findings", []navItem{
+		{"Findings", []NavItem{
 			{Label: "Code", Path: "/findings", Section: "findings", least: model.RoleViewer},
 			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: model.RoleViewer},
 			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: model.RoleViewer},
 		}},
-		{"Inventory", []navItem{
+		{"Inventory", []NavItem{
 			{Label: "Projects", Path: "/projects", Section: "projects", least: model.RoleViewer},
 			{Label: "Scans", Path: "/scans", Section: "scans", least: model.RoleViewer},
 			{Label: "Dependencies", Path: "/supply-chain/dependencies", Section: "dependencies", least: model.RoleViewer},
@@ -52,10 +53,10 @@ func navTable() []navGroup {
 
 // Navigation is what a viewer sees of the table; waiting is how much waits for them, by
 // section.
-func Navigation(org, section string, v Viewer, waiting map[string]int) []navGroup {
-	var out []navGroup
+func Navigation(org, section string, v Viewer, waiting map[string]int) []NavGroup {
+	var out []NavGroup
 	for _, g := range navTable() {
-		shown := navGroup{Title: g.Title}
+		shown := NavGroup{Title: g.Title}
 		for _, item := range g.Items {
 			if v.May(item.least) {
 				item.Address, item.Current = org+item.Path, item.Section == section
@@ -85,7 +86,7 @@ func countWaiting(req *Request) (map[string]int, error) {
 }
 
 // settingsNav is the group of the navigation for settings.
-var settingsNav = navGroup{"Settings", []navItem{
+var settingsNav = NavGroup{"Settings", []NavItem{
 	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: model.RoleViewer},
 	{Label: "Connections", Path: ConnectionsPath, Section: "connections", least: model.RoleAdmin},
 	{Label: "Runners", Path: RunnersPath, Section: "runners", least: model.RoleAdmin},

@@ -71,7 +71,7 @@ type layoutData struct {
 	Page
 	Viewer  Viewer
 	Org     string // as /orgs/acme: in front of every link
-	Nav     []navGroup
+	Nav     []NavGroup
 	Version string
 	Path    string // of the request, with its query
 }
