@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -86,19 +87,18 @@ func importsGoDown(src *source) (found findings) {
 	return found
 }
 
-// areasAreIndependent allows the packages below some folders to import, of that folder, the shared packages only.
-func areasAreIndependent(src *source) (found findings) {
+func areasStayApart(src *source) (found findings) {
 	for _, f := range src.code() {
-		shared, ok := areas[unit(f.dir())]
-		area := strings.TrimPrefix(f.dir(), unit(f.dir())+"/")
-		if !ok || f.dir() == unit(f.dir()) {
+		folder, area := path.Split(f.dir())
+		base, divided := areas[strings.TrimSuffix(folder, "/")]
+		if !divided {
 			continue
 		}
 		for _, imported := range f.imports() {
 			dir, local := localDir(imported)
-			other := strings.TrimPrefix(dir, unit(f.dir())+"/")
-			if local && unit(dir) == unit(f.dir()) && other != area && !withinAny(other, shared) {
-				found.add(f.dir(), "%s imports %s: move what both need to %s/%s", f.path, dir, unit(dir), shared[0])
+			parent, name := path.Split(dir)
+			if local && parent == folder && name != area && !slices.Contains(base, name) {
+				found.add(f.dir(), "%s imports %s: move the shared code to %s", f.path, dir, strings.Join(base, " or "))
 			}
 		}
 	}

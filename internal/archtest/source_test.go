@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -41,6 +42,24 @@ type findings []finding
 
 func (f *findings) add(where, format string, args ...any) {
 	*f = append(*f, finding{where, fmt.Sprintf(format, args...)})
+}
+
+const maxPrinted = 20 // findings per package or file
+
+// messages returns the messages of the findings, up to maxPrinted of a package or file, and how many more there are.
+func (f findings) messages() (out []string) {
+	printed := map[string]int{}
+	for _, one := range f {
+		if printed[one.where]++; printed[one.where] <= maxPrinted {
+			out = append(out, one.message)
+		}
+	}
+	for _, where := range slices.Sorted(maps.Keys(printed)) {
+		if more := printed[where] - maxPrinted; more > 0 {
+			out = append(out, fmt.Sprintf("%s: %d findings more", where, more))
+		}
+	}
+	return out
 }
 
 // readSource reads the named files of a module, except Go files in folders that the go command ignores.

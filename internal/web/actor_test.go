@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // A user whose display name is the login name of somebody else is named by the login name
@@ -14,7 +15,7 @@ import (
 func TestPagesNamePeopleByLoginName(t *testing.T) {
 	s := demoSite(t)
 	mallory := s.person("mallory", "ada")
-	s.viewer = &Viewer{
+	s.viewer = &ui.Viewer{
 		UserID: mallory.ID, User: mallory.Name, DisplayName: mallory.DisplayName, Role: model.RoleTriager, Deployment: s.org,
 	}
 	finding := firstFinding(s)

@@ -13,6 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // rowsOf are the names in a list of advisories, in order.
@@ -210,8 +212,8 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	everywhere := model.FindingFilter{IssueType: model.SCA, Statuses: []model.Status{model.StatusOpen}, Packages: []string{"lodash"}}
 	each := everywhere
 	each.Dedup = true
-	if s.view().Count(everywhere) != 1 || s.view().Count(each) != 0 {
-		t.Fatalf("the API counts %d and %d", s.view().Count(everywhere), s.view().Count(each))
+	if s.View().Count(everywhere) != 1 || s.View().Count(each) != 0 {
+		t.Fatalf("the API counts %d and %d", s.View().Count(everywhere), s.View().Count(each))
 	}
 	list := s.page("/advisories?here=1")
 	if got := strings.Join(rowsOf(list), " "); got != "CVE-2021-23337 CVE-2022-24999" {
@@ -337,7 +339,7 @@ func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 		}
 		s.build(report("main", true, "old"))
 		s.setConditions(model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityMedium})
-		scan := "/scans/" + decimal(s.build(report("topic", false, "left")).ScanID)
+		scan := "/scans/" + ui.Decimal(s.build(report("topic", false, "left")).ScanID)
 		list := "/supply-chain/vulnerabilities?q=left"
 		id := rowID(s, list)
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
@@ -361,11 +363,11 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	if len(got) != 2 || got["acme/shop 4.17.20"] != "1" || got["acme/fixed 4.17.21"] != "0" {
 		t.Errorf("the page counts %v", got)
 	}
-	page, err := s.view().Page(t.Context(), model.FindingFilter{IssueType: model.SCA, Primary: true, Statuses: []model.Status{model.StatusOpen}, Packages: []string{"lodash"}}, 0, 10)
+	page, err := s.View().Page(t.Context(), model.FindingFilter{IssueType: model.SCA, Primary: true, Statuses: []model.Status{model.StatusOpen}, Packages: []string{"lodash"}}, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := shownFindings(page)
+	all, err := component.ShownFindings(page)
 	if err != nil || len(all) != 1 || all[0].FoundDependency.Version != "4.17.20" || all[0].Repository.Name != "acme/shop" {
 		t.Errorf("the API has %+v, %v", all, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // What matters most asks for the password again, in an old session.
@@ -27,10 +28,10 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 		"/nothing/here":                      "/",
 	} {
 		b.header["Referer"] = "http://example.com" + referer
-		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, againPath+"?next="+url.QueryEscape(next))
+		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, ui.AgainPath+"?next="+url.QueryEscape(next))
 	}
 	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
-	asked := againPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
+	asked := ui.AgainPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
 		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
@@ -49,7 +50,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	hides(t, page.text, "[data-say=code-only]")
 	checkInline(t, page.text)
 	prove := func(password string) answer {
-		return b.do(http.MethodPost, againPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
+		return b.do(http.MethodPost, ui.AgainPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
 	}
 	b.wants("a wrong one", prove("wrong"), http.StatusUnauthorized, "")
 	before := b.cookies["redoubt"]
@@ -68,7 +69,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	}
 	nobody := d.browser()
 	nobody.wants("a program of nobody", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
-	nobody.wants("by nobody", nobody.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
 // A session by the provider proves something only where the provider asked, and who
@@ -87,8 +88,8 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	}
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
-	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
-	anew := begin(methodAnew)
+	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	anew := begin("oidc anew")
 	anew.follow(anew.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
@@ -114,9 +115,9 @@ func TestAskingForACodeAgainIsBounded(t *testing.T) {
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
 	ask := func() answer {
-		return b.do(http.MethodPost, againPath, url.Values{"next": {"/orgs/acme/scans"}})
+		return b.do(http.MethodPost, ui.AgainPath, url.Values{"next": {"/orgs/acme/scans"}})
 	}
-	b.wants("the first time", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("the first time", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	half, tries := b.cookies["redoubt-half"], 0
 	last := ask()
 	for ; last.StatusCode == http.StatusSeeOther && tries < 50; tries++ {
@@ -128,6 +129,6 @@ func TestAskingForACodeAgainIsBounded(t *testing.T) {
 		t.Errorf("%d half sessions began", tries)
 	}
 	d.clock.Advance(time.Minute)
-	b.wants("later", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // crew makes Ada and Bob users of the deployment, so that findings can be theirs.
@@ -56,7 +56,7 @@ func didTo(did string, n int) string {
 func TestAssignInBulk(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
-	all, chosen := s.view().Count(open()), s.view().Count(open("acme/payments"))
+	all, chosen := s.View().Count(open()), s.View().Count(open("acme/payments"))
 	form := formOf(s.previewOf("repos=acme%2Fpayments"))
 	form.Set("state", "note")
 	form.Set("assignee", "bob")
@@ -73,13 +73,13 @@ func TestAssignInBulk(t *testing.T) {
 		t.Errorf("Bob's list has %s, want %d", got, chosen)
 	}
 	// Ada takes two of them, and Bob's undo, if it were his, leaves them alone.
-	targets, err := s.view().Newest(t.Context(), open("acme/payments"), 2)
+	targets, err := s.View().Newest(t.Context(), open("acme/payments"), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	undo := formOf(page)
 	for _, target := range targets {
-		take := formOf(s.page("/findings/" + decimal(target.FindingID)))
+		take := formOf(s.page("/findings/" + ui.Decimal(target.FindingID)))
 		take.Set("state", "note")
 		take.Set("assignee", model.AssigneeMe)
 		took := s.follow("/triage", take)
@@ -98,8 +98,8 @@ func TestAssignInBulk(t *testing.T) {
 		t.Errorf("mine are %s", got)
 	}
 	shows(t, s.follow("/triage/undo", undo), didTo("unassigned", chosen-2)+"[data-left='2']")
-	for name, want := range map[string]int{"ada": 2, "bob": 0, model.AssigneeNobody: s.view().Count(of()) - 2} {
-		if got := s.view().Count(of(name)); got != want {
+	for name, want := range map[string]int{"ada": 2, "bob": 0, model.AssigneeNobody: s.View().Count(of()) - 2} {
+		if got := s.View().Count(of(name)); got != want {
 			t.Errorf("after the undo %s has %d, want %d", name, got, want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestAssigneesWhoLeft(t *testing.T) {
 // A decision with an end says when, is counted by how soon, and comes back.
 func TestIgnoreUntilADay(t *testing.T) {
 	s := demoSite(t)
-	chosen := s.view().Count(open("acme/gateway"))
+	chosen := s.View().Count(open("acme/gateway"))
 	day := s.clock.Now().UTC().AddDate(0, 0, 5).Format(time.DateOnly)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
 	form.Set("state", "ignored")
@@ -177,11 +177,11 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
 		t.Errorf("the filter keeps %s, want %d", got, chosen)
 	}
-	ids, err := s.view().Newest(t.Context(), model.FindingFilter{IssueType: model.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
+	ids, err := s.View().Newest(t.Context(), model.FindingFilter{IssueType: model.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
 	if err != nil || len(ids) != 1 {
 		t.Fatal(err, ids)
 	}
-	own := "/findings/" + decimal(ids[0].FindingID)
+	own := "/findings/" + ui.Decimal(ids[0].FindingID)
 	says(t, textAt(t, s.page(own), ".history [data-did='ignored:no_time']"), day)
 	end, _ := model.EndOfDay(day)
 	s.clock.Advance(end.Sub(s.clock.Now()))
@@ -192,7 +192,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := s.view().Count(open("acme/gateway")); n != chosen {
+	if n := s.View().Count(open("acme/gateway")); n != chosen {
 		t.Errorf("%d are open again, want %d", n, chosen)
 	}
 	says(t, textAt(t, s.page(own), ".history [data-did=reopened]"), day)
@@ -202,9 +202,9 @@ func TestIgnoreUntilADay(t *testing.T) {
 // browserOf opens a browser in which somebody of a role is signed in.
 func (s *site) browserOf(name string, role model.Role) *browser {
 	if s.others == nil {
-		s.others = map[string]Viewer{}
+		s.others = map[string]ui.Viewer{}
 	}
-	s.others[name] = Viewer{User: name, DisplayName: capital(name), Role: role, Deployment: s.org}
+	s.others[name] = ui.Viewer{User: name, DisplayName: ui.Capital(name), Role: role, Deployment: s.org}
 	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
 }
 
@@ -223,10 +223,10 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	ada, bob := s.browserOf("ada", model.RoleTriager), s.browserOf("bob", model.RoleTriager)
-	chosen := s.view().Count(open("acme/payments"))
+	chosen := s.View().Count(open("acme/payments"))
 	ignored := open("acme/payments")
 	ignored.Statuses = []model.Status{model.StatusIgnored}
-	before := s.view().Count(ignored)
+	before := s.View().Count(ignored)
 	filter := "/findings?repos=acme%2Fpayments&sort=newest"
 	ada.open(filter)
 	ada.do(chromedp.Click(`button[name="all"]`))
@@ -249,10 +249,10 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 		}
 	}
 	reviewing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []model.Status{model.StatusReviewing}}
-	if n := s.view().Count(reviewing); n != 3 {
+	if n := s.View().Count(reviewing); n != 3 {
 		t.Errorf("%d of Bob's are as he left them", n)
 	}
-	if n := s.view().Count(ignored); n != before+chosen-3 {
+	if n := s.View().Count(ignored); n != before+chosen-3 {
 		t.Errorf("%d are ignored, want %d", n, before+chosen-3)
 	}
 	for _, id := range taken {
@@ -268,13 +268,13 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 		t.Errorf("the undo says %q", said)
 	}
 	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []model.Status{model.StatusFixing}}
-	if n := s.view().Count(fixing); n != 2 {
+	if n := s.View().Count(fixing); n != 2 {
 		t.Errorf("%d of Bob's two are still being fixed", n)
 	}
-	if n := s.view().Count(reviewing); n != 3 {
+	if n := s.View().Count(reviewing); n != 3 {
 		t.Errorf("%d of Bob's three are still being reviewed", n)
 	}
-	if n := s.view().Count(ignored); n != before {
+	if n := s.View().Count(ignored); n != before {
 		t.Errorf("%d are ignored after the undo, %d were before", n, before)
 	}
 }
@@ -320,7 +320,7 @@ func TestViewersDecideNothing(t *testing.T) {
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "ignored")
 	query := url.Values{"type": {"sast"}, "query": {""}, "all": {"1"}}
-	before := s.view().Version()
+	before := s.View().Version()
 	for path, forged := range map[string]url.Values{"/triage": form, "/triage/preview": query, "/triage/undo": {"decision": {"0-1"}}} {
 		b.run(`window.answered = 0; fetch("/orgs/acme` + path + `", {method: "POST", headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: "` + forged.Encode() + `"}).then(r => { window.answered = r.status })`)
 		b.until(`window.answered`)
@@ -328,21 +328,7 @@ func TestViewersDecideNothing(t *testing.T) {
 			t.Errorf("a viewer's forged POST to %s answers %v", path, status)
 		}
 	}
-	if now := s.view().Version(); now != before {
+	if now := s.View().Version(); now != before {
 		t.Errorf("a viewer brought the deployment from version %d to %d", before, now)
-	}
-}
-
-// What the facet of ends offers is what the filter knows.
-func TestEndsAreFiltered(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for value, days := range map[string]int{"7": 7, "30": 30} {
-		s, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
-		if err != nil || !s.filter.EndsBy.Equal(now.AddDate(0, 0, days)) {
-			t.Errorf("%s: %v, %v", value, s, err)
-		}
-	}
-	if _, err := searchOf(productOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {"8"}}, now); err == nil {
-		t.Error("8 is taken")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // axe is axe-core, which looks for what keeps people from using a page.
@@ -35,14 +36,14 @@ func pagesOf(s *site) []string {
 	}
 	policy := "/policies/" + ids["policies"]
 	ids["rules"] = first(s, policy, policy+"/rules/")
-	if s.viewer.May(admin) {
-		ids["notifications"] = decimal(s.tellingRule().ID)
+	if s.viewer.May(model.RoleAdmin) {
+		ids["notifications"] = ui.Decimal(s.tellingRule().ID)
 	}
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)
 	out := []string{"/findings?finding=" + ids["findings"], "/findings?group=rule", "/findings?q=nothing+has+this+name", "/supply-chain/dependencies?name=e"}
 	for _, route := range routes() {
-		path, below := strings.CutPrefix(route.Pattern, org)
-		if route.Method != get || !below {
+		path, below := strings.CutPrefix(route.Pattern, ui.Org)
+		if route.Method != http.MethodGet || !below {
 			continue
 		}
 		known := true

@@ -13,6 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // codeHosts is a code host that takes one credential.
@@ -107,7 +108,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
-	a := s.post(connectionsPath, form)
+	a := s.post(ui.ConnectionsPath, form)
 	shows(t, a.text, "[data-say=no-connections]")
 	says(t, textAt(t, a.text, "[role=alert]"), refused)
 	says(t, a.text, `value="ours"`, `value="https://git.example"`, "acme/*")
@@ -116,14 +117,14 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 		t.Errorf("%s", a.Status)
 	}
 	form.Set("secret", " "+hostSecret+"\n")
-	page := s.follow(connectionsPath, form)
+	page := s.follow(ui.ConnectionsPath, form)
 	shows(t, page, "[data-say=connected]", works, "[data-kind=gitea]", "[data-say=not-followed]", "[data-private]", followed(1))
 	says(t, page, "https://git.example", "acme/new", "other/x")
 	lacks(t, page, hostSecret)
-	if a := s.post(connectionsPath, form); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(ui.ConnectionsPath, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("of the same name: %s", a.Status)
 	}
-	at := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
+	at := ui.ConnectionsPath + "/" + first(s, ui.ConnectionsPath, ui.ConnectionsPath+"/")
 	if a := s.post(at+"/repositories", url.Values{"do": {"followed"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("nothing was chosen: %s", a.Status)
 	}
@@ -132,7 +133,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	shows(t, page, followed(1))
 	says(t, page, "!acme/new")
 	s.codeHosts.refuses = errors.New("the host says 401: the token was revoked")
-	for _, page := range []string{s.follow(at+"/test", url.Values{}), s.page(connectionsPath)} {
+	for _, page := range []string{s.follow(at+"/test", url.Values{}), s.page(ui.ConnectionsPath)} {
 		shows(t, page, "[data-state=fails]")
 		hides(t, page, works)
 		says(t, page, "the token was revoked")
@@ -168,7 +169,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	shows(t, s.follow(at+"/remove", url.Values{}), "[data-say=disconnected]", "[data-say=no-connections]")
 	says(t, s.page("/projects"), "other/x")
 	s.as(model.RoleTriager)
-	if a := s.get(connectionsPath); a.StatusCode != http.StatusForbidden {
+	if a := s.get(ui.ConnectionsPath); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
 	}
 }
@@ -177,7 +178,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	page := s.page(connectionsPath)
+	page := s.page(ui.ConnectionsPath)
 	named := map[string]model.HostKind{}
 	for _, kind := range model.HostKinds() {
 		_, label, _ := strings.Cut(page, fmt.Sprintf(`<option value="%s"`, kind))
@@ -201,7 +202,7 @@ func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 				s := newSite(t)
 				s.as(model.RoleAdmin)
 				s.codeHosts.unreachable = unreachable
-				page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
+				page := s.follow(ui.ConnectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
 				has := kind != model.HostGit && kind != model.HostJira
 				if offered := document(t, page).Find(makeHooks).Length() > 0; offered != (has && !unreachable) {
 					t.Errorf("webhooks are offered: %v", offered)
@@ -214,34 +215,15 @@ func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 	}
 }
 
-func TestCredentialOfAForm(t *testing.T) {
-	for _, c := range []struct {
-		kind                   model.HostKind
-		username, secret, keys string
-		want                   model.HostCredential
-	}{
-		{model.HostGit, "u", "", "k", model.HostCredential{}},
-		{model.HostGit, " u ", " s\n", "", model.HostCredential{Kind: model.CredentialPassword, Username: "u", Secret: "s"}},
-		{model.HostGit, "u", "a\r\nb", "k", model.HostCredential{Kind: model.CredentialSSHKey, Secret: "a\nb\n", KnownHosts: "k"}},
-		{model.HostGitHub, "u", "s", "k", model.HostCredential{Kind: model.CredentialToken, Secret: "s"}},
-		{model.HostJira, " bot@acme.io ", "s", "", model.HostCredential{Kind: model.CredentialPassword, Username: "bot@acme.io", Secret: "s"}},
-		{model.HostJira, "", "s", "k", model.HostCredential{Kind: model.CredentialToken, Secret: "s"}},
-	} {
-		if got := credentialOf(c.kind, c.username, c.secret, c.keys); got != c.want {
-			t.Errorf("%s with %q: %#v of %q", c.kind, c.username, got.Kind, got.Username)
-		}
-	}
-}
-
 // TestRunnersPage makes a token that is shown once, and says who is there.
 func TestRunnersPage(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	p := s.connect()
 	s.as(model.RoleAdmin)
-	shows(t, s.page(runnersPath), "[data-say=no-runners]")
-	says(t, s.page(runnersPath), "redoubt serve --runner")
-	a := s.post(runnersPath, url.Values{})
+	shows(t, s.page(ui.RunnersPath), "[data-say=no-runners]")
+	says(t, s.page(ui.RunnersPath), "redoubt serve --runner")
+	a := s.post(ui.RunnersPath, url.Values{})
 	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
 		t.Fatalf("%s %v", a.Status, a.Cookies())
 	}
@@ -251,7 +233,7 @@ func TestRunnersPage(t *testing.T) {
 	}
 	r.AddCookie(a.Cookies()[0])
 	says(t, s.send(r).text, "export REDOUBT_TOKEN=rdt_", "redoubt runner --url")
-	lacks(t, s.page(runnersPath), "rdt_")
+	lacks(t, s.page(ui.RunnersPath), "rdt_")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, token := range tokens {
@@ -263,19 +245,19 @@ func TestRunnersPage(t *testing.T) {
 	})
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
 	run := s.work("x\n")
-	page := s.page(runnersPath)
+	page := s.page(ui.RunnersPath)
 	says(t, page, "build-7", "bubblewrap")
 	shows(t, page, fmt.Sprintf(`a[href$="/runs/%d"]`, run.ID))
 	hides(t, page, "[data-say=no-runners]")
-	shows(t, s.follow(runnersPath+"/"+decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
+	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
 // TestASilentWebhookIsSaid on the connection's page and in the list, with what it did not tell.
 func TestASilentWebhookIsSaid(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})
-	at := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
+	s.follow(ui.ConnectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})
+	at := ui.ConnectionsPath + "/" + first(s, ui.ConnectionsPath, ui.ConnectionsPath+"/")
 	note := func(do func(ctx context.Context, tx *store.Tx, r model.Repository) error) {
 		t.Helper()
 		s.clock.Advance(10 * time.Minute)
@@ -307,7 +289,7 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 	lacks(t, s.page(at), broken, recreate)
 	s.clock.Advance(6 * time.Minute)
 	says(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`)
-	for _, page := range []string{s.page(at), s.page(connectionsPath)} {
+	for _, page := range []string{s.page(at), s.page(ui.ConnectionsPath)} {
 		says(t, textAt(t, page, "[data-say=webhook-silent]"), "acme/new", "the push of 1111 to <trunk>")
 		says(t, page, "the push of 1111 to &lt;trunk&gt;")
 	}

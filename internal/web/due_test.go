@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // TestDueDatesOnPages sets days on a policy's page, and finds due dates, their filter, their
@@ -37,7 +38,7 @@ func TestDueDatesOnPages(t *testing.T) {
 		says(t, a.text, `role="alert"`, `value="`+value+`"`)
 	}
 	shows(t, s.page(page), days...)
-	says(t, s.page(page), capital(model.DueDays{Critical: 1, High: 30}.String()))
+	says(t, s.page(page), ui.Capital(model.DueDays{Critical: 1, High: 30}.String()))
 
 	list := s.page("/findings?sort=due")
 	shows(t, list, "[data-due].bad")

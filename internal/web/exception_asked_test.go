@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // asks asks for an exception and returns the request's id.
@@ -124,7 +125,7 @@ func TestUndoingAnApproval(t *testing.T) {
 	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme`+undo+`"]`)
 	says(t, s.page(page), "2999-06-30", ">oh<")
 	ada := s.viewer
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleTriager, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: bobID, User: "bob", Role: model.RoleTriager, Deployment: s.org}
 	lacks(t, s.page(page), undo)
 	if a := s.post(undo, nil); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("undone by another: %s", a.Status)
@@ -151,7 +152,7 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
-	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
+	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	if strings.Contains(s.page(page), "data-ask>") {
 		t.Error("who may triage is offered to ask")
 	}

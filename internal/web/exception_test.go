@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redoubt/redoubt/internal/glob"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // commonRule is the rule of the first finding that is listed.
@@ -60,7 +60,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	one := s.page("/exceptions/" + id)
 	shows(t, one, "h2[data-count='"+m[1]+"']", "[data-reason=no_time]", `form[action$="/remove"]`)
 	says(t, one, "<b>"+m[1]+"</b>")
-	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); decimal(int64(rows)) != m[1] {
+	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); ui.Decimal(int64(rows)) != m[1] {
 		t.Errorf("the number %s opens %d rows", m[1], rows)
 	}
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
@@ -91,16 +91,6 @@ func (s *site) audited(kind string) (out []string) {
 		s.t.Fatal(err)
 	}
 	return out
-}
-
-// A path becomes a glob that fits it.
-func TestPathsAsGlobs(t *testing.T) {
-	for path, other := range map[string]string{"src/a.go": "b/src/a.go", "app/[id]/page.tsx": "app/i/page.tsx", "a*b?c.js": "aXbYc.js", `a\b`: "a/b"} {
-		globs := model.PathGlobs{"/" + asGlob.Replace(path)}
-		if err := globs.Check(); err != nil || !glob.Match(globs, path) || glob.Match(globs, other) {
-			t.Errorf("%s as %v: %v, fits %v, fits %s %v", path, globs, err, glob.Match(globs, path), other, glob.Match(globs, other))
-		}
-	}
 }
 
 func TestExceptionFormsThatWillNotDo(t *testing.T) {
@@ -142,7 +132,7 @@ func TestConditionsOnThePages(t *testing.T) {
 	added := model.PolicyCondition{
 		Mode: model.ModeBlock, Severity: model.SeverityHigh, Fixable: true, GraceDays: 14, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}, Branches: model.ProjectGlobs{"main", "release/*"},
 	}
-	says(t, s.page(page+"?condition=added"), ">"+capital(added.Sentence())+".<")
+	says(t, s.page(page+"?condition=added"), ">"+ui.Capital(added.Sentence())+".<")
 	says(t, s.page("/policies"), `/policies/`+id+`#conditions">1</a>`)
 	told := map[string]bool{}
 	for what, edit := range map[string]url.Values{
@@ -184,7 +174,7 @@ func policyOf(s *site, slug string) (id string) {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
 			if p.Slug == slug {
-				id = decimal(p.ID)
+				id = ui.Decimal(p.ID)
 			}
 		}
 		return err

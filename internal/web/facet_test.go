@@ -55,7 +55,7 @@ func TestAllValuesOfAFacet(t *testing.T) {
 		t.Errorf("%d rules are listed, and there were %s more than %d", len(all), more[2], len(few))
 	}
 	for rule, n := range all {
-		if got := s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Rules: []string{rule}}); strconv.Itoa(got) != n {
+		if got := s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Rules: []string{rule}}); strconv.Itoa(got) != n {
 			t.Errorf("%s has %s findings, by the API %d", rule, n, got)
 		}
 		if chosen, _ := facet(s.page(wide + "&rules=" + url.QueryEscape(rule))); len(chosen) != len(all) {
@@ -79,7 +79,7 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 			severities += n
 		}
 		ignored := func() int {
-			return s.view().Count(model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusIgnored}, TriageReasons: []model.TriageReason{model.NoTime}})
+			return s.View().Count(model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusIgnored}, TriageReasons: []model.TriageReason{model.NoTime}})
 		}
 		before := ignored()
 		form := formOf(preview)

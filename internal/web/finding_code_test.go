@@ -58,31 +58,3 @@ func TestCodeOfAFinding(t *testing.T) {
 	says(t, moved, "old/<b>.py:3", "fd2f6e0c7b2b")
 	says(t, s.page("/findings/"+id), "old/&lt;b&gt;.py:3")
 }
-
-func TestWhyThereIsNoCode(t *testing.T) {
-	keeps := model.Deployment{Slug: "acme", KeepsCode: true}
-	there := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
-	for name, test := range map[string]struct {
-		in   model.Deployment
-		edit func(*model.Finding)
-		want string
-	}{
-		"not sent":     {keeps, func(*model.Finding) {}, "not-sent"},
-		"not kept":     {model.Deployment{Slug: "acme"}, func(*model.Finding) {}, "not-kept"},
-		"supply chain": {keeps, func(f *model.Finding) { f.IssueType = model.SCA }, "no-build"},
-		"fixed":        {keeps, func(f *model.Finding) { f.State = model.Fixed }, "fixed"},
-		"removed":      {keeps, func(f *model.Finding) { f.State = model.StateRemoved }, "removed"},
-		"history":      {keeps, func(f *model.Finding) { f.Historical = true }, "history"},
-		"no line":      {keeps, func(f *model.Finding) { f.Line = 0 }, "no-line"},
-	} {
-		f := there
-		test.edit(&f)
-		got := whyNoCode(test.in, store.Occurrence{Finding: f})
-		if got.Code != test.want {
-			t.Errorf("%s: %q", name, got)
-		}
-		if command := "redoubt deployment set acme --code=on"; strings.Contains(got.Text, command) != (test.want == "not-kept") {
-			t.Errorf("%s: %q names the command: it should be %v", name, got.Text, test.want == "not-kept")
-		}
-	}
-}

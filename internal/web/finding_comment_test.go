@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // person makes a user of the deployment, who may look.
@@ -64,7 +65,7 @@ func TestCommentsOnThePages(t *testing.T) {
 	}
 	hides(t, s.page("/mine"), mentions)
 
-	s.viewer = &Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: model.RoleTriager, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: model.RoleTriager, Deployment: s.org}
 	shows(t, s.page("/mine"), mentions)
 	says(t, s.page("/mine"), `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
 	hides(t, s.page(own), withdraws)
@@ -82,14 +83,14 @@ func TestCommentsOnThePages(t *testing.T) {
 	if a := s.post(first, nil); a.StatusCode != http.StatusConflict {
 		t.Errorf("withdrawn twice: %s", a.Status)
 	}
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleAdmin, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: bobID, User: "bob", Role: model.RoleAdmin, Deployment: s.org}
 	if a := s.post(withdraw, nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("withdrawn by an administrator: %s", a.Status)
 	}
 	page = s.page(own)
 	shows(t, page, ".history .comment[data-did=withdrawn-since]", ".history [data-did=withdrawn]")
 	lacks(t, page, "look")
-	s.viewer = &Viewer{UserID: ben.ID, User: "ben", Role: model.RoleViewer, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: ben.ID, User: "ben", Role: model.RoleViewer, Deployment: s.org}
 	hides(t, s.page("/mine"), mentions)
 	if got := s.audited("finding_comment."); strings.Join(got, " ") != "finding_comment.create by user:ada finding_comment.create by user:ada finding_comment.withdraw by user:ada finding_comment.withdraw by user:bob" {
 		t.Errorf("in the audit log: %q", got)
@@ -122,7 +123,7 @@ func TestACommentIsSentOnce(t *testing.T) {
 	send(first, "the same", http.StatusSeeOther)
 	send(first, "the same", http.StatusSeeOther)
 	send(second, "another", http.StatusSeeOther)
-	s.viewer = &Viewer{UserID: bobID, User: "bob", Role: model.RoleViewer, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: bobID, User: "bob", Role: model.RoleViewer, Deployment: s.org}
 	send(first, "of bob", http.StatusSeeOther)
 	page := s.page(own)
 	for text, want := range map[string]int{"the same": 1, "another": 1, "of bob": 1} {
@@ -177,7 +178,7 @@ func firstComment(s *site, user int64) (id string) {
 	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.CommentsMentioning(ctx, user, 1)
 		for _, c := range list {
-			id = decimal(c.ID)
+			id = ui.Decimal(c.ID)
 		}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // supplyReport is a report of vulnerable dependencies, one of each severity.
@@ -97,7 +98,7 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 			}
 			for _, id := range findings {
 				word, condition := "", ""
-				if m := gateTag.FindStringSubmatch(s.page("/findings/" + decimal(id))); m != nil {
+				if m := gateTag.FindStringSubmatch(s.page("/findings/" + ui.Decimal(id))); m != nil {
 					word, condition = m[1], m[2]
 				}
 				if want := slices.Contains(blocked, id); (word == "blocks") != want {

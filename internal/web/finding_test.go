@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // total is the number that a findings page says.
@@ -23,7 +24,7 @@ func total(t testing.TB, page string) string {
 	return m[1]
 }
 
-func (s *site) view() *index.View {
+func (s *site) View() *index.View {
 	s.t.Helper()
 	v, err := s.index.Deployment(s.t.Context(), s.org.ID)
 	if err != nil {
@@ -36,10 +37,10 @@ func (s *site) view() *index.View {
 // facets say is what choosing them leads to.
 func TestOneNumberEverywhere(t *testing.T) {
 	s := demoSite(t)
-	for _, p := range products {
+	for _, p := range ui.Products {
 		page := s.page(p.Path)
-		want := s.view().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
-		if got := total(t, page); got != count(want) {
+		want := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
+		if got := total(t, page); got != ui.Count(want) {
 			t.Errorf("%s says %s, the API counts %d", p.Path, got, want)
 		}
 	}
@@ -72,7 +73,7 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 		}
 		last = rank[m[1]]
 	}
-	if len(tags) != perPage {
+	if len(tags) != ui.PerPage {
 		t.Errorf("%d rows on the first page", len(tags))
 	}
 	shows(t, page, `.pager a[rel=next][href*="page=2"]`, "button[name=all]")
@@ -87,33 +88,22 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 func TestLinksOfTheCommandLine(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?repo=acme/payments&ref=main")
-	want := s.view().Count(model.FindingFilter{
+	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
 	})
-	if got := total(t, page); got != count(want) || want == 0 {
+	if got := total(t, page); got != ui.Count(want) || want == 0 {
 		t.Errorf("says %s, want %d", got, want)
 	}
 	s.page("/supply-chain/vulnerabilities?repo=acme/payments&ref=main")
 	s.page("/secrets?repo=acme/payments&ref=main")
 }
 
-func TestAddressIsState(t *testing.T) {
+func TestEveryAddressHasAPage(t *testing.T) {
 	s := demoSite(t)
 	for _, query := range []string{
 		"?-severities=low&q=redoubt&severities=high", "?branch=primary&group=rule", "?status=any", "?-status=fixed", "?ref=refs%2Fheads%2Fmain&repos=acme%2Fpayments&sort=newest",
 		"?since=30", "?branch=every&page=2&sort=oldest", "",
 	} {
-		q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := searchOf(productOf(model.SAST), "/x", q, s.clock.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.address() != "/x"+query {
-			t.Errorf("%q becomes %q", query, got.address())
-		}
 		s.page("/findings" + query)
 	}
 }
@@ -121,10 +111,10 @@ func TestAddressIsState(t *testing.T) {
 func TestExcludeLeavesOut(t *testing.T) {
 	s := demoSite(t)
 	all, without := s.page("/findings"), s.page("/findings?-repos=acme/payments")
-	want := s.view().Count(model.FindingFilter{
+	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Except: &model.FindingFilter{Projects: []string{"acme/payments"}},
 	})
-	if total(t, without) != count(want) || total(t, without) == total(t, all) {
+	if total(t, without) != ui.Count(want) || total(t, without) == total(t, all) {
 		t.Errorf("%s of %s are left, want %d", total(t, without), total(t, all), want)
 	}
 	shows(t, without, ".chips a.not", "#facet-repos li.out")
@@ -164,7 +154,7 @@ func TestSearchesAreBounded(t *testing.T) {
 
 func TestEmptyPagesNameTheCommand(t *testing.T) {
 	s := newSite(t)
-	for _, p := range products {
+	for _, p := range ui.Products {
 		says(t, s.page(p.Path), "redoubt import --project")
 	}
 }
@@ -190,12 +180,12 @@ func TestFindingTellsEverything(t *testing.T) {
 // Findings that are fixed, secrets and those on other branches have pages too.
 func TestEveryFindingHasAPage(t *testing.T) {
 	s := demoSite(t)
-	for _, p := range products {
-		page, err := s.view().Page(t.Context(), model.FindingFilter{IssueType: p.Type}, 0, 400)
+	for _, p := range ui.Products {
+		page, err := s.View().Page(t.Context(), model.FindingFilter{IssueType: p.Type}, 0, 400)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := shownFindings(page)
+		all, err := component.ShownFindings(page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,17 +203,17 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 	s := demoSite(t)
 	s.setMode(commonRule(s), model.ModeBlock)
 	said, blocked := map[string]int{}, 0
-	for _, p := range products {
+	for _, p := range ui.Products {
 		filter := model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}}
-		page, err := s.view().Page(t.Context(), filter, 0, 400)
+		page, err := s.View().Page(t.Context(), filter, 0, 400)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := shownFindings(page)
+		all, err := component.ShownFindings(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks, err := s.view().Newest(t.Context(), model.FindingFilter{IssueType: p.Type, Modes: []model.PolicyMode{model.ModeBlock}}, 10_000)
+		blocks, err := s.View().Newest(t.Context(), model.FindingFilter{IssueType: p.Type, Modes: []model.PolicyMode{model.ModeBlock}}, 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +225,7 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 			if p.Type != model.SCA && i%5 != 0 && !blocking[f.ID] {
 				continue
 			}
-			text := s.page("/findings/" + decimal(f.ID))
+			text := s.page("/findings/" + ui.Decimal(f.ID))
 			if got, want := document(t, text).Find("[data-say=malicious]").Length() > 0, f.IsMalicious != nil && *f.IsMalicious; got != want {
 				t.Errorf("#%d says that its package is malicious: %v, the API: %v", f.ID, got, want)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 var firstBlockCells = regexp.MustCompile(`<tr data-product="(\w+)" data-matches="(\d+)" data-blocking="(\d+)"`)
@@ -31,8 +32,8 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	s.as(model.RoleAdmin)
 	s.build(mildRules(branchReport(s, "main", true, "old")))
 	s.build(mildRules(branchReport(s, "topic", true, "old", "fresh")))
-	says(t, s.page(startPath), startPath+"/block?severity=high", startPath+"/block?severity=critical")
-	page := s.page(startPath + "/block?severity=high")
+	says(t, s.page(ui.StartPath), ui.StartPath+"/block?severity=high", ui.StartPath+"/block?severity=critical")
+	page := s.page(ui.StartPath + "/block?severity=high")
 	rows := map[string][]string{}
 	for _, m := range firstBlockCells.FindAllStringSubmatch(page, -1) {
 		rows[m[1]] = m[2:]
@@ -42,7 +43,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	}
 	form := formOf(page)
 	for range 2 { // once more changes nothing
-		shows(t, s.follow(startPath+"/block", form), "[data-say=blocks-severity]")
+		shows(t, s.follow(ui.StartPath+"/block", form), "[data-say=blocks-severity]")
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
 			for _, p := range policies {
@@ -64,14 +65,14 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	if n := s.blocking(); n != 0 {
 		t.Errorf("%d rules changed their mode", n)
 	}
-	if a := s.post(startPath+"/block", url.Values{"severity": {"grave"}}); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(ui.StartPath+"/block", url.Values{"severity": {"grave"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no severity: %s", a.Status)
 	}
 	s.as(model.RoleTriager)
-	if a := s.post(startPath+"/block", form); a.StatusCode != http.StatusForbidden {
+	if a := s.post(ui.StartPath+"/block", form); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
 	}
-	if a := s.get(startPath + "/block?severity=high"); a.StatusCode != http.StatusForbidden {
+	if a := s.get(ui.StartPath + "/block?severity=high"); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager sees it: %s", a.Status)
 	}
 }

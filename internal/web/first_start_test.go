@@ -2,97 +2,20 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
-	"path"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
-
-// What people copy from the page is what docs/connect-your-ci.md shows, and that is what
-// the tests of that page run.
-func TestWaysAreThoseOfTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/connect-your-ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fence := regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$")
-	for heading, file := range map[string]string{"GitHub Actions": "github.yaml", "GitLab": "gitlab.yaml", "Jenkins": "jenkins.groovy"} {
-		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
-		documented := fence.FindStringSubmatch(section)
-		ours, err := wayFiles.ReadFile("ways/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if documented == nil || documented[1] != string(ours) {
-			t.Errorf("%s is not what docs/connect-your-ci.md shows under %s", file, heading)
-		}
-	}
-}
-
-// Each way is whole: the server's address stands in it, and what it needs; a token never.
-func TestWaysAreWhole(t *testing.T) {
-	scans := regexp.MustCompile(`semgrep"? ci\b`)
-	for _, w := range startWays("https://ours.example:8443", true, "", "") {
-		all := ""
-		for _, b := range w.Blocks {
-			all += b.Text
-			for line := range strings.Lines(b.Text) {
-				if scans.MatchString(line) && !strings.Contains(line, " ci --oss-only --no-suppress-errors") {
-					t.Errorf("%s lacks the flags that matter: %s", w.Key, line)
-				}
-			}
-		}
-		says(t, all, "https://ours.example:8443", "TOKEN")
-		lacks(t, all, exampleServer, "YOUR_")
-	}
-}
-
-// TestWaysQuoteTheAddress, which may come from a request: a shell is handed it as one word,
-// and a document holds it as one text.
-func TestWaysQuoteTheAddress(t *testing.T) {
-	for _, address := range []string{"http://a.example", `http://a';touch${IFS}x;'b`, "http://a$(touch x)b", "http://a`touch x`", `http://a"b c\d`, "http://a#b: c"} {
-		for _, w := range startWays(address, false, "", "") {
-			for _, b := range w.Blocks {
-				switch path.Ext(b.file) {
-				case ".sh":
-					at := strings.Index(b.Text, "_URL=")
-					if at < 0 {
-						continue
-					}
-					word, _, _ := strings.Cut(b.Text[at+len("_URL="):], "\n")
-					cmd := exec.CommandContext(t.Context(), "sh", "-c", "X="+word+"; printf %s \"$X\"")
-					cmd.Dir = t.TempDir()
-					out, err := cmd.CombinedOutput()
-					if left, _ := os.ReadDir(cmd.Dir); string(out) != address || err != nil || len(left) > 0 {
-						t.Errorf("%s of %s is %q to a shell, which made %v: %v", b.file, address, out, left, err)
-					}
-				case ".yaml":
-					var doc any
-					if err := yaml.Unmarshal([]byte(b.Text), &doc); err != nil || !strings.Contains(fmt.Sprint(doc), "SEMGREP_URL:"+address+" ") && !strings.Contains(fmt.Sprint(doc), "SEMGREP_URL:"+address+"]") {
-						t.Errorf("%s of %s says %v: %v", b.file, address, doc, err)
-					}
-				case ".groovy":
-					if m := regexp.MustCompile(`SEMGREP_URL = '((?:[^'\\]|\\.)*)'\n`).FindStringSubmatch(b.Text); m == nil || strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[1]) != address {
-						t.Errorf("%s of %s has %q", b.file, address, m)
-					}
-				}
-			}
-		}
-	}
-}
 
 // TestOnlyFailedScansAreNoFirstScan: the step stays open, and says what failed; one that is
 // completed ticks it, whatever failed.
@@ -126,7 +49,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	bare := s.page("/overview")
 	shows(t, bare, "[data-say=nothing-scanned]", "[data-say=not-scanned]", "[value=terminal][checked]")
 	says(t, bare, "http://example.com")
-	a := s.post(startPath+"/token", url.Values{"from": {"github"}})
+	a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}})
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s: %s", a.Status, a.text)
 	}
@@ -146,7 +69,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 		}
 		return err
 	})
-	if a := s.post(startPath+"/token", url.Values{"from": {"elsewhere"}}); a.StatusCode != http.StatusBadRequest {
+	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"elsewhere"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a token for nothing: %s", a.Status)
 	}
 }
@@ -177,16 +100,16 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
 		s.as(role)
 		hides(t, s.page("/overview"), "[data-say=set-up]")
-		hides(t, s.page(startPath), decide, "[data-say=undecided]", leave)
+		hides(t, s.page(ui.StartPath), decide, "[data-say=undecided]", leave)
 	}
 	s.as(model.RoleAdmin)
-	shows(t, s.follow(startPath+"/block-nothing", nil), ".say[data-say=blocks-nothing]", "#startsteps [data-say=blocks-nothing]")
+	shows(t, s.follow(ui.StartPath+"/block-nothing", nil), ".say[data-say=blocks-nothing]", "#startsteps [data-say=blocks-nothing]")
 	s.setMode("one", model.ModeBlock)
 	shows(t, s.steps(), "[data-say=blocking][data-count='1']")
 	s.member("bob", "Bob", model.RoleViewer)
 	shows(t, s.steps(), "[data-say=people][data-count='2']", "[data-say=all-set-up]")
 	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
-	if a := s.post(startPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.post(ui.StartPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("leaving: %s", a.Status)
 	}
 	steps := s.steps()
@@ -198,7 +121,7 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 // steps asks for the steps as an open page does.
 func (s *site) steps() string {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+startPath+"/steps", nil)
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+ui.StartPath+"/steps", nil)
 	r.Header.Set("HX-Request", "true")
 	a := s.send(r)
 	if a.StatusCode != http.StatusOK || strings.Contains(a.text, "<html") {
@@ -213,23 +136,23 @@ func TestFirstStartIsLeft(t *testing.T) {
 	for role, want := range map[model.Role]int{model.RoleViewer: http.StatusForbidden, model.RoleTriager: http.StatusForbidden} {
 		s.as(role)
 		for _, path := range []string{"/leave", "/block-nothing"} {
-			if a := s.post(startPath+path, nil); a.StatusCode != want {
+			if a := s.post(ui.StartPath+path, nil); a.StatusCode != want {
 				t.Errorf("a %s at %s: %s", role, path, a.Status)
 			}
 		}
 	}
 	s.as(model.RoleViewer)
-	if a := s.post(startPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
+	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer makes a token: %s", a.Status)
 	}
 	const token = `form[action$="/start/token"]`
 	shows(t, s.page("/overview"), "[data-say=nothing-scanned]", "[data-say=others-connect]")
 	hides(t, s.page("/overview"), token, leave)
 	s.as(model.RoleAdmin)
-	shows(t, s.page(startPath), leave)
-	shows(t, s.follow(startPath+"/leave", nil), "[data-say=no-project]")
-	shows(t, s.page(startPath), token)
-	hides(t, s.page(startPath), "[data-say=others-connect]")
+	shows(t, s.page(ui.StartPath), leave)
+	shows(t, s.follow(ui.StartPath+"/leave", nil), "[data-say=no-project]")
+	shows(t, s.page(ui.StartPath), token)
+	hides(t, s.page(ui.StartPath), "[data-say=others-connect]")
 }
 
 // On a phone, in both themes, the steps of an empty server are without a fault that axe

@@ -15,6 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 func TestProjects(t *testing.T) {
@@ -122,7 +123,7 @@ func TestScanAccountsForItself(t *testing.T) {
 		checkInline(t, page)
 		for _, c := range regexp.MustCompile(`data-count="(new|fixed|moved|returned|removed)"[^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
 			listed := strings.Count(page, `<tr data-change="`+c[1]+`"`)
-			if count(listed) != c[2] {
+			if ui.Count(listed) != c[2] {
 				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
 			}
 			if listed > 0 {
@@ -151,13 +152,13 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, running := s.page("/scans"), s.page("/scans/"+decimal(id))
+	list, running := s.page("/scans"), s.page("/scans/"+ui.Decimal(id))
 	shows(t, list, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
 	shows(t, running, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
 	says(t, running, "strange.lock")
 	says(t, textAt(t, s.page("/supply-chain/dependencies"), "[data-say=unread]"), "strange.lock")
 	s.clock.Advance(2 * time.Hour)
-	page := s.page("/scans/" + decimal(id))
+	page := s.page("/scans/" + ui.Decimal(id))
 	shows(t, page, "[data-status=SCAN_STATUS_NEVER_FINISHED]")
 	if strings.Contains(page, "hx-trigger") {
 		t.Error("a scan that never finished is waited for")
@@ -217,7 +218,7 @@ func TestPolicyModes(t *testing.T) {
 	says(t, page, `value="block" aria-pressed="true"`)
 	says(t, textAt(t, page, "[data-changed-by]"), "ada")
 	filter := model.FindingFilter{IssueType: model.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []model.PolicyMode{model.ModeBlock}}
-	if s.view().Count(filter) == 0 {
+	if s.View().Count(filter) == 0 {
 		t.Error("the mode does not hold")
 	}
 	for _, bad := range []url.Values{{"rule": {"redoubt.python.eval"}, "mode": {"never"}}, {"rule": {"no such"}, "mode": {"block"}}} {
@@ -266,7 +267,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 // makeSBOM does what the server's runner does with the next job.
 func (s *site) makeSBOM() {
 	s.t.Helper()
-	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, sbomJob)
+	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, "sbom")
 	if err != nil || job == nil {
 		s.t.Fatalf("no job: %v", err)
 	}

@@ -138,7 +138,7 @@ func TestKeysDecideOnce(t *testing.T) {
 	b.run(`document.querySelector("[data-keys-toggle]").click()`)
 	send("false")
 	b.until(decided(1, "fixing"))
-	if n := s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}); n != 1 {
+	if n := s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}); n != 1 {
 		t.Errorf("%d are being fixed", n)
 	}
 }

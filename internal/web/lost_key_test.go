@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // losesKeys has a server begin anew with another key file, as after redoubt key new.
@@ -39,8 +40,8 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	d.losesKeys()
 	d.clock.Advance(time.Minute)
 	b := d.browser()
-	b.wants("the password", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, codePath)
-	page := b.do(http.MethodGet, codePath, nil)
+	b.wants("the password", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/login/code")
+	page := b.do(http.MethodGet, "/login/code", nil)
 	b.wants("the page for the code", page, http.StatusOK, "")
 	shows(t, page.text, "[data-say=passkey-lost]", "input[name=code]")
 	says(t, page.text, "reset-2fa ada")
@@ -61,9 +62,9 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 		t.Errorf("the log says nothing:\n%s", d.log.String())
 	}
 
-	b.wants("another passkey", b.do(http.MethodGet, passkeysPath, nil), http.StatusOK, "")
+	b.wants("another passkey", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusOK, "")
 	remove := url.Values{"password": {goodPassword}, "code": {a.code()}}
-	no := b.do(http.MethodPost, secondFactorPath+"/remove", remove)
+	no := b.do(http.MethodPost, ui.SecondFactorPath+"/remove", remove)
 	b.wants("to remove by the app", no, http.StatusConflict, "")
 	shows(t, no.text, "main [role=alert]")
 	admin := d.browser()
@@ -79,7 +80,7 @@ func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 	b := d.browserAs(ada)
 	b.setUpApp()
 	other := d.browser()
-	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, methodAnew, auth.Origin{}, model.CheckedPassword{})
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "oidc anew", auth.Origin{}, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +94,8 @@ func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	before := b.cookies["redoubt"]
-	gone := b.do(http.MethodPost, passkeysPath+"/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
-	b.wants("removed", gone, http.StatusSeeOther, secondFactorPath+"?done=passkey-removed")
+	gone := b.do(http.MethodPost, "/second-factor/passkeys/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
+	b.wants("removed", gone, http.StatusSeeOther, ui.SecondFactorPath+"?done=passkey-removed")
 	if b.cookies["redoubt"] == before {
 		t.Error("the session goes on under its old secret")
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // ring seals what the sites of the tests store.
@@ -94,21 +95,21 @@ var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	shows(t, s.page(notificationsPath), "[data-say=no-rules]")
-	says(t, s.page(notificationsPath+"/new?filter=severities%3Dhigh&issue_types=sca"), `value="severities=high"`, `value="sca" checked`)
+	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
+	says(t, s.page(ui.NotificationsPath+"/new?filter=severities%3Dhigh&issue_types=sca"), `value="severities=high"`, `value="sca" checked`)
 	status := http.StatusNoContent
 	form := url.Values{
 		"name": {`on <call>`}, "events": {"new_finding", "scan_missing"}, "missing_days": {"3"}, "min_severity": {"high"}, "issue_types": {"sast", "sca"}, "filter": {"colour=red"},
 		"channel": {"webhook"}, "url": {hook(t, &status)}, "to": {"left@over.example"}, "digest": {"day"},
 	}
-	a := s.post(notificationsPath, form)
+	a := s.post(ui.NotificationsPath, form)
 	says(t, textAt(t, a.text, "main [role=alert]"), "colour")
 	says(t, a.text, `value="on &lt;call&gt;"`, `value="colour=red"`, `value="scan_missing" checked`, `value="high" selected`, `value="sca" checked`, "very-secret-path")
 	if a.StatusCode != http.StatusBadRequest || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s, %q", a.Status, a.Header.Get("Cache-Control"))
 	}
 	form.Set("filter", "branch=primary")
-	a = s.post(notificationsPath, form)
+	a = s.post(ui.NotificationsPath, form)
 	at, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"), "?")
 	page := s.bringingSecret(a)
 	first := secretShown.FindString(page)
@@ -120,7 +121,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	again := s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
 	shows(t, again, "[data-say=shown-once]")
 	lacks(t, again, "whsec_", "very-secret-path")
-	if a := s.post(notificationsPath, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(textAt(t, a.text, "main [role=alert]"), "on <call>") {
+	if a := s.post(ui.NotificationsPath, form); a.StatusCode != http.StatusBadRequest || !strings.Contains(textAt(t, a.text, "main [role=alert]"), "on <call>") {
 		t.Errorf("of the same name: %s", a.Status)
 	}
 
@@ -132,7 +133,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	says(t, textAt(t, page, "[data-say=tested].bad"), "500", "<b>said</b>")
 	shows(t, page, "tr [data-state=failed]")
 	lacks(t, page, "<b>said")
-	list := s.page(notificationsPath)
+	list := s.page(ui.NotificationsPath)
 	shows(t, list, "[data-state=failed]", "[data-products='sast sca '][data-severity=high]", "[data-channel=webhook]")
 	says(t, textAt(t, list, "[data-events~=scan_missing]"), "3")
 	says(t, list, "branch=primary", "127.0.0.1")
@@ -144,7 +145,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 		t.Errorf("resent while it waits: %s", a.Status)
 	}
 	shows(t, s.follow(at+"/pause", url.Values{"paused": {"on"}}), "[data-say=notification-paused]", "h1 [data-paused]", "button[name=paused][value=off]")
-	shows(t, s.page(notificationsPath), "[data-paused]")
+	shows(t, s.page(ui.NotificationsPath), "[data-paused]")
 	shows(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "[data-say=notification-resumed]", "button[name=paused][value=on]")
 
 	if second := secretShown.FindString(s.bringingSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
@@ -186,7 +187,7 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	} {
 		form := url.Values{"name": {"r"}, "events": {"scan_missing"}, "missing_days": {"3"}, "channel": {"slack"}, "url": {"https://hooks.example.com/x"}}
 		form.Set(c.field, c.value)
-		a := s.post(notificationsPath, form)
+		a := s.post(ui.NotificationsPath, form)
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s=%q: %s", c.field, c.value, a.Status)
 		}
@@ -195,22 +196,7 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 			t.Errorf("%s=%q: %q", c.field, c.value, fault)
 		}
 	}
-	shows(t, s.page(notificationsPath), "[data-say=no-rules]")
-}
-
-// A word for each of what can be chosen.
-func TestNotificationChoicesHaveWords(t *testing.T) {
-	var f notificationForm
-	for name, offers := range map[string][]offer{"events": f.Events(), "channels": f.Channels(), "digests": f.Digests(), "products": f.Products(), "severities": f.Severities()} {
-		if len(offers) < 3 {
-			t.Errorf("%s: %v", name, offers)
-		}
-		for _, o := range offers {
-			if o.Label == "" || name != "severities" && o.Value == "" {
-				t.Errorf("%s: %+v", name, o)
-			}
-		}
-	}
+	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
 }
 
 // The log of a rule is read page by page, and the list shows the newest of each.
@@ -219,10 +205,10 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 	s.as(model.RoleAdmin)
 	rule := s.tellingRule()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		for i := range deliveriesPerPage {
+		for i := range 50 {
 			_, err := tx.AddEndedNotification(ctx, model.Notification{
 				RuleID: rule.ID, Receiver: model.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("more-", i), State: model.NotificationDelivered, Status: 204,
-				Message: model.NotificationMessage{Event: model.EventAssigned, Title: "assigned " + decimal(int64(i))},
+				Message: model.NotificationMessage{Event: model.EventAssigned, Title: "assigned " + ui.Decimal(int64(i))},
 			})
 			if err != nil {
 				return err
@@ -230,7 +216,7 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 		}
 		return nil
 	})
-	at := notificationPath(rule.ID)
+	at := ui.NotificationsPath + "/" + ui.Decimal(rule.ID)
 	page := s.page(at)
 	says(t, page, "assigned 49", "assigned 0<")
 	hides(t, page, "tr [data-state=failed]", latestLink)
@@ -238,7 +224,7 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 	older := s.page(strings.TrimPrefix(link, "/orgs/acme"))
 	shows(t, older, "tr [data-state=failed]", latestLink)
 	says(t, older, "2 new findings (1 critical, 1 high) in acme/payments")
-	list := s.page(notificationsPath)
+	list := s.page(ui.NotificationsPath)
 	shows(t, list, "[data-state=delivered]")
 	hides(t, list, "[data-state=failed]")
 	if a := s.get(at + "?before=x"); a.StatusCode != http.StatusBadRequest {
@@ -250,10 +236,10 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 func TestNotificationPagesOnANarrowScreen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	at := notificationPath(s.tellingRule().ID)
+	at := ui.NotificationsPath + "/" + ui.Decimal(s.tellingRule().ID)
 	b := s.browse(390, 844)
 	b.do(chromedp.EmulateViewport(390, 844))
-	for _, path := range []string{notificationsPath, notificationsPath + "/new", at} {
+	for _, path := range []string{ui.NotificationsPath, ui.NotificationsPath + "/new", at} {
 		b.open(path)
 		b.fits(path, 390)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 var (
@@ -35,7 +36,7 @@ func TestPagesOfferWhatIsAllowed(t *testing.T) {
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one"))
 	s.setMode("one", model.ModeBlock)
-	blocking := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one")).ScanID) + "/blocking"
+	blocking := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one")).ScanID) + "/blocking"
 	mux, least := leasts()
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager, model.RoleAdmin} {
 		s.as(role)

@@ -20,6 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // provided is a door with a real provider behind it: npm's oidc-provider.
@@ -38,7 +39,7 @@ func newProvided(t *testing.T, change ...func(*sso.Config)) *provided {
 	p := &provided{door: newDoor(t)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.pages.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	p.url, p.issuer = server.URL, startProvider(t, modules, server.URL+comeBack)
+	p.url, p.issuer = server.URL, startProvider(t, modules, server.URL+"/login/oidc/callback")
 	c := sso.Config{
 		Issuer: p.issuer, ClientID: "redoubt", ClientSecret: "a secret of the tests", Title: "Acme SSO", Scopes: []string{"profile", "email", "groups"},
 		GroupsClaim: "groups", Clock: time.Now,
@@ -184,7 +185,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 		"eve@example.com+&lt;b+x": "&lt;b, x",
 	} {
 		at := p.through(p.person(), login, "/")
-		if at.status != http.StatusForbidden || !strings.HasPrefix(at.url, p.url+comeBack) {
+		if at.status != http.StatusForbidden || !strings.HasPrefix(at.url, p.url+"/login/oidc/callback") {
 			t.Errorf("%s ends at %s with %d", login, at.url, at.status)
 		}
 		says(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", say)
@@ -243,7 +244,7 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 	victim := p.person()
 	// A link that somebody else made up, or took from a sign-in of their own.
 	for _, query := range []string{"?code=x&state=y", "", "?error=access_denied&error_description=" + url.QueryEscape("<b>no"), "?state=&code=x"} {
-		at := p.read(victim.Get(p.url + comeBack + query))
+		at := p.read(victim.Get(p.url + "/login/oidc/callback" + query))
 		if at.status != http.StatusForbidden {
 			t.Errorf("%s: %d", query, at.status)
 		}
@@ -261,17 +262,17 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 		t.Fatalf("sent to %v, %v", left, err)
 	}
 	for _, c := range res.Cookies() {
-		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.MaxAge != awaySeconds {
+		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 {
 			t.Errorf("the cookie is %v", c)
 		}
 	}
-	at := p.read(victim.Get(p.url + comeBack + "?state=" + left.Query().Get("state") + "&error=access_denied&error_description=" + url.QueryEscape("<b>no")))
+	at := p.read(victim.Get(p.url + "/login/oidc/callback?state=" + left.Query().Get("state") + "&error=access_denied&error_description=" + url.QueryEscape("<b>no")))
 	says(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", "access_denied", "<b>no")
 	says(t, at.text, "&lt;b&gt;no", `value="/x"`)
 }
 
 func TestAProviderThatDoesNotAnswer(t *testing.T) {
-	d := newDoor(t, func(s *SignIn) {
+	d := newDoor(t, func(s *ui.SignIn) {
 		s.Provider = sso.New(sso.Config{Issuer: "http://127.0.0.1:1", ClientID: "redoubt", Title: "Acme SSO", Clock: time.Now})
 	})
 	b := d.browser()

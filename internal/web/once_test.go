@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // follow opens the page that a form led to.
@@ -194,7 +195,7 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 }
 
 func TestASecretTravelsByHTTPSAlone(t *testing.T) {
-	d := newDoor(t, func(s *SignIn) { s.Secure = true })
+	d := newDoor(t, func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
@@ -206,30 +207,13 @@ func TestASecretTravelsByHTTPSAlone(t *testing.T) {
 	says(t, b.follow(form).text, "rdt_")
 }
 
-// Servers that share a store take each other's cookies, and nobody else's.
-func TestAKeyOpensWhatItSealed(t *testing.T) {
-	one, _ := newOnce([]byte("0123456789abcdef"))
-	same, _ := newOnce([]byte("0123456789abcdef"))
-	other, _ := newOnce([]byte("0123456789abcdeX"))
-	sealed := one.Seal(nil, nil, []byte("secret"), []byte("scope"))
-	if text, err := same.Open(nil, nil, sealed, []byte("scope")); err != nil || string(text) != "secret" {
-		t.Errorf("the same key: %q, %v", text, err)
-	}
-	if _, err := other.Open(nil, nil, sealed, []byte("scope")); err == nil {
-		t.Error("another key opens it")
-	}
-	if _, err := newOnce([]byte("short")); err == nil {
-		t.Error("a short key is taken")
-	}
-}
-
 // TestTheCookieOfAVisitTravelsByHTTPSAlone where the server is reached by https, though a proxy ends it.
 func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
-	d := doorOf(t, demoSite(t), func(s *SignIn) { s.Secure = true })
+	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {
-		if c.Name == seenCookie {
+		if c.Name == "redoubt_seen" {
 			if !c.Secure {
 				t.Errorf("the cookie is %v", c)
 			}

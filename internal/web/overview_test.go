@@ -11,30 +11,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/overview")
 	all := 0
-	for _, p := range products {
-		n := s.view().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
+	for _, p := range ui.Products {
+		n := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		all += n
-		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+count(n))
-		if got := total(t, s.page(p.Path)); got != count(n) {
+		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+ui.Count(n))
+		if got := total(t, s.page(p.Path)); got != ui.Count(n) {
 			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
 		}
 	}
-	if got := textAt(t, page, "h1 [data-open]"); got != count(all) {
+	if got := textAt(t, page, "h1 [data-open]"); got != ui.Count(all) {
 		t.Errorf("the overview says that %s are open, %d are", got, all)
 	}
 	shows(t, page, "[data-say=time-to-fix]")
 	says(t, textAt(t, page, "[data-say=silent]"), "14", "acme/gateway")
 	last := regexp.MustCompile(`<td class="num">([^<]*)</td><td class="num">[^<]*</td><td class="num">[^<]*</td><td class="num">[^<]*</td></tr></tbody>`).FindStringSubmatch(page)
-	if last == nil || last[1] != count(all) {
+	if last == nil || last[1] != ui.Count(all) {
 		t.Errorf("the trend ends with %v, %d are open", last, all)
 	}
 	checkInline(t, page)
@@ -58,18 +58,18 @@ func TestOverviewOfSome(t *testing.T) {
 		return err
 	})
 	open := model.FindingFilter{Dedup: true, Statuses: []model.Status{model.StatusOpen}}
-	count := func(f model.FindingFilter, of ...product) (n int) {
+	count := func(f model.FindingFilter, of ...ui.Product) (n int) {
 		for _, p := range of {
 			f.IssueType = p.Type
-			n += s.view().Count(f)
+			n += s.View().Count(f)
 		}
 		return n
 	}
 	tagged, named := open, open
 	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
 	for query, want := range map[string]int{
-		"weeks=4": count(open, products...), "product=sca": count(open, productOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, products...),
-		"project=acme%2Fapp": count(named, products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, productOf(model.SAST)), "tag=nobody-has-it": 0,
+		"weeks=4": count(open, ui.Products...), "product=sca": count(open, ui.ProductOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, ui.Products...),
+		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=nobody-has-it": 0,
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {
@@ -101,14 +101,6 @@ func TestOverviewOfSome(t *testing.T) {
 	}
 }
 
-// TestPeriodIsBesideTheOneBefore adds up the halves of a trend.
-func TestPeriodIsBesideTheOneBefore(t *testing.T) {
-	got := periodOf([]index.TrendPoint{{New: 1, Fixed: 2}, {New: 3, Decided: 1}, {New: 10, Fixed: 4, Decided: 1}, {Fixed: 20}})
-	if want := (period{New: 10, Fixed: 24, Net: -15, NewBefore: 4, FixedBefore: 2, NetBefore: 1}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
 func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
 	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
@@ -134,20 +126,4 @@ func TestSinceTheLastVisit(t *testing.T) {
 	third, _ := look(cookie)
 	shows(t, third, `[data-say=since-visit] time[datetime="`+at+`"]`)
 	look("redoubt_seen=x.y")
-}
-
-func TestChartFitsItsRoom(t *testing.T) {
-	for _, n := range []int{0, 1, 7, 1234567} {
-		c := newChart([]index.TrendPoint{{At: time.Unix(0, 0), Open: n}, {At: time.Unix(1e6, 0), New: n, Fixed: n / 2}})
-		for _, b := range c.Bars {
-			if b.NewY < 0 || b.NewY > c.Floor || b.NewH < 0 || b.X > chartWidth {
-				t.Errorf("with %d a bar is at %+v", n, b)
-			}
-		}
-	}
-	for n, want := range map[int]int{1: 2, 2: 2, 3: 4, 9: 10, 11: 20, 101: 200, 750: 800} {
-		if got := niceCeiling(n); got != want {
-			t.Errorf("niceCeiling(%d) = %d, want %d", n, got, want)
-		}
-	}
 }

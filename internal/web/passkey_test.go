@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // authenticator is one that Chromium has instead of a real one.
@@ -159,7 +160,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	made := a.stealsAnswer()
 	made.Set("name", "key")
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleAdmin))
-	eve.wants("a key that was made for another", eve.do(http.MethodPost, passkeysPath, made), http.StatusBadRequest, "")
+	eve.wants("a key that was made for another", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
 	a.submitForm("[data-ask]", "pre.command") // the first second factor, so there are recovery codes
@@ -181,35 +182,35 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 		b := d.browser()
 		if what == "for a sign-in by a password" {
 			b.signsIn("ada", goodPassword, "/")
-			b.wants(what, b.do(http.MethodPost, codePath, v), http.StatusUnauthorized, "")
+			b.wants(what, b.do(http.MethodPost, "/login/code", v), http.StatusUnauthorized, "")
 			continue
 		}
-		b.wants(what, b.do(http.MethodPost, passkeyPath, v), http.StatusUnauthorized, "")
+		b.wants(what, b.do(http.MethodPost, "/login/passkey", v), http.StatusUnauthorized, "")
 	}
 	d.clock.Advance(time.Minute)
 	a.at("/login", "#password")
 	v := a.stealsAnswer()
 	b := d.browser()
-	b.wants("as it was asked", b.do(http.MethodPost, passkeyPath, v), http.StatusSeeOther, "/")
+	b.wants("as it was asked", b.do(http.MethodPost, "/login/passkey", v), http.StatusSeeOther, "/")
 	shows(t, b.page("/account"), "[data-method=passkey]")
-	b.wants("again", d.browser().do(http.MethodPost, passkeyPath, v), http.StatusUnauthorized, "")
+	b.wants("again", d.browser().do(http.MethodPost, "/login/passkey", v), http.StatusUnauthorized, "")
 	a.at("/login", "#password")
 	late := a.stealsAnswer()
 	d.clock.Advance(15 * time.Minute)
-	b.wants("too late", d.browser().do(http.MethodPost, passkeyPath, late), http.StatusUnauthorized, "")
+	b.wants("too late", d.browser().do(http.MethodPost, "/login/passkey", late), http.StatusUnauthorized, "")
 
 	yes := true
 	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id, IsBadUV: &yes})
 	a.at("/login", "#password")
-	b.wants("without its user verified", d.browser().do(http.MethodPost, passkeyPath, a.stealsAnswer()), http.StatusUnauthorized, "")
+	b.wants("without its user verified", d.browser().do(http.MethodPost, "/login/passkey", a.stealsAnswer()), http.StatusUnauthorized, "")
 	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id})
 	d.clock.Advance(10 * time.Minute)
 	a.entersPassword("#code")
 	second := a.stealsAnswer()
 	c := d.browser()
 	c.signsIn("ada", goodPassword, "/")
-	c.wants("asked of another sign-in by the password", c.do(http.MethodPost, codePath, second), http.StatusUnauthorized, "")
-	c.wants("asked after the password", d.browser().do(http.MethodPost, passkeyPath, second), http.StatusUnauthorized, "")
+	c.wants("asked of another sign-in by the password", c.do(http.MethodPost, "/login/code", second), http.StatusUnauthorized, "")
+	c.wants("asked after the password", d.browser().do(http.MethodPost, "/login/passkey", second), http.StatusUnauthorized, "")
 
 	all := call(a.browser, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id})
 	if len(all.Credentials) != 1 {
@@ -234,14 +235,14 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	}
 	d.clock.Advance(time.Minute)
 	a.at("/login", "#password")
-	b.wants("after it was removed", d.browser().do(http.MethodPost, passkeyPath, a.stealsAnswer()), http.StatusUnauthorized, "")
+	b.wants("after it was removed", d.browser().do(http.MethodPost, "/login/passkey", a.stealsAnswer()), http.StatusUnauthorized, "")
 }
 
 func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
-	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "--public-url")
-	b.wants("to add one", b.do(http.MethodGet, passkeysPath, nil), http.StatusSeeOther, secondFactorPath)
-	b.wants("to sign in by one", d.browser().do(http.MethodPost, passkeyPath, nil), http.StatusNotFound, "")
+	says(t, b.do(http.MethodGet, ui.SecondFactorPath, nil).text, "--public-url")
+	b.wants("to add one", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusSeeOther, ui.SecondFactorPath)
+	b.wants("to sign in by one", d.browser().do(http.MethodPost, "/login/passkey", nil), http.StatusNotFound, "")
 	hides(t, d.browser().do(http.MethodGet, "/login", nil).text, "[data-passkey]", "[data-ask]")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // wouldBlock is what the page says that a mode would do: how many findings would fail a build, of
@@ -109,32 +110,11 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 			_, err := tx.UpdatePolicy(ctx, own)
 			return err
 		})
-		page := s.page("/policies/" + decimal(own.ID) + "/modes?severity=low&mode=block")
+		page := s.page("/policies/" + ui.Decimal(own.ID) + "/modes?severity=low&mode=block")
 		if said := wouldBlock(t, page); said != c.want {
 			t.Errorf("of a policy for %+v the page says %q, want %s", c.scope, said, c.want)
 		}
 		hides(t, page, "[data-say=part]")
-	}
-}
-
-// TestAPartOfTheBranchesIsSaidToBeOne where there are too many, or one is too large.
-func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
-	all, err := (&Pages{assets: &assets{}}).parse()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range []policy.Impact{{}, {Cut: true}, {Large: 2}, {Cut: true, Large: 2}} {
-		var part strings.Builder
-		data := struct {
-			policy.Impact
-			Most int
-		}{w, 9}
-		if err := all["policy_modes"].ExecuteTemplate(&part, "would-part", data); err != nil {
-			t.Fatal(err)
-		}
-		if said := document(t, part.String()).Find("[data-say=part]").Length() == 1; said != (w.Cut || w.Large > 0) {
-			t.Errorf("%+v: said is %v", w, said)
-		}
 	}
 }
 

@@ -131,7 +131,7 @@ func TestAllFaultsOfRulesAreTold(t *testing.T) {
 		},
 		"nothing":    {nil, nil, http.StatusBadRequest, []string{"<li><code>files</code>"}},
 		"a bad mode": {map[string]string{"mode": "explode", "text": ownRule}, nil, http.StatusBadRequest, []string{"<li><code>mode</code>", "Do **not** do it."}},
-		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", maxRuleForm+1)}, http.StatusRequestEntityTooLarge, []string{"<li><code>files</code>"}},
+		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", 4<<20+1)}, http.StatusRequestEntityTooLarge, []string{"<li><code>files</code>"}},
 	} {
 		a := s.hand(policy+"/add-rules", c.fields, c.files)
 		if a.StatusCode != c.status {

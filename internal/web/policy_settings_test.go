@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 var hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
@@ -98,7 +98,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
-		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, decimal(int64(c.blocks))+" of ") {
+		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
 			t.Errorf("%q: the page says %q", c.branches, got)
 		}
 		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
@@ -109,23 +109,6 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 	if about := textAt(t, s.post("/policies/"+id+"/settings/preview", url.Values{"name": {"x"}, "branches": {"a\x01b"}}).text, "main [role=alert] li b"); !strings.EqualFold(about, "branches") {
 		t.Errorf("what is wrong is %q", about)
 	}
-}
-
-// seenNow names the settings that a policy has, as its form does.
-func seenNow(t *testing.T, s *site, id string) string {
-	t.Helper()
-	var p model.Policy
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err == nil {
-		err = s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			p, err = tx.Policy(ctx, n)
-			return err
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seenOf(p)
 }
 
 // TestPoliciesAreMadeChangedAndDeleted: what the pages say that a change would do is what it
@@ -227,7 +210,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		for _, p := range policies {
-			if decimal(p.ID) == id && err == nil {
+			if ui.Decimal(p.ID) == id && err == nil {
 				p.Excludes = model.PathGlobs{"gen/"}
 				_, err = tx.UpdatePolicy(ctx, p)
 			}
@@ -260,6 +243,12 @@ func (s *site) sent(path string, form url.Values) string {
 		s.t.Fatalf("%s: %s\n%s\n%s", path, a.Status, a.text, s.log.String())
 	}
 	return a.text
+}
+
+// seenNow returns what the form of a policy's settings names as seen now.
+func seenNow(t *testing.T, s *site, id string) string {
+	t.Helper()
+	return seenIn(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
 }
 
 // seenIn is what a form says was seen.

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
@@ -49,7 +46,7 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 	s := demoSite(t)
 	id := first(s, "/projects?q=payments", "/projects/")
 	branch := func(n int) string { return fmt.Sprintf("feature-%02d", n) }
-	for n := range maxBranches + 5 {
+	for n := range 20 + 5 {
 		reading := &report.Reading{}
 		if err := reading.Add(bytes.NewReader([]byte(`{"results":[],"errors":[],"paths":{"scanned":[]}}`)), report.Options{Name: "semgrep.json", Key: []byte("key")}); err != nil {
 			t.Fatal(err)
@@ -62,7 +59,7 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile(`<tr><td><span class="mono">([^<]+)</span>`).FindAllStringSubmatch(branches, -1)
-	if len(rows) != maxBranches || rows[0][1] != "main" {
+	if len(rows) != 20 || rows[0][1] != "main" {
 		t.Errorf("%d branches, the first %v", len(rows), rows[0])
 	}
 	shows(t, branches, "[data-status=SCAN_STATUS_COMPLETED]", "[data-say=more-branches]")
@@ -87,33 +84,5 @@ func TestProjectOfNothing(t *testing.T) {
 	s.as(model.RoleViewer)
 	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
 		t.Error("a viewer is told to upload")
-	}
-}
-
-// The upgrade of a package is the lowest version that is free of all that have a fix.
-func TestUpgradeOfAPackage(t *testing.T) {
-	found := func(ecosystem, installed string, fixes ...string) shownFinding {
-		f := shownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: "a", Version: installed, Ecosystem: ecosystem}}}
-		for _, v := range fixes {
-			f.FixRecommendations = append(f.FixRecommendations, api.FixRecommendation{Package: "a", Version: v})
-		}
-		return f
-	}
-	for name, c := range map[string]struct {
-		found []shownFinding
-		want  packageRisk
-	}{
-		"the highest of the nearest":   {[]shownFinding{found("npm", "1.2.0", "1.9.0", "2.0.1"), found("npm", "1.2.0", "1.10.0")}, packageRisk{Versions: []string{"1.2.0"}, Fixed: []string{"1.10.0"}}},
-		"older ones are none":          {[]shownFinding{found("npm", "2.0.0", "1.9.0")}, packageRisk{Versions: []string{"2.0.0"}, Unfixed: true}},
-		"one of two":                   {[]shownFinding{found("npm", "1.0.0", "1.1.0"), found("npm", "1.0.0")}, packageRisk{Versions: []string{"1.0.0"}, Fixed: []string{"1.1.0"}, Unfixed: true}},
-		"one name in two ecosystems":   {[]shownFinding{found("npm", "1.0.0", "1.1.0"), found("pypi", "3.0", "3.0.post1")}, packageRisk{Versions: []string{"1.0.0", "3.0"}, Fixed: []string{"1.1.0", "3.0.post1"}}},
-		"not of the supply chain":      {[]shownFinding{{}}, packageRisk{}},
-		"in the order of the versions": {[]shownFinding{found("npm", "1.0.0", "1.0.9"), found("npm", "1.0.0", "1.0.10")}, packageRisk{Versions: []string{"1.0.0"}, Fixed: []string{"1.0.10"}}},
-	} {
-		var got packageRisk
-		got.upgrade(c.found)
-		if diff := gocmp.Diff(c.want, got, gocmp.AllowUnexported(packageRisk{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
 	}
 }

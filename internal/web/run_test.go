@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // connect makes a connection that has the repository of each project, and returns the
@@ -213,8 +214,8 @@ func TestManagedPagesAreAccessible(t *testing.T) {
 	s.follow(at, url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"weekly"}})
 	s.follow(at+"/scan", url.Values{})
 	run := s.work(strings.Repeat("a line of the log that is long enough to be wrapped where the page is narrow\n", 80))
-	connection := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
-	pages := []string{at, "/runs", fmt.Sprint("/runs/", run.ID), "/overview", connectionsPath, connection, runnersPath}
+	connection := ui.ConnectionsPath + "/" + first(s, ui.ConnectionsPath, ui.ConnectionsPath+"/")
+	pages := []string{at, "/runs", fmt.Sprint("/runs/", run.ID), "/overview", ui.ConnectionsPath, connection, ui.RunnersPath}
 	for _, width := range []int{1280, 390} {
 		b := s.browse(width, 900)
 		for _, page := range pages {

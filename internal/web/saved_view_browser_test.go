@@ -20,8 +20,8 @@ const outside = `[...document.querySelectorAll(".menu[open] > .sheet")].flatMap(
 // width, and nothing of the menus is cut off or fails axe.
 func TestSavedViewsInABrowser(t *testing.T) {
 	s := demoSite(t)
-	s.keep(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})
-	mine := s.keep(url.Values{"query": {"severities=low"}, "name": {strings.Repeat("long-name", 11)}})
+	s.Keep(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})
+	mine := s.Keep(url.Values{"query": {"severities=low"}, "name": {strings.Repeat("long-name", 11)}})
 	b := s.browse(1440, 900)
 	for _, width := range []int64{1440, 1280, 390} {
 		b.do(chromedp.EmulateViewport(width, 900))

@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // change runs fn in a transaction of the deployment.
@@ -35,7 +36,7 @@ func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 	u.Report.Results[1].Path = "elsewhere/src/moves.go"
 	u.Report.Results[3].Muted = true
 	u.Commit = "second"
-	scan := "/scans/" + decimal(s.build(u).ScanID)
+	scan := "/scans/" + ui.Decimal(s.build(u).ScanID)
 	text := s.page(scan)
 	numbers := map[string]int{}
 	for _, m := range regexp.MustCompile(`<a href="([^"#]+)#rows" data-count="(\w+)"[^>]*>(\d+)<`).FindAllStringSubmatch(text, -1) {
@@ -90,7 +91,7 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	}
 	u.Report.Refused = []model.Refusal{{Item: "results[9]", Reason: "has no rule"}}
 	u.Report.MoreRefused = 12_000
-	page := s.page("/scans/" + decimal(s.build(u).ScanID))
+	page := s.page("/scans/" + ui.Decimal(s.build(u).ScanID))
 	says(t, textAt(t, page, "[data-say=first-gaps]"), "12 006")
 	for kind, named := range map[string][]string{
 		model.GapLockfile: {"uv.lock"}, model.GapPath: {"vendor/big.js", "exceeded size limit", "gone/by.py"}, model.GapTimeout: {"slow.py", "taint-x"},
@@ -113,7 +114,7 @@ func TestAScanWhileItRuns(t *testing.T) {
 		}
 		return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "u", ScanID: scan.ID, Begun: []byte("{}")})
 	})
-	page := "/scans/" + decimal(scan.ID)
+	page := "/scans/" + ui.Decimal(scan.ID)
 	look := func(word string, polls bool) {
 		t.Helper()
 		one, list := s.page(page), s.page("/scans")
@@ -164,7 +165,7 @@ func TestAScansPageFollowsIt(t *testing.T) {
 		return err
 	})
 	b := s.browse(1280, 800)
-	b.open("/scans/" + decimal(scan.ID))
+	b.open("/scans/" + ui.Decimal(scan.ID))
 	b.until(`document.querySelector(".steps li:first-child.now")`)
 	s.clock.Advance(time.Minute)
 	next := branchReport(s, "main", true, "one", "two")

@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // app is the authenticator app of somebody.
@@ -32,11 +33,11 @@ var (
 // setUpApp sets an app up in a browser, as its pages say.
 func (b *browserOf) setUpApp() app {
 	b.t.Helper()
-	page := b.do(http.MethodGet, appPath, nil)
+	page := b.do(http.MethodGet, "/second-factor/app", nil)
 	b.wants("the page with the secret", page, http.StatusOK, "")
 	checkInline(b.t, page.text)
 	a := app{b: b, secret: strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", "")}
-	made := b.do(http.MethodPost, appPath, url.Values{"code": {a.code()}, "sealed": {sealedText.FindStringSubmatch(page.text)[1]}, "next": {"/orgs/acme/scans"}})
+	made := b.do(http.MethodPost, "/second-factor/app", url.Values{"code": {a.code()}, "sealed": {sealedText.FindStringSubmatch(page.text)[1]}, "next": {"/orgs/acme/scans"}})
 	shown := b.follow(made)
 	a.recovery = codeText.FindAllString(shown.text, -1)
 	says(b.t, shown.text, `href="/orgs/acme/scans"`)
@@ -58,7 +59,7 @@ func (a app) code() string {
 
 func (b *browserOf) entersCode(code, next string) answer {
 	b.t.Helper()
-	return b.do(http.MethodPost, codePath, url.Values{"code": {code}, "next": {next}})
+	return b.do(http.MethodPost, "/login/code", url.Values{"code": {code}, "next": {next}})
 }
 
 func TestASignInAsksForTheCode(t *testing.T) {
@@ -69,13 +70,13 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		a := here.setUpApp()
 		shows(t, here.page("/account"), "[data-say=second-factor]")
 		elsewhere.wants("a session from before", elsewhere.do(http.MethodGet, "/second-factor", nil), http.StatusSeeOther, "/login?next=%2Fsecond-factor")
-		again := here.do(http.MethodGet, recoveryCodesPath+"?made=1", nil)
+		again := here.do(http.MethodGet, "/second-factor/recovery-codes?made=1", nil)
 		shows(t, again.text, "[data-say=shown-once]")
 
 		b := d.browser()
-		b.wants("the code first", b.do(http.MethodGet, codePath, nil), http.StatusSeeOther, "/login")
-		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
-		page := b.do(http.MethodGet, codePath+"?next=%2Forgs%2Facme%2Fscans", nil)
+		b.wants("the code first", b.do(http.MethodGet, "/login/code", nil), http.StatusSeeOther, "/login")
+		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+		page := b.do(http.MethodGet, "/login/code?next=%2Forgs%2Facme%2Fscans", nil)
 		if name := textAt(t, page.text, "main p strong"); name != "ada" {
 			t.Errorf("the code is asked of %q", name)
 		}
@@ -97,7 +98,7 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		c.signsIn("ada", goodPassword, "/")
 		c.wants("the same code once more", c.entersCode(a.code(), "/"), http.StatusUnauthorized, "")
 		c.wants("a recovery code", c.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/")
-		shows(t, c.do(http.MethodGet, secondFactorPath, nil).text, "[data-left='9']")
+		shows(t, c.do(http.MethodGet, ui.SecondFactorPath, nil).text, "[data-left='9']")
 		c.wants("out", c.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
 		c.signsIn("ada", goodPassword, "/")
 		c.wants("that recovery code again", c.entersCode(a.recovery[0], "/"), http.StatusUnauthorized, "")
@@ -136,12 +137,12 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 			if r.Method == http.MethodGet {
 				form = nil
 			}
-			if r.Pattern == "/login" || r.Pattern == codePath || r.Pattern == "/logout" {
+			if r.Pattern == "/login" || r.Pattern == "/login/code" || r.Pattern == "/logout" {
 				continue
 			}
 			a := b.do(r.Method, address, form)
 			linked := slices.ContainsFunc([]string{"/setup/", "/sign-in/", "/join/", "/login/oidc"}, func(s string) bool { return strings.HasPrefix(r.Pattern, s) })
-			if r.Pattern == passkeyPath && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
+			if r.Pattern == "/login/passkey" && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
 				continue
 			}
 			if r.Pattern == "/device" && a.Header.Get("Location") == "/orgs/-/device" {
@@ -172,17 +173,17 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 		return code
 	}
 	b := d.browser()
-	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(model.LinkSignIn), nil), http.StatusSeeOther, codePath)
+	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(model.LinkSignIn), nil), http.StatusSeeOther, "/login/code")
 	b.wants("after it", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	c := d.browser()
 	set := c.do(http.MethodPost, "/setup/"+link(model.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
-	c.wants("a link to set the password", set, http.StatusSeeOther, codePath)
+	c.wants("a link to set the password", set, http.StatusSeeOther, "/login/code")
 	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
 	d.clock.Advance(time.Minute)
 	c.wants("with the code", c.entersCode(a.code(), "/"), http.StatusSeeOther, "/")
 	changed := c.submit("/account/password", url.Values{"current": {goodPassword + "s"}, "password": {goodPassword}, "again": {goodPassword}})
-	c.wants("a new password", changed, http.StatusSeeOther, codePath+"?next="+url.QueryEscape("/orgs/acme/account?done=password"))
+	c.wants("a new password", changed, http.StatusSeeOther, "/login/code?next="+url.QueryEscape("/orgs/acme/account?done=password"))
 	d.clock.Advance(time.Minute)
 	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
 }
@@ -193,7 +194,7 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
-	page := stolen.do(http.MethodGet, appPath, nil)
+	page := stolen.do(http.MethodGet, "/second-factor/app", nil)
 	form := url.Values{"sealed": {sealedText.FindStringSubmatch(page.text)[1]}}
 	code, err := totp.GenerateCode(strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", ""), d.clock.Now().Add(auth.ProofFor))
 	if err != nil {
@@ -201,33 +202,33 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	}
 	d.clock.Advance(auth.ProofFor + time.Second)
 	form.Set("code", code)
-	stolen.wants("the secret", stolen.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
-	stolen.wants("the first code", stolen.do(http.MethodPost, appPath, form), http.StatusSeeOther, againPath+"?next=%2F")
+	stolen.wants("the secret", stolen.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
+	stolen.wants("the first code", stolen.do(http.MethodPost, "/second-factor/app", form), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 
 	b := d.browserAs(ada)
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
-	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
-	b.wants("new recovery codes", b.do(http.MethodPost, recoveryCodesPath, nil), http.StatusSeeOther, againPath+"?next=%2F")
-	b.wants("the password alone", b.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
-	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
+	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	b.wants("new recovery codes", b.do(http.MethodPost, "/second-factor/recovery-codes", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	b.wants("the password alone", b.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 	b.follow(b.submit("/settings/tokens", token))
-	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, recoveryCodesPath, nil)).text, -1)
+	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, "/second-factor/recovery-codes", nil)).text, -1)
 	if len(fresh) != 10 || slices.Contains(fresh, a.recovery[0]) {
 		t.Fatalf("the new codes are %v", fresh)
 	}
 
 	remove := func(password, code string) answer {
 		d.clock.Advance(time.Minute)
-		return b.do(http.MethodPost, secondFactorPath+"/remove", url.Values{"password": {password}, "code": {code}})
+		return b.do(http.MethodPost, ui.SecondFactorPath+"/remove", url.Values{"password": {password}, "code": {code}})
 	}
 	b.wants("without the password", remove("wrong", fresh[0]), http.StatusUnauthorized, "")
 	b.wants("without a code", remove(goodPassword, "123"), http.StatusUnauthorized, "")
 	b.wants("by a code from before", remove(goodPassword, a.recovery[1]), http.StatusUnauthorized, "")
-	b.wants("by both", remove(goodPassword, fresh[0]), http.StatusSeeOther, secondFactorPath+"?done=second-factor-removed")
-	shows(t, b.do(http.MethodGet, secondFactorPath, nil).text, "a[href^='/second-factor/app']")
+	b.wants("by both", remove(goodPassword, fresh[0]), http.StatusSeeOther, ui.SecondFactorPath+"?done=second-factor-removed")
+	shows(t, b.do(http.MethodGet, ui.SecondFactorPath, nil).text, "a[href^='/second-factor/app']")
 	c := d.browser()
 	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
@@ -241,17 +242,17 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		b := d.browserAs(tri)
 		b.wants("asked for by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
 		admin.wants("asked for", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
-		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, secondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
+		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
 		for _, r := range routes() {
-			if !strings.HasPrefix(r.Pattern, org) || r.Role > model.RoleTriager {
+			if !strings.HasPrefix(r.Pattern, ui.Org) || r.Role > model.RoleTriager {
 				continue
 			}
-			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), secondFactorPath+"?next=") {
+			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), ui.SecondFactorPath+"?next=") {
 				t.Errorf("%s %s answers %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
 			}
 		}
 		b.wants("the other deployment", b.do(http.MethodGet, "/orgs/noise/overview", nil), http.StatusOK, "")
-		page := b.do(http.MethodGet, secondFactorPath+"?next=%2Forgs%2Facme%2Fscans", nil)
+		page := b.do(http.MethodGet, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fscans", nil)
 		says(t, textAt(t, page.text, "[data-say=required] strong"), d.org.Name)
 		says(t, page.text, "/second-factor/app?next=%2forgs%2facme%2fscans")
 		b.setUpApp()
@@ -264,8 +265,8 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 		}
 		elsewhere.cookies["redoubt"] = secret
 		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
-		shows(t, elsewhere.do(http.MethodGet, secondFactorPath, nil).text, "[data-say=by-provider]")
-		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
+		shows(t, elsewhere.do(http.MethodGet, ui.SecondFactorPath, nil).text, "[data-say=by-provider]")
+		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
 
 		admin.setUpApp()
 		shows(t, admin.page("/settings/users"), "input[name=require][value=off]", "tr:has(form[action$='/users/tri/role']) [data-second-factor]", "[data-say=of-others]")
@@ -303,6 +304,6 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	d.mustJoin(ben, noise, model.RoleViewer)
 	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")
 	d.clock.Advance(auth.ProofFor + time.Second)
-	admin.wants("without proof", reset(), http.StatusSeeOther, againPath+"?next=%2F")
-	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, againPath+"?next=%2F")
+	admin.wants("without proof", reset(), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 }

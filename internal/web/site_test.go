@@ -25,6 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 func TestMain(m *testing.M) {
@@ -40,8 +41,8 @@ type site struct {
 	clock  *storetest.Clock
 	index  *index.Index
 	org    model.Deployment
-	viewer *Viewer           // who is signed in; nil for nobody
-	others map[string]Viewer // and in browsers that call themselves so
+	viewer *ui.Viewer           // who is signed in; nil for nobody
+	others map[string]ui.Viewer // and in browsers that call themselves so
 	pages  http.Handler
 	log    bytes.Buffer
 
@@ -49,9 +50,9 @@ type site struct {
 }
 
 // Viewer lets a site know who looks.
-func (s *site) Viewer(r *http.Request) (Viewer, error) {
+func (s *site) Viewer(r *http.Request) (ui.Viewer, error) {
 	if s.viewer == nil {
-		return Viewer{}, ErrNotSignedIn
+		return ui.Viewer{}, ui.ErrNotSignedIn
 	}
 	viewer := *s.viewer
 	if other, ok := s.others[r.UserAgent()]; ok {
@@ -61,7 +62,7 @@ func (s *site) Viewer(r *http.Request) (Viewer, error) {
 	case "", "-", s.org.Slug:
 		return viewer, nil
 	}
-	return Viewer{}, model.ErrNotFound
+	return ui.Viewer{}, model.ErrNotFound
 }
 
 // newSite makes an empty deployment and signs a triager in.
@@ -78,9 +79,9 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org model.Dep
 	s := &site{t: t, clock: clock, store: st, org: org}
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20, Clock: clock.Now})
 	s.as(model.RoleTriager)
-	pages, err := New(Config{
+	pages, err := New(ui.Config{
 		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: httpx.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
-		Notifier: newNotifier(t, s.store, clock.Now), Uploads: func() Uploads { return noUploads{} },
+		Notifier: newNotifier(t, s.store, clock.Now), Uploads: func() ui.Uploads { return noUploads{} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ const adaID, bobID = 900_001, 900_002
 
 // as signs somebody of a role in.
 func (s *site) as(role model.Role) {
-	s.viewer = &Viewer{UserID: adaID, User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
+	s.viewer = &ui.Viewer{UserID: adaID, User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
 }
 
 // theDemo is a deployment with the history of the demo in it.

@@ -31,7 +31,7 @@ func (b *browser) reach(selector string) string {
 // fixing counts the findings that are being fixed.
 func (s *site) fixing(t model.IssueType) int {
 	s.t.Helper()
-	return s.view().Count(model.FindingFilter{IssueType: t, Dedup: true, Statuses: []model.Status{model.StatusFixing}})
+	return s.View().Count(model.FindingFilter{IssueType: t, Dedup: true, Statuses: []model.Status{model.StatusFixing}})
 }
 
 // undone presses the control that the confirmation shows, and waits for what follows.

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // undoForm is what undoes a decision, after the selector of its banner or alone.
@@ -73,8 +73,8 @@ func open(projects ...string) model.FindingFilter {
 
 func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	s := demoSite(t)
-	before := s.view().Count(open())
-	chosen := s.view().Count(open("acme/payments"))
+	before := s.View().Count(open())
+	chosen := s.View().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
 	if n := selected(t, preview); n != strconv.Itoa(chosen) {
 		t.Errorf("the preview is about %s findings, %d match", n, chosen)
@@ -90,15 +90,15 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
 		t.Errorf("the words say %s findings", n)
 	}
-	if n := s.view().Count(open("acme/payments")); n != 0 {
+	if n := s.View().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
 	}
-	if n := s.view().Count(open()); n != before-chosen {
+	if n := s.View().Count(open()); n != before-chosen {
 		t.Errorf("%d are open in all, want %d", n, before-chosen)
 	}
 	undone := s.follow("/triage/undo", formOf(after))
 	shows(t, undone, did(chosen, "undone"))
-	if n := s.view().Count(open()); n != before {
+	if n := s.View().Count(open()); n != before {
 		t.Errorf("%d are open after the undo, want %d", n, before)
 	}
 }
@@ -109,22 +109,22 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
 	form.Set("state", "fixing")
-	chosen := s.view().Count(open("acme/gateway"))
-	other, err := s.view().Newest(t.Context(), open("acme/gateway"), 1)
+	chosen := s.View().Count(open("acme/gateway"))
+	other, err := s.View().Newest(t.Context(), open("acme/gateway"), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.decide(other[0].FindingID, model.TriageIgnored)
 	page := s.follow("/triage", form)
-	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+decimal(other[0].FindingID)+`"]`)
+	shows(t, page, did(chosen-1, "fixing")+`[data-left="1"] a[href="/orgs/acme/findings/`+ui.Decimal(other[0].FindingID)+`"]`)
 	filter := model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []model.Status{model.StatusIgnored}}
-	if s.view().Count(filter) != 1 {
+	if s.View().Count(filter) != 1 {
 		t.Error("the other person's decision was overwritten")
 	}
 	s.decide(other[0].FindingID, model.TriageReviewing)
 	undo := formOf(page)
 	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusFixing}}
-	one, err := s.view().Newest(t.Context(), fixing, 1)
+	one, err := s.View().Newest(t.Context(), fixing, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 func (s *site) decide(id int64, state model.TriageState) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, model.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
-		_, err := triage.Apply(ctx, tx, s.view(), triage.Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
+		_, err := triage.Apply(ctx, tx, s.View(), triage.Request{Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
 		return err
 	})
 	if err != nil {
@@ -213,28 +213,10 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 		t.Errorf("another person's undo: %d", a.StatusCode)
 	}
 	form.Set("back", "https://evil.example/")
-	form.Set("version", strconv.FormatInt(s.view().Version(), 10))
+	form.Set("version", strconv.FormatInt(s.View().Version(), 10))
 	if to := s.post("/triage", form).Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme/findings?") {
 		t.Errorf("leads to %q", to)
 	}
-}
-
-func TestSnapshotsComeBackWhole(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<32-1), 1, 200, rapid.ID[int64]).Draw(t, "ids")
-		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), model.SCA, ids)
-		form := url.Values{}
-		for _, p := range want.Params() {
-			form.Set(p.Name, p.Value)
-		}
-		got, err := snapshotFrom(form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	})
 }
 
 // The link to a list after a decision says the same to a colleague who opens it,
@@ -256,36 +238,6 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	s.follow("/triage", form)
 	hides(t, s.page("/findings?done=0-2-0"), ".done")
 	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
-}
-
-// What a decision did is added to an address as it is, whatever that holds.
-func TestTheOutcomeIsAddedToAnAddress(t *testing.T) {
-	for _, c := range []struct {
-		o          outcome
-		from, want string
-	}{
-		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?q=1-2-0", "/orgs/acme/findings?done=1-2-3&q=1-2-0"},
-		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?a=x&done=1-2-0", "/orgs/acme/findings?a=x&done=1-2-3"},
-		{outcome{first: 4, last: 9, left: 1, named: []int64{7}}, "/orgs/acme/advisories/a%2Fb#impact", "/orgs/acme/advisories/a%2Fb?done=4-9-1-7#impact"},
-	} {
-		got := c.o.addTo(c.from)
-		if got != c.want {
-			t.Errorf("%s becomes %s, want %s", c.from, got, c.want)
-		}
-		u, err := url.Parse(got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, ok := outcomeFrom(u.Query().Get("done"))
-		if !ok || back.left != c.o.left || back.first != c.o.first || back.last != c.o.last || !slices.Equal(back.named, c.o.named) {
-			t.Errorf("%s reads as %+v, %v", got, back, ok)
-		}
-	}
-	for _, bad := range []string{"", "1", "1-2", "x-1-0", "9-2-0", "1-2--1", "1-2-99999999999"} {
-		if _, ok := outcomeFrom(bad); ok {
-			t.Errorf("%q is an outcome", bad)
-		}
-	}
 }
 
 // A day left over in the form says nothing about a decision that has no end.
@@ -311,7 +263,7 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	sum := 0
 	for severity := model.SeverityCritical; severity > 0; severity-- {
 		filter.Severities = []model.Severity{severity}
-		if n := s.view().Count(filter); n > 0 {
+		if n := s.View().Count(filter); n > 0 {
 			want = append(want, severity.String()+" "+strconv.Itoa(n))
 			sum += n
 		}
@@ -337,7 +289,7 @@ func TestTriageOfGroups(t *testing.T) {
 	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
 	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "grouped": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
 	preview := s.post("/triage/preview", form)
-	want := s.view().Count(model.FindingFilter{
+	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{model.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
 	if n := selected(t, preview.text); n != strconv.Itoa(want) {
@@ -358,7 +310,7 @@ func TestTriageOfGroups(t *testing.T) {
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
-	want = s.view().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
+	want = s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
 	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
 		t.Errorf("the preview is about %s findings, %d match", n, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
+	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
 // propose has a build say of vulnerabilities that they do not matter, and returns
@@ -32,7 +33,7 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 			})
 		}
 		receipt, err := exceptions.PutVEX(ctx, tx, d)
-		page = "/exceptions/" + decimal(receipt.Document.ID)
+		page = "/exceptions/" + ui.Decimal(receipt.Document.ID)
 		return err
 	})
 	if err != nil {
@@ -157,11 +158,11 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 func TestListsOfDecisionsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
-	for i := range exceptionsPerPage + 1 {
+	for i := range 50 + 1 {
 		s.propose(fmt.Sprint("urn:", i), fmt.Sprint("CVE-2026-", i))
 	}
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		for i := range exceptionsPerPage + 1 {
+		for i := range 50 + 1 {
 			if _, err := tx.AddException(ctx, model.Exception{State: model.ExceptionActive, Target: fmt.Sprint("rule-", i), Reason: "x", TriageReason: model.AcceptableRisk}); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 

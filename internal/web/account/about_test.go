@@ -1,0 +1,9 @@
+package account
+
+import "testing"
+
+func TestAboutNamesThirdParties(t *testing.T) {
+	if len(parts()) < 10 {
+		t.Errorf("others made %v", parts())
+	}
+}

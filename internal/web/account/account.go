@@ -1,0 +1,170 @@
+package account
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// accountView is what people see of their own account.
+type accountView struct {
+	User        model.User
+	Memberships []model.Membership
+	Sessions    []model.Session
+	Current     int64 // the session that looks
+	HasPassword bool
+	ByLink      bool // the session began with a link
+	ByProvider  bool // it began at an identity provider
+	Invitations int  // that they have not answered
+	Least       int
+	Mails       bool // this server sends mail
+	Address     string
+	AddressBad  string // why what was typed as Address was not taken
+	Done        *ui.Message
+	Fault       string
+}
+
+// done says what was done before a page was opened, by the word in its address.
+var done = map[string]string{
+	"password":        "Your password is changed. Everywhere else you are signed out.",
+	"password-tokens": "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
+	"session":         "That session is over.",
+	"mail":            "Saved.",
+	"token-revoked":   "The token is revoked; it is refused within a second.",
+	"scanner": "Approved. The scanner gets its token within seconds and goes on by itself. The token is " +
+		"in the list once it is fetched.",
+	"program": "The program is let in. Go back to it: it goes on within seconds. Its token is in the " +
+		"list once it is fetched.",
+	"user-role":            "The role is changed. It holds from the next page that the user opens.",
+	"user-removed":         "The user has no role here any more; tokens made here are revoked.",
+	"user-disabled":        "The user is disabled: sessions ended, tokens are revoked.",
+	"invitation-withdrawn": "The invitation is withdrawn; its link works no more.",
+	"passkey":              "The passkey is added.",
+	"passkey-removed": "The passkey is removed. Everywhere else you are signed out. Take it out of " +
+		"the device, too.",
+	"second-factor-removed": "The second factor is removed. Everywhere else you are signed out.",
+	"second-factor-reset": "The second factor is removed, and the user is signed out everywhere. A password or a " +
+		"link signs in again, until another one is set up.",
+	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the " +
+		"next page; tokens go on.",
+	"second-factor-free": "A second factor is not needed here any more. Who has one goes on being asked for it.",
+	"user-enabled":       "The user may sign in again. Tokens that were revoked stay so.",
+}
+
+func account(req *ui.Request) error { return showAccount(req, http.StatusOK, "") }
+
+// changeMail sets where mail for the viewer goes, and whether any does.
+func changeMail(req *ui.Request, form url.Values) error {
+	me, err := ui.ViewerSession(req)
+	if err != nil {
+		return err
+	}
+	address := strings.TrimSpace(form.Get("address"))
+	err = req.Store.SetUserMail(req.HTTP.Context(), me.User.ID, address, !form.Has("told"), req.Viewer.Actor())
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		return accountPage(req, http.StatusBadRequest, accountView{Address: address, AddressBad: invalid.Fields[0].Message})
+	}
+	return ui.RedirectAfter(req, err, "/account?done=mail")
+}
+
+func showAccount(req *ui.Request, status int, fault string) error {
+	return accountPage(req, status, accountView{Fault: fault})
+}
+
+// accountPage shows the account with what was not taken.
+func accountPage(req *ui.Request, status int, said accountView) error {
+	me, err := ui.ViewerSession(req)
+	if err != nil {
+		return err
+	}
+	s := accountView{
+		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "",
+		ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
+		Least: auth.MinPassword, Done: ui.DoneMessage(done, req.HTTP.URL.Query().Get("done")), Fault: said.Fault,
+		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
+	}
+	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session knows them as they were
+		return err
+	}
+	if s.Address = s.User.Address; s.AddressBad != "" {
+		s.Address = said.Address
+	}
+	if s.Sessions, err = req.Store.Sessions(req.HTTP.Context(), me.User.ID); err != nil {
+		return err
+	}
+	invited, err := req.Store.InvitationsFor(req.HTTP.Context(), me.User.Name)
+	if err != nil {
+		return err
+	}
+	s.Invitations = len(invited)
+	return req.Show(status, ui.Page{Template: "account", Title: "Your account", Section: "account", Data: s})
+}
+
+// changePassword asks for the old one first, as often as sign-in does.
+func changePassword(req *ui.Request, form url.Values) error {
+	me, err := ui.ViewerSession(req)
+	if err != nil {
+		return err
+	}
+	sessions, from := req.SignIn.Sessions, req.SignIn.Origin(req.HTTP)
+	var busy *auth.BusyError
+	err = sessions.CheckPassword(req.HTTP.Context(), me.User, form.Get("current"), from, "to change it")
+	switch {
+	case errors.As(err, &busy):
+		return showAccount(req, http.StatusTooManyRequests, tooMany(req, busy))
+	case errors.Is(err, auth.ErrSignIn):
+		return showAccount(req, http.StatusBadRequest, "That is not your current password.")
+	case err != nil:
+		return err
+	}
+	hash, err := newPassword(req, form.Get("password"), form.Get("again"), me.User, model.NamesOf(me.Memberships)...)
+	if said, ok := ui.InputError(err); ok {
+		return showAccount(req, http.StatusBadRequest, said)
+	}
+	if err == nil {
+		err = req.Store.SetPassword(req.HTTP.Context(), me.User.ID, hash, form.Get("revoke_tokens") != "", req.Viewer.Actor())
+	}
+	if err != nil {
+		return err
+	}
+	secret, err := sessions.Begin(req.HTTP.Context(), me.User.ID, "password", from, model.CheckedPassword{})
+	word := "password"
+	if form.Get("revoke_tokens") != "" {
+		word = "password-tokens"
+	}
+	return begun(req, secret, err, req.To("/account?done="+word))
+}
+
+// endSession ends another session of the viewer.
+func endSession(req *ui.Request) error {
+	me, err := ui.ViewerSession(req)
+	if err != nil {
+		return err
+	}
+	if err := req.Store.EndSession(req.HTTP.Context(), me.User.ID, req.PathID); err != nil {
+		return err
+	}
+	req.SignIn.Sessions.Forget()
+	req.Redirect(req.To("/account?done=session"))
+	return nil
+}
+
+// signOutEverywhere ends all sessions of the viewer, this one too.
+func signOutEverywhere(req *ui.Request) error {
+	me, err := ui.ViewerSession(req)
+	if err != nil {
+		return err
+	}
+	if err := req.Store.EndSessions(req.HTTP.Context(), me.User.ID, req.Viewer.Actor()); err != nil {
+		return err
+	}
+	req.SignIn.Sessions.Forget()
+	req.SignIn.Keep(req.Writer, req.HTTP, "", -1)
+	req.Redirect("/login")
+	return nil
+}

@@ -1,0 +1,182 @@
+package account
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// codePath is where who has shown a password, or came by a link, shows the second
+// factor.
+const codePath = "/login/code"
+
+// codeView is the page that asks for the second factor.
+type codeView struct {
+	Name    string
+	Next    string
+	Fault   string
+	Passkey auth.Ceremony // to use one in place of a code; empty where there is none
+	Lost    string        // what is said of passkeys that the server cannot read; empty where it reads all
+}
+
+func halfName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-half" }
+
+// keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
+func keepHalf(req *ui.Request, secret string, seconds int) {
+	http.SetCookie(req.Writer, &http.Cookie{
+		Name: halfName(req), Value: secret, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: req.SignIn.IsSecure(req.HTTP), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// dropHalf has the browser forget a sign-in that waits.
+func dropHalf(req *ui.Request) {
+	if _, err := req.HTTP.Cookie(halfName(req)); err == nil {
+		keepHalf(req, "", -1)
+	}
+}
+
+// begun goes on with a session that has begun, or asks for the second factor where
+// only half of one has.
+func begun(req *ui.Request, secret string, err error, next string) error {
+	if half, ok := errors.AsType[*auth.HalfError](err); ok {
+		keepHalf(req, half.Secret, int(model.HalfSessionFor.Seconds()))
+		to := codePath
+		if next = ui.SafeNext(next); next != "/" {
+			to += "?next=" + url.QueryEscape(next)
+		}
+		req.Redirect(to)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return welcome(req, secret, next)
+}
+
+// half is whose sign-in waits in this browser. Where none does, it has led to the
+// start, and the user has no id.
+func half(req *ui.Request, next string) (secret string, u model.User, err error) {
+	if req.SignIn == nil {
+		return "", u, model.ErrNotFound
+	}
+	cookie, err := req.HTTP.Cookie(halfName(req))
+	if err == nil {
+		_, u, err = req.SignIn.Factors.Half(req.HTTP.Context(), cookie.Value)
+	}
+	switch {
+	case errors.Is(err, http.ErrNoCookie), errors.Is(err, auth.ErrUnauthenticated):
+		req.Lead(ui.SignInAddress(next))
+		return "", model.User{}, nil
+	case err != nil:
+		return "", u, err
+	}
+	return cookie.Value, u, nil
+}
+
+// askCode asks for the second factor.
+func askCode(req *ui.Request) error {
+	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
+	half, u, err := half(req, next)
+	if err != nil || u.ID == 0 {
+		return err
+	}
+	return showCode(req, http.StatusOK, half, u, codeView{Next: next})
+}
+
+func showCode(req *ui.Request, status int, half string, u model.User, s codeView) (err error) {
+	s.Name = u.Name
+	if req.SignIn.Passkeys != nil {
+		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.HTTP.Context(), half, u); err != nil {
+			return err
+		}
+		s.Lost = unreadable(req, s.Passkey.Unreadable)
+	}
+	return req.Show(status, ui.Page{Template: "code", Title: "Your second factor", Data: s})
+}
+
+// enterCode begins the session of a sign-in that waited.
+func enterCode(req *ui.Request, form url.Values) error {
+	next := ui.SafeNext(form.Get("next"))
+	half, u, err := half(req, next)
+	if err != nil || u.ID == 0 {
+		return err
+	}
+	var secret string
+	fault := codeFaultText
+	if answer := form.Get("answer"); answer != "" && req.SignIn.Passkeys != nil {
+		fault = passkeyFault
+		secret, err = req.SignIn.Passkeys.FinishSecond(req.HTTP.Context(), half, form.Get("sealed"), answer,
+			req.SignIn.Origin(req.HTTP))
+	} else {
+		secret, err = req.SignIn.Factors.Finish(req.HTTP.Context(), half, form.Get("code"), req.SignIn.Origin(req.HTTP))
+	}
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		dropHalf(req)
+		return showLogin(req, http.StatusUnauthorized, loginView{
+			Next:  next,
+			Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again.",
+		})
+	}
+	if said, status := codeFault(req, err, fault); said != "" {
+		return showCode(req, status, half, u, codeView{Next: next, Fault: said})
+	}
+	if err != nil {
+		return err
+	}
+	return welcome(req, secret, next)
+}
+
+// codeFaultText is what is said of a code that does not hold.
+const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the " +
+	"device is right."
+
+// codeFault says what is wrong with what was shown, or with how often something was.
+func codeFault(req *ui.Request, err error, wrong string) (said string, status int) {
+	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
+		return tooMany(req, busy), http.StatusTooManyRequests
+	}
+	if said := unreadable(req, err); said != "" {
+		return said, http.StatusConflict
+	}
+	if !errors.Is(err, auth.ErrCode) {
+		return "", 0
+	}
+	if err.Error() != auth.ErrCode.Error() {
+		req.Logger.WarnContext(req.HTTP.Context(), "a failed sign-in was not noted", "cause", err)
+	}
+	return wrong, http.StatusUnauthorized
+}
+
+// unreadable says, to who was about to show it, that the server cannot read what it
+// keeps of a second factor, and tells the log. It is empty for any other error.
+func unreadable(req *ui.Request, err error) string {
+	lost, ok := errors.AsType[*auth.UnreadableError](err)
+	if !ok {
+		return ""
+	}
+	req.Logger.ErrorContext(req.HTTP.Context(), "a second factor cannot be checked", "cause", lost)
+	return "This server cannot read what it keeps of your " + lost.Factor +
+		": the key that it was kept under is gone. It is no fault of yours. " +
+		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your " +
+		"second factor."
+}
+
+// welcome ends the session that was, if any, and begins the new one in the
+// browser.
+func welcome(req *ui.Request, secret, next string) error {
+	if old, err := req.SignIn.Session(req.HTTP); err == nil {
+		if err := req.SignIn.Sessions.SignOut(req.HTTP.Context(), old); err != nil {
+			return err
+		}
+	}
+	dropHalf(req)
+	req.SignIn.Sessions.Forget()
+	req.SignIn.Keep(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.Redirect(ui.SafeNext(next))
+	return nil
+}

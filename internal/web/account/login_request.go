@@ -1,0 +1,129 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// approveView is who waits for a token, or the question for a code.
+type approveView struct {
+	Typed   string // the code that was asked for; there is nobody under it
+	Request model.LoginRequest
+	Host    string // where the person is: nobody else's address is to be let in at
+	Near    bool   // it was asked from the network that the person comes from
+	Choose  string // address of the page to choose another deployment
+	Fault   string
+	Denied  bool
+}
+
+// approvePage is the page about a request, below a deployment.
+func approvePage(l model.LoginRequest) string {
+	if l.ByProgram() {
+		return ui.DevicePath + "?code=" + url.QueryEscape(l.Code)
+	}
+	return strings.Replace(ui.ApprovePath, "{code}", url.PathEscape(l.Code), 1)
+}
+
+// goToDevice leads to the page of the deployment that is chosen next.
+func goToDevice(req *ui.Request) error {
+	req.Redirect("/orgs/-" + req.HTTP.URL.RequestURI())
+	return nil
+}
+
+// waiting finds who waits under the code that the viewer names. Where this is not the
+// page to decide about it, the viewer is told, or led there, and done is true.
+func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool, err error) {
+	code := auth.TidyLoginCode(cmp.Or(req.HTTP.PathValue("code"), form.Get("code")))
+	if code == "" && req.HTTP.Method == http.MethodGet {
+		return l, true, showApproval(req, http.StatusOK, approveView{})
+	}
+	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		l, err = tx.WaitingLogin(ctx, code)
+		return err
+	})
+	if errors.Is(err, model.ErrNotFound) {
+		if g := req.CodeLimiter.Allow(req.Viewer.User); !g.OK {
+			return l, true, &model.BusyError{
+				Text: "You tried too many codes that nobody waits under. Wait a minute.",
+				Wait: g.Wait,
+			}
+		}
+		return l, true, showApproval(req, http.StatusNotFound, approveView{Typed: code})
+	}
+	if here := strings.HasSuffix(req.HTTP.Pattern, ui.DevicePath); err == nil && here != l.ByProgram() {
+		if here && req.HTTP.Method != http.MethodGet { // where a viewer may be, nobody is sent on with a form for triagers
+			return l, true, model.ErrNotFound
+		}
+		req.Redirect(req.To(approvePage(l)))
+		done = true
+	}
+	return l, done, err
+}
+
+// askForToken shows who waits under a code, or asks for the code. It changes nothing.
+func askForToken(req *ui.Request) error {
+	l, done, err := waiting(req, req.HTTP.URL.Query())
+	if err != nil || done {
+		return err
+	}
+	return showApproval(req, http.StatusOK, approveView{Request: l})
+}
+
+func showApproval(req *ui.Request, status int, v approveView) error {
+	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.BaseURL(), "https://"), "http://")
+	v.Near = model.Network(v.Request.Address) == model.Network(httpx.OriginOf(req.HTTP).Address)
+	v.Choose = ui.ChoosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
+	title := "A scanner asks for a token"
+	if v.Request.Code == "" || v.Request.ByProgram() {
+		title = "A program asks to be let in"
+	}
+	return req.Show(status, ui.Page{Template: "approve", Title: title, Section: "tokens", Data: v})
+}
+
+// decideToken lets who waits have a token of the viewer, or not.
+func decideToken(req *ui.Request, form url.Values) error {
+	l, done, err := waiting(req, form)
+	if err != nil || done {
+		return err
+	}
+	if l.ByProgram() && form.Get("answer") != "allow" {
+		if err := req.Update(func(ctx context.Context, tx *store.Tx) error { return tx.DenyLogin(ctx, l) }); err != nil {
+			return err
+		}
+		return showApproval(req, http.StatusOK, approveView{Denied: true})
+	}
+	token := model.Token{
+		Name:    "semgrep login " + l.Code,
+		Scopes:  []model.Scope{model.ScopeCI},
+		Dialect: model.DialectContract,
+	}
+	let := "scanner"
+	if l.ByProgram() {
+		token.Name = "OAuth: " + clientName(l.Program.Name)
+		token.Scopes = oauth.TokenScopes(l.Program.Write && form.Get("access") == oauth.ScopeWrite)
+		let = "program"
+	}
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		me, err := tx.Member(ctx, req.Viewer.User)
+		if err != nil {
+			return err
+		}
+		token.UserID = me.ID
+		return tx.ApproveLogin(ctx, l, token)
+	})
+	if said, ok := ui.InputError(err); ok {
+		return showApproval(req, http.StatusConflict, approveView{Request: l, Fault: said})
+	}
+	return ui.RedirectAfter(req, err, ui.TokensPath+"?done="+let)
+}

@@ -1,0 +1,190 @@
+package account
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// away is what a browser remembers while it is at the provider.
+type away struct {
+	sso.Flow
+	Next  string `json:"x"`
+	Again bool   `json:"a,omitempty"` // the provider was to ask anew
+}
+
+// awaySeconds is for how long.
+const awaySeconds = 600
+
+// comeBack is where the provider sends browsers back to.
+const comeBack = "/login/oidc/callback"
+
+func awayName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-oidc" }
+
+// remember sets the cookie for the time at the provider, or takes it away. What
+// it holds is of use to nobody but this browser.
+func remember(req *ui.Request, a away, seconds int) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(req.Writer, &http.Cookie{
+		Name: awayName(req), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: req.SignIn.IsSecure(req.HTTP), SameSite: http.SameSiteLaxMode,
+	})
+	return nil
+}
+
+// goToProvider sends the browser to the provider.
+func goToProvider(req *ui.Request) error {
+	if req.SignIn == nil || req.SignIn.Provider == nil {
+		return model.ErrNotFound
+	}
+	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
+	again := req.HTTP.URL.Query().Get("again") != ""
+	address, flow, err := req.SignIn.Provider.Start(req.HTTP.Context(), req.BaseURL()+comeBack, again)
+	if err != nil {
+		return providerFailed(req, next, err)
+	}
+	if err := remember(req, away{flow, next, again}, awaySeconds); err != nil {
+		return err
+	}
+	req.Redirect(address)
+	return nil
+}
+
+// comeFromProvider lets in whom the provider has signed in.
+func comeFromProvider(req *ui.Request) error {
+	if req.SignIn == nil || req.SignIn.Provider == nil {
+		return model.ErrNotFound
+	}
+	var a away
+	if cookie, err := req.HTTP.Cookie(awayName(req)); err == nil {
+		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
+			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
+		}
+	}
+	if err := remember(req, away{}, -1); err != nil {
+		return err
+	}
+	q := req.HTTP.URL.Query()
+	who, err := req.SignIn.Provider.Finish(req.HTTP.Context(), req.BaseURL()+comeBack, a.Flow,
+		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
+	var secret string
+	if err == nil {
+		secret, err = letIn(req, who, a.Again)
+	}
+	if err != nil {
+		return providerFailed(req, a.Next, err)
+	}
+	return welcome(req, secret, a.Next)
+}
+
+// letIn makes or updates the user, gives them the roles that their groups mean,
+// and begins a session.
+func letIn(req *ui.Request, who sso.Person, again bool) (string, error) {
+	ctx := req.HTTP.Context()
+	all, err := req.Store.Deployments(ctx)
+	if err != nil {
+		return "", err
+	}
+	roles := req.SignIn.Provider.Roles(who.Groups, all)
+	known, err := req.Store.UserByIdentity(ctx, who.Identity)
+	if err != nil && !errors.Is(err, model.ErrNotFound) {
+		return "", err
+	}
+	if known.ID == 0 && len(roles) == 0 {
+		return "", noRole(req, who)
+	}
+	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
+	if errors.Is(err, model.ErrConflict) { // made by another request meanwhile
+		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
+	}
+	if errors.Is(err, model.ErrNotFound) {
+		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Ask an admin."}
+	}
+	if err != nil {
+		return "", err
+	}
+	req.SignIn.Sessions.Forget()
+	if len(kept) > 0 {
+		req.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name,
+			"deployments", kept)
+	}
+	if len(roles) == 0 && len(kept) == 0 {
+		return "", noRole(req, who)
+	}
+	method := "oidc"
+	if asked(who, again, req.Clock()) {
+		method = methodAnew
+	}
+	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.Origin(req.HTTP), model.CheckedPassword{})
+}
+
+// asked reports whether the provider has just had somebody show who they are. Some
+// providers never say when they did: then to have come by it anew is what there is
+// to go by, which a stolen session cannot.
+func asked(who sso.Person, again bool, now time.Time) bool {
+	if who.AskedAt.IsZero() {
+		return again
+	}
+	return now.Sub(who.AskedAt) <= auth.ProofFor
+}
+
+func noRole(req *ui.Request, who sso.Person) error {
+	groups := slices.Clone(who.Groups)
+	slices.Sort(groups)
+	said := "none"
+	if len(groups) > 0 {
+		said = strings.Join(groups[:min(len(groups), 20)], ", ")
+	}
+	return &sso.RefusedError{
+		As:     who.User.Name,
+		Reason: "None of your groups has a role here. " + req.SignIn.Provider.Title + " says they are: " + said + ".",
+	}
+}
+
+// providerFailed says on the sign-in page what went wrong.
+func providerFailed(req *ui.Request, next string, err error) error {
+	s, status := loginView{Next: ui.SafeNext(next)}, http.StatusForbidden
+	var refused *sso.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		s.Fault = refused.Reason
+		from := req.SignIn.Origin(req.HTTP)
+		attempt := model.Attempt{
+			Name:    refused.User,
+			Method:  "oidc",
+			Address: from.Address,
+			Agent:   from.Agent,
+			Reason:  refused.Reason,
+		}
+		if refused.As != "" {
+			attempt.Reason += " (" + refused.As + ")"
+		}
+		var busy *auth.BusyError
+		if limited := req.SignIn.Sessions.Admit("", from); !errors.As(limited, &busy) {
+			if noted := req.Store.SignInFailed(req.HTTP.Context(), attempt); noted != nil {
+				return noted
+			}
+		}
+	case errors.Is(err, model.ErrUnavailable):
+		req.Logger.WarnContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the "+
+			"cause in the server's log.", http.StatusServiceUnavailable
+	default:
+		req.Logger.ErrorContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the "+
+			"cause in the server's log.", http.StatusBadGateway
+	}
+	return showLogin(req, status, s)
+}

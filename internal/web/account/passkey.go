@@ -1,0 +1,121 @@
+package account
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+const (
+	// passkeyPath signs in by a passkey alone.
+	passkeyPath = "/login/passkey"
+	// passkeysPath is where people add passkeys and remove them.
+	passkeysPath = ui.SecondFactorPath + "/passkeys"
+)
+
+// passkeyFault is what is said of one that does not hold.
+const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
+
+// enterByPasskey signs in by a passkey alone.
+func enterByPasskey(req *ui.Request, form url.Values) error {
+	if req.SignIn == nil || req.SignIn.Passkeys == nil {
+		return model.ErrNotFound
+	}
+	next := ui.SafeNext(form.Get("next"))
+	secret, err := req.SignIn.Passkeys.SignIn(req.HTTP.Context(), form.Get("sealed"), form.Get("answer"),
+		req.SignIn.Origin(req.HTTP))
+	if said, status := codeFault(req, err, passkeyFault); said != "" {
+		return showLogin(req, status, loginView{Next: next, Fault: said})
+	}
+	if err != nil {
+		return err
+	}
+	return welcome(req, secret, next)
+}
+
+// passkeyView is the page on which a passkey is added.
+type passkeyView struct {
+	auth.Ceremony
+	Name   string // as typed
+	Origin string // the address that it will be bound to
+	Next   string
+	Fault  string
+}
+
+// mayAdd finds who may add a passkey. Where it has led elsewhere, who has no session.
+func mayAdd(req *ui.Request) (auth.SessionInfo, error) {
+	me, err := ui.CurrentSession(req)
+	if err == nil && me.Session.ID != 0 && (req.SignIn.Passkeys == nil || me.Session.ByProvider()) {
+		req.Redirect(ui.SecondFactorPath)
+		return auth.SessionInfo{}, nil
+	}
+	return me, err
+}
+
+// startPasskey asks for a new passkey.
+func startPasskey(req *ui.Request) error {
+	me, err := mayAdd(req)
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	return showPasskey(req, http.StatusOK, me, passkeyView{Next: ui.SafeNext(req.HTTP.URL.Query().Get("next"))})
+}
+
+func showPasskey(req *ui.Request, status int, me auth.SessionInfo, s passkeyView) (err error) {
+	s.Origin = req.SignIn.Passkeys.Origin()
+	if s.Ceremony, err = req.SignIn.Passkeys.Register(req.HTTP.Context(), me); err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{Template: "passkey", Title: "Add a passkey", Data: s})
+}
+
+// addPasskey keeps what the browser made; the first second factor leads to its
+// recovery codes.
+func addPasskey(req *ui.Request, form url.Values) error {
+	me, err := mayAdd(req)
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	s := passkeyView{Name: form.Get("name"), Next: ui.SafeNext(form.Get("next"))}
+	secret, codes, err := req.SignIn.Passkeys.Add(req.HTTP.Context(), me, s.Name, form.Get("sealed"), form.Get("answer"),
+		req.SignIn.Origin(req.HTTP))
+	if errors.Is(err, auth.ErrCode) {
+		s.Fault = passkeyFault
+		return showPasskey(req, http.StatusBadRequest, me, s)
+	}
+	if said, ok := ui.InputError(err); ok {
+		s.Fault = said
+		return showPasskey(req, http.StatusBadRequest, me, s)
+	}
+	if err != nil {
+		return err
+	}
+	if secret == "" {
+		req.Redirect(ui.SecondFactorPath + "?done=passkey")
+		return nil
+	}
+	renew(req, secret)
+	return showCodes(req, me, s.Next, codes)
+}
+
+// removePasskey takes a passkey of who is signed in away.
+func removePasskey(req *ui.Request) error {
+	me, err := ui.CurrentSession(req)
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	secret, err := req.SignIn.Factors.RemovePasskey(req.HTTP.Context(), me, req.PathID)
+	if said, ok := ui.InputError(err); ok {
+		return showSecondFactor(req, http.StatusConflict, said)
+	}
+	if err != nil {
+		return err
+	}
+	renew(req, secret)
+	req.Redirect(ui.SecondFactorPath + "?done=passkey-removed")
+	return nil
+}

@@ -1,0 +1,113 @@
+package component
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// FindingCode is the code of a finding, as its own page shows it.
+type FindingCode struct {
+	Lines  []CodeLine
+	Of     string // where and when the code was, if that is not here and now
+	Absent string // why there is none
+}
+
+// CodeLine is a line of code.
+type CodeLine struct {
+	Number int
+	Text   string
+	Spans  []span // the same by looks; nil where the language is not known
+	Hit    bool   // it is one of the finding's
+}
+
+// EvidenceOf reads the evidence of a finding; empty where the scanner sent none.
+func EvidenceOf(o store.Occurrence) (e model.Evidence, err error) {
+	if len(o.Evidence) > 0 {
+		err = json.Unmarshal(o.Evidence, &e)
+	}
+	return e, err
+}
+
+// whyNoCode says why no code is shown, and how it could be.
+func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
+	switch {
+	case o.State == model.Fixed:
+		return ui.Message{Code: "fixed", Text: "The code around a finding goes when it is fixed."}
+	case o.State == model.StateRemoved:
+		return ui.Message{Code: "removed", Text: "The code around a finding goes when it leaves the scope."}
+	case o.Historical:
+		return ui.Message{Code: "history", Text: "The checkout no longer has the code: the secret is in the history."}
+	case o.Line == 0:
+		return ui.Message{Code: "no-line", Text: "No line is known, so there is no code to show."}
+	case !d.KeepsCode:
+		return ui.Message{
+			Code: "not-kept",
+			Text: "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on).",
+		}
+	case o.IssueType == model.SCA:
+		return ui.Message{Code: "no-build", Text: "No build has sent the lines around it; redoubt ci does."}
+	}
+	return ui.Message{
+		Code: "not-sent",
+		Text: "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the " +
+			"lines around " +
+			"each finding.",
+	}
+}
+
+// CodeOf returns the code of a finding: the lines that a build sent, or else those of the report.
+func CodeOf(ctx context.Context, tx *store.Tx, o store.Occurrence) (c FindingCode, err error) {
+	e, err := EvidenceOf(o)
+	if err != nil {
+		return c, err
+	}
+	if e.Code != "" {
+		c.reported(o, e.Code)
+	}
+	return c, c.around(ctx, tx, o)
+}
+
+// reported adds the lines of code that the report has.
+func (c *FindingCode) reported(o store.Occurrence, code string) {
+	for i, text := range strings.Split(strings.TrimRight(code, "\n"), "\n") {
+		line := CodeLine{Text: text}
+		if o.Line > 0 {
+			line.Number = o.Line + i
+		}
+		c.Lines = append(c.Lines, line)
+	}
+}
+
+// around reads the lines around the finding that a build sent, which show more
+// than a report does, or says why there are none.
+func (c *FindingCode) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	s, err := tx.Snippet(ctx, o.ID)
+	switch {
+	case err == nil && (o.State == model.Unresolved || o.State == model.Muted):
+		c.Lines = nil
+		for i, text := range s.Lines {
+			number := s.First + i
+			c.Lines = append(c.Lines, CodeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
+		}
+		if s.Path != o.Path || s.Line != o.Line {
+			c.Of = "As it was at " + s.Path + ":" + ui.Decimal(int64(s.Line))
+			if s.Commit != "" {
+				c.Of += " in commit " + s.Commit[:min(len(s.Commit), 12)]
+			}
+			c.Of += ": the finding has moved since, and no build has sent the code again."
+		}
+		return nil
+	case err != nil && !errors.Is(err, model.ErrNotFound):
+		return err
+	}
+	if len(c.Lines) == 0 {
+		c.Absent = whyNoCode(tx.Deployment(), o).Text
+	}
+	return nil
+}

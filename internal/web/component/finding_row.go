@@ -1,0 +1,165 @@
+package component
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/version"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// ShownFinding is a finding as the Web API answers it, with what pages add.
+type ShownFinding struct {
+	api.Finding
+	Exploited bool   `json:"-"` // known to be (KEV)
+	Person    string `json:"-"` // whose it is, as others call them; empty: nobody's
+}
+
+// ShownFindings decodes a page: what people see is what the API says.
+func ShownFindings(p *index.Page) ([]ShownFinding, error) {
+	var buf bytes.Buffer
+	if _, err := p.WriteTo(&buf); err != nil {
+		return nil, err
+	}
+	var out []ShownFinding
+	err := json.Unmarshal(buf.Bytes(), &out)
+	for i := range out {
+		out[i].Exploited = p.Exploited(i)
+	}
+	return out, err
+}
+
+// Title says in a few words what it is.
+func (f ShownFinding) Title() string {
+	switch {
+	case f.FoundDependency != nil && f.FoundDependency.Package != "":
+		return f.FoundDependency.Package + " " + f.FoundDependency.Version
+	case f.SecretType != nil && *f.SecretType != "":
+		return *f.SecretType
+	}
+	return ui.ShortRule(f.RuleName)
+}
+
+// Vulnerability is the identifier of a vulnerability, or empty.
+func (f ShownFinding) Vulnerability() string {
+	if f.VulnerabilityIdentifier == nil {
+		return ""
+	}
+	return *f.VulnerabilityIdentifier
+}
+
+// Likely reports whether an exploit is so probable that a row says so: one in
+// ten within 30 days.
+func (f ShownFinding) Likely() bool { return f.EPSSScore != nil && f.EPSSScore.Score >= 0.1 }
+
+// Malicious reports whether the package itself is an attack.
+func (f ShownFinding) Malicious() bool { return f.IsMalicious != nil && *f.IsMalicious }
+
+// Message is the first paragraph of what the rule says.
+func (f ShownFinding) Message() string {
+	text := f.Rule.Message
+	if f.RuleMessage != nil {
+		text = *f.RuleMessage
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
+	return first
+}
+
+// Text is all that the rule says of this match.
+func (f ShownFinding) Text() string {
+	if f.RuleMessage != nil && *f.RuleMessage != "" {
+		return *f.RuleMessage
+	}
+	return f.Rule.Message
+}
+
+// Place is where it is: file and line.
+func (f ShownFinding) Place() string {
+	if f.Location.Line > 0 {
+		return f.Location.FilePath + ":" + strconv.FormatInt(f.Location.Line, 10)
+	}
+	return f.Location.FilePath
+}
+
+// Suggested is the change that an assistant proposes; nil for none.
+func (f ShownFinding) Suggested() *api.Autofix {
+	if f.Assistant == nil {
+		return nil
+	}
+	return f.Assistant.Autofix
+}
+
+// Decided reports whether somebody decided something that reopening would take back.
+func (f ShownFinding) Decided() bool {
+	return f.TriageState != model.TriageUntriaged.String() && f.TriageState != model.TriageReopened.String()
+}
+
+// Fixes joins the versions that are no longer vulnerable.
+func (f ShownFinding) Fixes() string {
+	var out []string
+	for _, fix := range f.FixRecommendations {
+		if f.FoundDependency != nil && fix.Package == f.FoundDependency.Package {
+			out = append(out, fix.Version)
+			continue
+		}
+		out = append(out, fix.Package+" "+fix.Version)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Late reports whether it is overdue.
+func (f ShownFinding) Late() bool { return f.Overdue != nil && *f.Overdue }
+
+// Since is when it was first seen, or came back.
+func (f ShownFinding) Since() time.Time { return f.RelevantSince.Time }
+
+// Reason is why it is ignored, or empty.
+func (f ShownFinding) Reason() string {
+	if f.TriageReason == nil {
+		return ""
+	}
+	return *f.TriageReason
+}
+
+// Unrated tells which of some findings are of vulnerabilities that nobody rates, so
+// that medium stands in for their severity.
+func Unrated(req *ui.Request, view *index.View, ids []int64) (map[int64]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	page, err := view.Page(req.HTTP.Context(), model.FindingFilter{
+		IssueType:  model.SCA,
+		HasIDs:     true,
+		IDs:        ids,
+		Severities: []model.Severity{model.SeverityMedium},
+	}, 0, len(ids))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := ShownFindings(page)
+	out := map[int64]bool{}
+	for _, f := range shown {
+		out[f.ID] = f.Unrated
+	}
+	return out, err
+}
+
+// NearestFix is the first safe version after the installed one; empty for none.
+func NearestFix(f ShownFinding) (nearest string) {
+	d, order := f.FoundDependency, version.OrderOf(f.FoundDependency.Ecosystem)
+	for _, fix := range f.FixRecommendations {
+		if fix.Package != d.Package || !order.IsVersion(fix.Version) || order.Compare(fix.Version, d.Version) <= 0 {
+			continue
+		}
+		if nearest == "" || order.Compare(fix.Version, nearest) < 0 {
+			nearest = fix.Version
+		}
+	}
+	return nearest
+}

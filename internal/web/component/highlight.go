@@ -1,0 +1,134 @@
+package component
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+)
+
+// Bounds of highlighting. Lexers are regular expressions that go back and forth, and
+// code under test is hostile: what takes longer is shown as it is, and what goes on
+// behind that keeps one processor busy at most.
+const (
+	maxHighlighted = 32 << 10 // bytes of code
+	highlightFor   = 100 * time.Millisecond
+)
+
+// lexing is held by who reads code into tokens.
+var lexing = make(chan struct{}, 1)
+
+// span is a stretch of code of one look.
+type span struct {
+	Class string // as classOf has it; empty for plain text
+	Text  string
+}
+
+// Highlight gives lines the looks of their parts, by the language that the name of the
+// file tells. Lines that nobody can read in time stay as they are.
+func Highlight(ctx context.Context, file string, lines []CodeLine) {
+	if lexer := lexerOf(file); lexer != nil && len(lines) > 0 {
+		highlightBy(ctx, lexer, lines)
+	}
+}
+
+func highlightBy(ctx context.Context, lexer chroma.Lexer, lines []CodeLine) {
+	var text strings.Builder
+	for i := range lines {
+		text.WriteString(lines[i].Text + "\n")
+	}
+	if text.Len() > maxHighlighted || !utf8.ValidString(text.String()) || strings.Contains(text.String(), "\r") {
+		return // a lexer would show other text than there is
+	}
+	ctx, cancel := context.WithTimeout(ctx, highlightFor)
+	defer cancel()
+	select {
+	case lexing <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	done := make(chan [][]span, 1)
+	go func() {
+		defer func() { <-lexing }()
+		defer func() { _ = recover() }() // a grammar that fails costs the colours, not the page
+		done <- spansOf(ctx, lexer, text.String())
+	}()
+	select {
+	case spans := <-done:
+		for i := range min(len(spans), len(lines)) {
+			if joined(spans[i]) == lines[i].Text {
+				lines[i].Spans = spans[i]
+			}
+		}
+	case <-ctx.Done():
+	}
+}
+
+// lexerOf is the lexer of a file, by its name; nil for none.
+func lexerOf(file string) chroma.Lexer {
+	name := path.Base(file)
+	if len(name) > 255 {
+		return nil
+	}
+	return lexers.Match(name)
+}
+
+// spansOf reads text as lines of spans; nil where it is not read in time.
+func spansOf(ctx context.Context, lexer chroma.Lexer, text string) [][]span {
+	tokens, err := lexer.Tokenise(nil, text)
+	if err != nil {
+		return nil
+	}
+	out := [][]span{nil}
+	for token := tokens(); token != chroma.EOF; token = tokens() {
+		if ctx.Err() != nil {
+			return nil
+		}
+		class := classOf(token.Type)
+		for i, part := range strings.Split(token.Value, "\n") {
+			if i > 0 {
+				out = append(out, nil)
+			}
+			line := &out[len(out)-1]
+			switch last := len(*line) - 1; {
+			case part == "":
+			case last >= 0 && (*line)[last].Class == class:
+				(*line)[last].Text += part
+			default:
+				*line = append(*line, span{class, part})
+			}
+		}
+	}
+	return out
+}
+
+func joined(spans []span) string {
+	var out strings.Builder
+	for _, s := range spans {
+		out.WriteString(s.Text)
+	}
+	return out.String()
+}
+
+// classOf is one of the few looks that code has: keywords, strings, comments, numbers,
+// and names of what is defined or marked up.
+func classOf(t chroma.TokenType) string {
+	switch {
+	case t.InCategory(chroma.Keyword), t == chroma.OperatorWord:
+		return "hk"
+	case t.InSubCategory(chroma.LiteralString):
+		return "hs"
+	case t.InCategory(chroma.Comment):
+		return "hc"
+	case t.InSubCategory(chroma.LiteralNumber):
+		return "hn"
+	case t == chroma.NameFunction, t == chroma.NameClass, t == chroma.NameTag, t == chroma.NameDecorator,
+		t == chroma.NameAttribute, t == chroma.NameBuiltin:
+		return "hf"
+	}
+	return ""
+}

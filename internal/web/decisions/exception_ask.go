@@ -1,0 +1,71 @@
+package decisions
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/exceptions"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// askException asks for an exception for the findings of a form. What will not do is shown
+// with what was filled in.
+func askException(req *ui.Request, values url.Values) error {
+	form, err := askFormFrom(req, values)
+	if err != nil {
+		return err
+	}
+	var made model.Exception
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		r := model.Exception{Reason: form.Reason, CreatorID: req.Viewer.UserID}
+		r.TriageReason, _ = model.ParseTriageReason(form.TriageReason)
+		if r.Until, err = model.ExceptionEnd(form.Until); err != nil {
+			return err
+		}
+		findings, err := tx.FindingsByID(ctx, form.IDs)
+		if err == nil {
+			made, err = exceptions.Request(ctx, tx, r, findings)
+		}
+		return err
+	})
+	if status, why, is := ui.Refusal(err); is {
+		form.Fault = why
+		return showAskForm(req, status, form)
+	}
+	return ui.RedirectAfter(req, err, "/exceptions/"+ui.Decimal(made.ID)+"?done=asked")
+}
+
+func askFormFrom(req *ui.Request, values url.Values) (f component.ExceptionForm, err error) {
+	f = component.ExceptionForm{
+		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")),
+		TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
+		Back:         values.Get("back"), Today: req.Today(), Key: "form",
+	}
+	if !req.IsLocal(f.Back) {
+		f.Back = req.To("/exceptions")
+	}
+	picked, err := component.PickedFindings(model.SAST, values["id"])
+	f.IDs = picked.IDs
+	return f, err
+}
+
+func showAskForm(req *ui.Request, status int, form component.ExceptionForm) error {
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	if form.Findings, err = component.FindingsByID(req, view, form.IDs); err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{
+		Template: "exception_ask",
+		Title:    "Ask for an exception",
+		Section:  "requests",
+		Data:     form,
+	})
+}

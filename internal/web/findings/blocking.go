@@ -1,0 +1,287 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// blockedInFull is how many findings the page shows with all that is known of
+// them; the others are a line each.
+const blockedInFull = 20
+
+// blockingPage is about what a scan failed its build on: why, what to do, and
+// what the gate would say to it now.
+type blockingPage struct {
+	Scan   component.ScanRow
+	Of     model.Project
+	Gate   *model.ScanGate // nil where the scan did not fail its build
+	Known  bool            // an account of the scan is kept
+	Items  []blockedItem   // what still blocks first
+	Left   int             // how many still do
+	Only   bool            // nothing is kept of what else it reported
+	Newer  int64           // a scan that counts by now instead, or 0
+	Types  []blockedType
+	Ask    []component.ExceptionForm // for the blocking findings without a pending request; empty if there are none
+	Asked  []model.Exception         // open ones about what still blocks
+	Done   *decision
+	Self   string
+	detail int // findings shown in full so far
+}
+
+// blockedItem is a finding that the scan failed its build on, or would now.
+type blockedItem struct {
+	model.Blocked
+	Policy model.Policy   // that blocks on it; zero when it is gone
+	Blocks bool           // it would now
+	Since  bool           // it did not when the scan ran
+	Now    ui.Message     // why it does not any more
+	Detail *findingDetail // nil beyond the first, and of what is no longer stored
+	Own    string         // its page; empty where none is stored
+	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	Unrated bool
+}
+
+// blockedType has the findings of one type that still block, to be decided about
+// together.
+type blockedType struct {
+	Product ui.Product
+	IDs     []int64
+}
+
+// Pass reports whether a re-run would pass.
+func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
+
+// showBlocking shows what a scan failed its build on, where builds link to.
+func showBlocking(req *ui.Request) error {
+	p := &blockingPage{Self: req.HTTP.URL.Path}
+	err := req.View(func(ctx context.Context, tx *store.Tx) error {
+		r, err := component.ReadScanRecord(ctx, req, tx, req.PathID)
+		if err != nil {
+			return err
+		}
+		p.Scan, p.Of, p.Known, p.Gate = r.ScanRow, r.Of, r.Known, r.Account.Gate
+		if p.Gate == nil {
+			return nil
+		}
+		s := r.Scan
+		stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
+		if err != nil {
+			return err
+		}
+		if stream.LastScanID != s.ID {
+			p.Newer = stream.LastScanID
+		}
+		return p.judge(ctx, tx, s, r.Account)
+	})
+	if err != nil {
+		return err
+	}
+	if err := fillBlocked(req, p); err != nil {
+		return err
+	}
+	if p.Done, err = lastDecision(req, req.HTTP.URL.Query().Get("done"), p.Self); err != nil {
+		return err
+	}
+	return req.Show(http.StatusOK, ui.Page{
+		Template: "blocking",
+		Title:    "What scan " + ui.Decimal(req.PathID) + " blocks on",
+		Section:  "scans",
+		Data:     p,
+	})
+}
+
+// judge asks the gate what it would say now to the scan's own results.
+func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, account model.ScanAccount) error {
+	known, err := readBlocked(ctx, tx, account)
+	if err != nil {
+		return err
+	}
+	p.Only = len(account.Reported) == 0 && s.Counts.Total() > 0
+	again, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s))
+	if err != nil {
+		return err
+	}
+	policies := map[int64]model.Policy{}
+	all, err := tx.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		policies[one.ID] = one
+	}
+	onPrimary := map[int64]bool{}
+	for i := range again.Judged {
+		onPrimary[again.Judged[i].Finding.ID] = again.Judged[i].Known
+	}
+	var blocking []model.Blocked
+	if gate := again.Record(); gate != nil {
+		blocking = gate.Blocking
+	}
+	now := map[int64]model.Blocked{}
+	for _, b := range blocking {
+		now[b.FindingID] = b
+	}
+	for _, then := range account.Gate.Blocking {
+		item := blockedItem{Blocked: then, Policy: policies[then.PolicyID]}
+		if b, blocks := now[then.FindingID]; then.FindingID == 0 || blocks {
+			item.Blocks = true
+			if blocks {
+				item.Blocked, item.Policy = b, policies[b.PolicyID]
+			}
+		} else {
+			item.Now = known.whyPasses(again.Policy, then, onPrimary[then.FindingID])
+		}
+		delete(now, then.FindingID)
+		p.Items = append(p.Items, item)
+	}
+	for _, b := range blocking { // what people or policies made block since
+		if _, more := now[b.FindingID]; more {
+			p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
+		}
+	}
+	slices.SortStableFunc(p.Items, func(a, b blockedItem) int { return order(b.Blocks) - order(a.Blocks) })
+	return nil
+}
+
+// knownFindings are what is stored of the findings that a scan reported or failed
+// its build on, with the lineages of the latter.
+type knownFindings struct {
+	rows     []model.Finding // by id
+	lineages map[int64]model.Lineage
+}
+
+// readBlocked reads the findings of a scan's account. Of a scan that is recorded
+// only, the account has no more than what it failed on.
+func readBlocked(ctx context.Context, tx *store.Tx, account model.ScanAccount) (known knownFindings, err error) {
+	failed := map[int64]bool{}
+	ids := slices.Clone(account.Reported)
+	for _, b := range account.Gate.Blocking {
+		if b.FindingID != 0 {
+			failed[b.FindingID] = true
+			ids = append(ids, b.FindingID)
+		}
+	}
+	slices.Sort(ids)
+	if known.rows, err = tx.FindingsByID(ctx, slices.Compact(ids)); err != nil {
+		return known, err
+	}
+	var lineages []int64
+	for i := range known.rows {
+		if f := &known.rows[i]; failed[f.ID] {
+			lineages = append(lineages, f.LineageID)
+		}
+	}
+	known.lineages, err = tx.Lineages(ctx, lineages)
+	return known, err
+}
+
+// of returns the findings of a scan. What the advisories say is not its own, as the
+// gate reads it as it is now, but where the scan is recorded only.
+func (k knownFindings) of(scan model.Scan) (own []model.Finding) {
+	for i := range k.rows {
+		if source := k.rows[i].Source; source == scan.Source || source == model.SourceAdvisories && scan.Outcome.Recorded() {
+			own = append(own, k.rows[i])
+		}
+	}
+	return own
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// whyPasses says why a finding does not block any more.
+func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocked, onPrimary bool) ui.Message {
+	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f model.Finding, id int64) int {
+		return cmp.Compare(f.ID, id)
+	})
+	if !stored {
+		return ui.Message{Code: "gone", Text: "It is gone: its project or branch was deleted."}
+	}
+	f := &k.rows[at]
+	if t := k.lineages[f.LineageID].Triage; t.State == model.TriageIgnored {
+		text := "Ignored by " + actorTitle(t.By)
+		if t.Reason.String() != "" {
+			text += ": " + ui.ReasonWord(t.Reason.String())
+		}
+		return ui.Message{Code: "ignored", Text: text + "."}
+	}
+	switch {
+	case onPrimary:
+		return ui.Message{
+			Code: "known",
+			Text: "The primary branch has it by now, and the policy blocks only what is new there.",
+		}
+	case given.Excluded(f.IssueType, f.Path):
+		return ui.Message{Code: "excluded", Text: "Its path is excluded by now."}
+	case then.Condition == "" && given.Stance(f.RuleName).Mode != model.ModeBlock:
+		return ui.Message{Code: "mode", Text: "No policy that is for this branch has its rule in mode block any more."}
+	case f.State != model.Unresolved && f.Source == model.SourceAdvisories:
+		return ui.Message{Code: "advisories", Text: "The advisories no longer say so."}
+	}
+	return ui.Message{Code: "condition", Text: "No condition of a policy holds for it any more."}
+}
+
+// fillBlocked gathers what there is to see of the findings.
+func fillBlocked(req *ui.Request, p *blockingPage) error {
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(p.Items))
+	for i := range p.Items {
+		ids[i] = p.Items[i].FindingID
+	}
+	unrated, err := component.Unrated(req, view, ids)
+	if err != nil {
+		return err
+	}
+	var blocking []int64
+	byType := map[model.IssueType][]int64{}
+	for i := range p.Items {
+		item := &p.Items[i]
+		item.Unrated = unrated[item.FindingID]
+		if item.FindingID != 0 {
+			item.Own = req.To("/findings/" + ui.Decimal(item.FindingID))
+		}
+		if !item.Blocks {
+			continue
+		}
+		p.Left++
+		if item.FindingID == 0 {
+			continue
+		}
+		blocking = append(blocking, item.FindingID)
+		byType[item.IssueType] = append(byType[item.IssueType], item.FindingID)
+		if p.detail == blockedInFull {
+			continue
+		}
+		p.detail++
+		if item.Detail, err = detail(req, view, item.FindingID, p.Self); err != nil {
+			return err
+		}
+	}
+	for _, one := range ui.Products {
+		if ids := byType[one.Type]; len(ids) > 1 {
+			p.Types = append(p.Types, blockedType{one, ids})
+		}
+	}
+	if p.Left == 0 {
+		return nil
+	}
+	if p.Ask, p.Asked, err = exceptionForms(req, blocking, p.Self); req.Viewer.May(model.RoleTriager) {
+		p.Ask = nil
+	}
+	return err
+}

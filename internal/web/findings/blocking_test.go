@@ -1,0 +1,19 @@
+package findings
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+// TestWhyAFindingPasses: only findings of the scan itself count.
+func TestWhyAFindingPasses(t *testing.T) {
+	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, model.Blocked{FindingID: 7}, false); got.Code != "gone" {
+		t.Errorf("what is not stored any more: %q", got)
+	}
+	both := knownFindings{rows: []model.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: model.SourceAdvisories}}}
+	if own := both.of(model.Scan{Source: "semgrep"}); len(own) != 1 || own[0].ID != 1 {
+		t.Errorf("the scan's own are %+v", own)
+	}
+}

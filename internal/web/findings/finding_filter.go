@@ -1,0 +1,78 @@
+package findings
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// unselective are the words of a findings page that select nothing, and those that need
+// the advisories to be understood.
+var (
+	unselective = []string{"sort", "group", "columns", "page", "finding", "facet"}
+	lookedUp    = []string{"advisory", "version"}
+	selective   = []string{"q", "since", "branch", "repo"}
+)
+
+// Filter reads the query of a findings page for one issue type, for those who keep
+// it, as the rules of notifications do. Selects is false where it asks for what findings
+// of that type do not have. What will not do is a *model.InvalidError.
+func Filter(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error) {
+	s, selects, err := keptSearch("filter", t, query, now)
+	if s == nil {
+		return f, selects, err
+	}
+	return s.filter, selects, err
+}
+
+// Query reads the query of a findings page of one issue type for those who keep all
+// of it, as saved views do. What will not do is a *model.InvalidError about the query.
+func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, error) {
+	s, selects, err := keptSearch("query", t, query, now)
+	switch {
+	case err != nil:
+		return index.PageQuery{}, err
+	case !selects:
+		return index.PageQuery{}, model.Invalid(
+			"query", "the query filters by what findings of the issue type %s do not have", t,
+		)
+	}
+	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
+}
+
+// keptSearch reads a query that somebody keeps, which errors call what.
+func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
+	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		return nil, false, model.Invalid(
+			what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what,
+		)
+	}
+	selects = true
+	for key := range q {
+		known := func(f facet) bool { return string(f.key) == strings.TrimPrefix(key, "-") }
+		switch {
+		case slices.Contains(lookedUp, key):
+			return nil, false, model.Invalid(
+				what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what,
+			)
+		case key == viewWord:
+			return nil, false, model.Invalid(what, "a %s names no saved view: take what the view filters by", what)
+		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):
+		case slices.ContainsFunc(facets, known): // of another product
+			selects = false
+		default:
+			return nil, false, model.Invalid(what, "%.40q is no word of a %s", key, what)
+		}
+	}
+	s, err = searchOf(ui.ProductOf(t), "", q, now)
+	if invalid, ok := err.(*model.InvalidError); ok { //nolint:errorlint // searchOf wraps nothing
+		return nil, false, model.Invalid(what, "%s", invalid.Error())
+	}
+	return s, selects, err
+}

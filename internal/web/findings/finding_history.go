@@ -1,0 +1,211 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// moment is one line of what happened to a finding: every status names the
+// scan or the person that set it.
+type moment struct {
+	At     time.Time
+	Kind   string // a word to colour it by
+	Did    string // what was decided, as forms call it, or else done; empty of scans
+	What   string
+	By     string // a person or a token; empty for scans
+	ByKind string // what that is, of a decision
+	ScanID int64
+	Note   string
+	Other  int64 // another finding that the note is about; 0: none
+
+	Exception int64 // that it is about; 0: none
+
+	Comment     int64      // that it is; 0: none
+	Said        []textPart // of a comment
+	MayWithdraw bool       // the viewer, the comment
+}
+
+// past reads the history of a finding, newest first.
+func past(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, o store.Occurrence) error {
+	events, err := tx.History(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	if o.State == model.StateRemoved {
+		d.Gone = store.LastRemoval(events)
+	}
+	trail, err := tx.TriageTrail(ctx, o.LineageID)
+	if err != nil {
+		return err
+	}
+	people, err := membersOf(ctx, tx, req.Viewer.User)
+	if err != nil {
+		return err
+	}
+	d.People = people
+	d.History = append(d.History, moment{
+		At:     o.CreatedAt,
+		Kind:   "new",
+		What:   "First seen on " + ui.Branch(o.Ref),
+		ScanID: o.FirstScanID,
+	})
+	for _, e := range events {
+		d.History = append(d.History, scanMoment(e))
+	}
+	for _, e := range trail {
+		d.History = append(d.History, triageMoment(e, people))
+	}
+	asked, err := tx.ExceptionsOf(ctx, o.LineageID)
+	if err != nil {
+		return err
+	}
+	for _, r := range asked {
+		d.History = append(d.History, askedMoments(r)...)
+		if r.State == model.ExceptionRequested {
+			d.Asked = &r
+		}
+	}
+	comments, err := tx.NewestFindingComments(ctx, o.LineageID)
+	if err != nil {
+		return err
+	}
+	for _, c := range comments {
+		d.History = append(d.History, commentMoments(req, c)...)
+	}
+	slices.SortStableFunc(d.History, func(a, b moment) int { return b.At.Compare(a.At) })
+	return nil
+}
+
+var scanWords = map[model.FindingEventKind]string{
+	model.EventFixed:    "Fixed: a scan looked and no longer saw it",
+	model.EventReturned: "Came back", model.EventRemoved: "Out of scope",
+	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code",
+	model.EventUnmuted:   "No longer suppressed in the code",
+	model.EventPrecedent: "Here in place of a finding that was decided",
+	model.EventCopied:    "A copy: its decisions are about another finding alone from here on",
+	model.EventMerged:    "Took in another finding: they are one from here on",
+}
+
+func scanMoment(e store.FindingHistory) moment {
+	m := moment{At: e.At, Kind: string(e.Kind), What: scanWords[e.Kind], ScanID: e.ScanID}
+	if m.What == "" {
+		m.What = ui.Capital(string(e.Kind))
+	}
+	var detail struct {
+		From, To, Reason string
+		FromLine, ToLine int
+		FindingID        int64 `json:"finding_id"`
+		State            string
+		At               time.Time
+		Project          string
+	}
+	if e.Detail != "" && json.Unmarshal([]byte(e.Detail), &detail) == nil {
+		switch {
+		case detail.From != "" && detail.To != "":
+			m.Note = detail.From + " → " + detail.To
+		case detail.From != "":
+			m.Note = "from " + detail.From
+		}
+		switch {
+		case e.Kind == model.EventPrecedent:
+			m.Other, m.Did, m.Note = detail.FindingID, detail.State, precedentNote(detail.State, detail.Reason, detail.At)
+		case e.Kind == model.EventCopied, e.Kind == model.EventMerged:
+			if m.Other = detail.FindingID; detail.Project != "" {
+				m.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
+			}
+		case detail.Reason != "":
+			m.Note = detail.Reason
+		}
+	}
+	return m
+}
+
+// precedentNote tells what was decided on a finding that this one is in place of.
+func precedentNote(state, reason string, at time.Time) string {
+	note := "that one was set to " + state
+	if reason != "" {
+		note += ", " + ui.ReasonWord(reason)
+	}
+	if !at.IsZero() {
+		note += " on " + at.UTC().Format(time.DateOnly)
+	}
+	return note + "; this one is not, unless somebody says so"
+}
+
+// askedMoments are the request for an exception, and the decision about it.
+func askedMoments(e model.Exception) []moment {
+	asked := moment{
+		At:        e.CreatedAt,
+		Kind:      "triage",
+		Did:       "asked",
+		What:      "Exception asked for",
+		By:        ui.ActorName(e.CreatedBy),
+		Note:      e.Reason,
+		Exception: e.ID,
+	}
+	until := ""
+	if day := model.LastDay(e.Until); day != "" {
+		until = ", until " + day + " (UTC)"
+	}
+	if e.State == model.ExceptionRequested {
+		asked.What += until
+		return []moment{asked}
+	}
+	state := e.State.String()
+	if e.State == model.ExceptionActive {
+		state = "approved" + until
+	}
+	return []moment{asked, {
+		At:        e.DecidedAt,
+		Kind:      "triage",
+		Did:       "exception-" + e.State.String(),
+		What:      "Exception " + state,
+		By:        ui.ActorName(e.DecidedBy),
+		Note:      e.Answer,
+		Exception: e.ID,
+	}}
+}
+
+// triageMoment tells a decision, an assignment, or both.
+func triageMoment(e model.TriageEvent, p *people) moment {
+	m := moment{At: e.At, Kind: "triage", By: ui.ActorName(e.By), ByKind: e.By.Kind, Note: e.Note}
+	before, after := e.Before, e.After
+	var said []string
+	switch {
+	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) &&
+		before.By == after.By:
+	case after.State == model.TriageUntriaged:
+		said, m.Did = append(said, "Undone: untriaged again"), "undone"
+	default:
+		what := "Set to " + after.State.String()
+		m.Did = after.State.String()
+		if after.Reason != 0 {
+			m.Did += ":" + after.Reason.String()
+			what += ", " + ui.ReasonWord(after.Reason.String())
+		}
+		if day := model.LastDay(after.Until); day != "" {
+			what += ", until " + day + " (UTC)"
+		}
+		said = append(said, what)
+	}
+	switch {
+	case before.Assignee == after.Assignee:
+	case after.Assignee == "":
+		said, m.Did = append(said, "Unassigned from "+p.Title(before.Assignee)), cmp.Or(m.Did, "unassigned")
+	default:
+		said, m.Did = append(said, "Assigned to "+p.Title(after.Assignee)), cmp.Or(m.Did, "assigned")
+	}
+	if len(said) == 0 {
+		said = []string{"Comment"}
+	}
+	m.What = strings.Join(said, "; ")
+	return m
+}

@@ -1,0 +1,18 @@
+package findings
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestAHistoryTellsOfCopies holds that the line of a copy leads to what it is a copy of.
+func TestAHistoryTellsOfCopies(t *testing.T) {
+	got := scanMoment(store.FindingHistory{FindingEvent: model.FindingEvent{Kind: model.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
+	want := moment{Kind: "copied", What: scanWords[model.EventCopied], ScanID: 3, Other: 7}
+	if want.What == "" || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,366 @@
+package findings
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// search is what the address of a findings page asks for. The address is all
+// its state: a link to it is the same view for everybody.
+type search struct {
+	product ui.Product
+	base    string              // address without a query
+	values  map[string][]string // what is included, by facet
+	except  map[string][]string // and excluded; as -severities=low
+	query   string
+	about   string   // name of a vulnerability
+	version string   // of the package
+	since   string   // days, or a date
+	branch  string   // empty: each finding once; primary; every
+	order   string   // word of an index.Order; empty: by severity
+	group   string   // empty, rule, project
+	columns []string // which of its optional parts a row has; nil: all
+	page    int      // from 1
+	finding int64    // shown in the panel
+	wide    string   // key of the facet that shows all its values; empty for none
+	filter  model.FindingFilter
+	people  *people   // who findings can be assigned to; nil where nobody asks
+	now     time.Time // when it is asked
+	opened  openedView
+}
+
+// anyStatus lifts the filter that a page starts with.
+const anyStatus = "any"
+
+// searchOf reads an address. Without a word about the status a page is about
+// what is open. All faults are in one *model.InvalidError.
+func searchOf(p ui.Product, base string, q url.Values, now time.Time) (*search, error) {
+	s := &search{
+		product: p, base: base, values: map[string][]string{},
+		except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")),
+		about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
+		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"),
+		group: q.Get("group"), columns: list(q, "columns"), page: 1,
+	}
+	s.filter = model.FindingFilter{
+		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every",
+		Primary: s.branch == "primary", Except: &model.FindingFilter{},
+	}
+	bad := &model.InvalidError{}
+	s.now = now
+	s.readFacets(q, bad)
+	s.readEnds()
+	s.filter.Due, s.filter.Except.Due = s.dueWithin(s.values), s.dueWithin(s.except)
+	s.readSince(now, bad)
+	s.oneOf(&s.branch, bad, "branch", "primary", "every")
+	s.readOrder(bad)
+	s.readColumns(bad)
+	s.oneOf(&s.group, bad, "group", "rule", "project")
+	s.page = max(ui.Number(q, "page", bad), 1)
+	s.finding = int64(ui.Number(q, "finding", bad))
+	if s.wide = q.Get("facet"); !slices.ContainsFunc(facetsOf(p.Type), func(f facet) bool {
+		return string(f.key) == s.wide
+	}) {
+		s.wide = "" // a facet of another product, maybe: it selects nothing
+	}
+	if len(bad.Fields) > 0 {
+		return nil, bad
+	}
+	return s, nil
+}
+
+// searched reads an address, and learns what else a vulnerability is called
+// that it searches for: a finding may stand under another of its names.
+func searched(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
+	s, err := openView(req, p, q)
+	if err != nil {
+		return nil, err
+	}
+	if s.people, err = listPeople(req); err != nil || p.Type != model.SCA {
+		return s, err
+	}
+	if err = narrowToVersion(req, s); err != nil || s.query+s.about == "" {
+		return s, err
+	}
+	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		if s.about == "" {
+			s.filter.Named, err = tx.AdvisoryNames(ctx, s.query)
+			return err
+		}
+		s.filter.Named, err = tx.AdvisoryNames(ctx, s.about)
+		s.filter.Named = append(s.filter.Named, s.about)
+		return err
+	})
+	return s, err
+}
+
+// narrowToVersion keeps the findings of one version of a package: which version a
+// finding has, only its body tells.
+func narrowToVersion(req *ui.Request, s *search) error {
+	if s.version == "" {
+		return nil
+	}
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	f := model.FindingFilter{IssueType: model.SCA, Projects: s.filter.Projects, Packages: s.filter.Packages}
+	page, err := view.Page(req.HTTP.Context(), f, 0, max(view.Count(f), 1))
+	if err != nil {
+		return err
+	}
+	found, err := component.ShownFindings(page)
+	if err != nil {
+		return err
+	}
+	s.filter.HasIDs = true
+	for _, finding := range found {
+		if d := finding.FoundDependency; d != nil && d.Version == s.version {
+			s.filter.IDs = append(s.filter.IDs, finding.ID)
+		}
+	}
+	return nil
+}
+
+// readEnds bounds when decisions end.
+func (s *search) readEnds() {
+	for _, value := range s.values[string(index.FacetEnds)] {
+		s.filter.EndsBy, _ = index.EndsBy(value, s.now)
+	}
+}
+
+// dueWithin is what is chosen of due dates.
+func (s *search) dueWithin(values map[string][]string) *model.DueFilter {
+	var windows []model.DueWindow
+	for _, value := range values[string(index.FacetDue)] {
+		windows = append(windows, model.DueWindow(value))
+	}
+	return model.DueWithin(windows, s.now)
+}
+
+func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
+	for _, f := range facetsOf(s.product.Type) {
+		key := string(f.key)
+		included := list(q, key)
+		switch f.key {
+		case index.FacetProject:
+			included = append(included, list(q, "repo")...) // as the command line links
+		case index.FacetStatus:
+			if len(included) == 0 && len(q["-"+key]) == 0 {
+				included = []string{model.StatusOpen.String()}
+			}
+			included = slices.DeleteFunc(included, func(v string) bool { return v == anyStatus })
+		}
+		s.take(f, key, included, s.values, &s.filter, bad)
+		s.take(f, key, list(q, "-"+key), s.except, s.filter.Except, bad)
+	}
+}
+
+// take puts the values of a facet into a filter.
+func (s *search) take(
+	f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError,
+) {
+	if len(values) == 0 {
+		return
+	}
+	if f.single {
+		values = values[len(values)-1:]
+	}
+	into[key] = values
+	for _, v := range f.set(filter, values) {
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: key,
+			Message:  strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "),
+			Value:    v,
+		})
+	}
+}
+
+// list reads a list, repeated or joined by commas where no name can hold one.
+func list(q url.Values, key string) []string {
+	var out []string
+	for _, v := range q[key] {
+		if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// readSince takes days back from now, as 30, or a date.
+func (s *search) readSince(now time.Time, bad *model.InvalidError) {
+	if s.since == "" {
+		return
+	}
+	if days, err := strconv.Atoi(s.since); err == nil && days > 0 && days < 36500 {
+		s.filter.Since = now.AddDate(0, 0, -days)
+		return
+	}
+	day, err := time.Parse(time.DateOnly, s.since)
+	if err != nil {
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "since",
+			Message:  "is a number of days, or a date as 2026-01-31",
+			Value:    s.since,
+		})
+	}
+	s.filter.Since = day
+}
+
+func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ...string) {
+	if *v != "" && !slices.Contains(words, *v) {
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name,
+			Message:  "is one of " + strings.Join(words, ", "),
+			Value:    *v,
+		})
+	}
+}
+
+// params writes the state as a query, the same for the same state.
+func (s *search) params() url.Values {
+	q := url.Values{}
+	for key, values := range s.values {
+		q[key] = slices.Sorted(slices.Values(values))
+	}
+	for key, values := range s.except {
+		q["-"+key] = slices.Sorted(slices.Values(values))
+	}
+	status := string(index.FacetStatus)
+	switch {
+	case slices.Equal(s.values[status], []string{"open"}) && len(s.except[status]) == 0:
+		delete(q, status) // that is how a page starts
+	case len(s.values[status])+len(s.except[status]) == 0:
+		q.Set(status, anyStatus)
+	}
+	if len(s.columns) > 0 {
+		q["columns"] = s.columns
+	}
+	for name, v := range map[string]string{
+		"q":        s.query,
+		"advisory": s.about,
+		"version":  s.version,
+		"since":    s.since,
+		"branch":   s.branch,
+		"sort":     s.order,
+		"group":    s.group,
+		"facet":    s.wide,
+	} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	if s.page > 1 {
+		q.Set("page", strconv.Itoa(s.page))
+	}
+	if s.finding > 0 {
+		q.Set("finding", strconv.FormatInt(s.finding, 10))
+	}
+	return q
+}
+
+// with is the address after a change. A change of what is selected leads to
+// the first page.
+func (s *search) with(change func(*search)) string {
+	other := *s
+	other.values, other.except = cloned(s.values), cloned(s.except)
+	other.page, other.finding = 1, 0
+	change(&other)
+	return other.address()
+}
+
+func cloned(m map[string][]string) map[string][]string {
+	out := make(map[string][]string, len(m))
+	for k, v := range m {
+		out[k] = slices.Clone(v)
+	}
+	return out
+}
+
+// toggle includes a value, or no longer, or excludes it.
+func (s *search) toggle(f facet, value string, exclude bool) string {
+	key := string(f.key)
+	return s.with(func(o *search) {
+		from, to := o.except, o.values
+		if exclude {
+			from, to = to, from
+		}
+		drop(from, key, value)
+		switch {
+		case slices.Contains(to[key], value):
+			drop(to, key, value)
+		case f.single:
+			to[key] = []string{value}
+		default:
+			to[key] = append(to[key], value)
+		}
+	})
+}
+
+func drop(from map[string][]string, key, value string) {
+	from[key] = slices.DeleteFunc(from[key], func(v string) bool { return v == value })
+	if len(from[key]) == 0 {
+		delete(from, key)
+	}
+}
+
+// chosen are the values of a facet that the state names.
+func (s *search) chosen(f facet) []string {
+	return append(slices.Clone(s.values[string(f.key)]), s.except[string(f.key)]...)
+}
+
+// narrowed reports whether the state asks for anything but what a page starts with.
+func (s *search) narrowed() bool {
+	q := s.params()
+	for _, name := range unselective {
+		q.Del(name)
+	}
+	return len(q) > 0
+}
+
+// wideFacet is how many values a facet lists that shows all: more are no list to
+// look through.
+const wideFacet = 1000
+
+// question asks the index for what the page shows.
+func (s *search) question() index.ListQuery {
+	q := index.ListQuery{
+		Filter: s.filter,
+		Now:    s.now,
+		Order:  index.MostSevere,
+		Skip:   (s.page - 1) * ui.PerPage,
+		Size:   ui.PerPage,
+		Values: 8,
+	}
+	if order, ok := index.ParseOrder(s.order); ok {
+		q.Order = order
+	}
+	switch s.group {
+	case "rule":
+		q.Groups = []index.Grouping{index.ByRule}
+	case "project":
+		q.Groups = []index.Grouping{index.ByProject}
+	}
+	for _, f := range facetsOf(s.product.Type) {
+		keep := s.chosen(f)
+		if f.key == index.FacetAssignee && s.people != nil {
+			keep = append(keep, s.people.me, model.AssigneeNobody)
+		}
+		asked := index.FacetRequest{Facet: f.key, Keep: keep}
+		if string(f.key) == s.wide {
+			asked.Values = wideFacet
+		}
+		q.Facets = append(q.Facets, asked)
+	}
+	return q
+}

@@ -1,0 +1,190 @@
+package findings
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/globalsearch"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// searchPath is the page that finds everything by its name or number, and the palette.
+const searchPath = "/search"
+
+// How many hits of a kind are shown.
+const (
+	hitsOnPage    = 20
+	hitsInPalette = 5
+)
+
+// hitGroup are the hits of a kind.
+type hitGroup struct {
+	Kind  globalsearch.Kind
+	Title string
+	Hits  []foundHit
+}
+
+// foundHit is a hit as it is shown.
+type foundHit struct {
+	globalsearch.Hit
+	Address string
+	Parts   []globalsearch.Part // of its name
+	Sends   bool                // it is done by a form, not opened
+}
+
+// Number is what people call a finding by; empty of other hits.
+func (h foundHit) Number() string {
+	if h.Kind != globalsearch.Finding {
+		return ""
+	}
+	return "#" + ui.Decimal(h.ID)
+}
+
+// hitTitles are the headings of groups.
+var hitTitles = map[globalsearch.Kind]string{
+	globalsearch.Finding: "Finding", globalsearch.Vulnerability: "Vulnerabilities", globalsearch.Project: "Projects",
+	globalsearch.Package: "Packages", globalsearch.Rule: "Rules", globalsearch.SavedView: "Saved views",
+	globalsearch.Person: "People", globalsearch.Page: "Pages", globalsearch.Action: "Actions",
+}
+
+// searchPage is what was found.
+type searchPage struct {
+	Query  string
+	Groups []hitGroup
+	Lists  []component.Choice // that hold what is looked for
+	Total  int
+}
+
+// searchEverything finds by name and number what the viewer may see. Scripts are answered what
+// the palette shows: fewer of each kind.
+func searchEverything(req *ui.Request) error {
+	p := &searchPage{Query: req.HTTP.URL.Query().Get("q")}
+	limit := hitsOnPage
+	if req.Partial() {
+		limit = hitsInPalette
+	}
+	q, err := globalsearch.ParseQuery(p.Query)
+	if err != nil {
+		return err
+	}
+	hits, err := find(req, q, limit)
+	if err != nil {
+		return err
+	}
+	p.group(hits)
+	if !q.Empty() {
+		p.Lists = listsWith(req, p.Query)
+	}
+	return req.Show(http.StatusOK, ui.Page{Template: "search", Title: "Search", Section: "search", Data: p, Part: "hits"})
+}
+
+// find gathers hits of every kind, the best first.
+func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, err error) {
+	view, err := req.Findings()
+	if err != nil {
+		return nil, err
+	}
+	var hits []globalsearch.Hit
+	places := map[string]place{}
+	err = req.View(func(ctx context.Context, tx *store.Tx) error {
+		if hits, err = globalsearch.Find(ctx, tx, view, globalsearch.Caller{
+			UserID: req.Viewer.UserID,
+		}, q, limit); err != nil {
+			return err
+		}
+		people, err := tx.Members(ctx)
+		if err == nil && !q.Empty() {
+			hits = append(hits, peopleNamed(people, view, q, limit)...)
+		}
+		if err != nil {
+			return err
+		}
+		all, err := listPlaces(ctx, req, tx)
+		for _, p := range all {
+			if rank, fits := p.rank(q); fits {
+				hits = append(hits, globalsearch.Hit{Kind: p.kind, Rank: rank, Name: p.name, Detail: p.group})
+				places[p.name] = p
+			}
+		}
+		return err
+	})
+	globalsearch.Sort(hits)
+	for _, h := range hits {
+		f := foundHit{Hit: h, Parts: q.Parts(h.Name)}
+		if p, is := places[h.Name]; is && (h.Kind == globalsearch.Page || h.Kind == globalsearch.Action) {
+			f.Address, f.Sends = p.address, p.sends
+		} else {
+			f.Address = addressOf(req, h)
+		}
+		found = append(found, f)
+	}
+	return found, err
+}
+
+// group puts hits of a kind together: first the kind with the best.
+func (p *searchPage) group(hits []foundHit) {
+	for _, h := range hits {
+		at := slices.IndexFunc(p.Groups, func(g hitGroup) bool { return g.Kind == h.Kind })
+		if at < 0 {
+			at = len(p.Groups)
+			p.Groups = append(p.Groups, hitGroup{Kind: h.Kind, Title: hitTitles[h.Kind]})
+		}
+		p.Groups[at].Hits = append(p.Groups[at].Hits, h)
+	}
+	p.Total = len(hits)
+}
+
+// addressOf is where a hit leads. Lists show what is open, or everything where nothing is.
+func addressOf(req *ui.Request, h globalsearch.Hit) string {
+	listed := func(key, value string) string {
+		if h.IssueType == 0 {
+			h.IssueType = model.SAST
+		}
+		q := url.Values{key: {value}}
+		if h.Open == 0 {
+			q.Set("status", anyStatus)
+		}
+		return req.To(ui.ProductOf(h.IssueType).Path + "?" + q.Encode())
+	}
+	switch h.Kind {
+	case globalsearch.Finding:
+		return req.To("/findings/" + ui.Decimal(h.ID))
+	case globalsearch.Project:
+		return req.To("/projects/" + ui.Decimal(h.ID))
+	case globalsearch.SavedView:
+		return req.To(ui.ProductOf(h.IssueType).Path + "?" + viewWord + "=" + ui.Decimal(h.ID))
+	case globalsearch.Vulnerability:
+		if h.Advised {
+			return req.To("/advisories/" + url.PathEscape(h.Name))
+		}
+		return listed("advisory", h.Name)
+	case globalsearch.Package:
+		return listed("dependencies", h.Name)
+	case globalsearch.Person:
+		return listed("assignees", h.Name)
+	}
+	return listed("rules", h.Name)
+}
+
+// listsWith are the lists that search what names do not tell, narrowed to what is looked for.
+func listsWith(req *ui.Request, text string) (lists []component.Choice) {
+	add := func(label, path, key string) {
+		lists = append(lists, component.Choice{Label: label, Address: req.To(path + "?" + url.Values{key: {text}}.Encode())})
+	}
+	for _, p := range ui.Products {
+		label := p.Title
+		if p.Type != model.Secrets {
+			label += " findings"
+		}
+		add(label, p.Path, "q")
+	}
+	add("Projects", "/projects", "q")
+	add("Dependencies", "/supply-chain/dependencies", "name")
+	add("Advisories", "/advisories", "q")
+	return lists
+}

@@ -1,0 +1,136 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/globalsearch"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// place is a page to go to, or something to do.
+type place struct {
+	kind    globalsearch.Kind
+	name    string // unique among places
+	group   string // of the navigation; may be empty
+	address string
+	least   model.Role
+	sends   bool // it is done by a form that the address takes
+}
+
+// rank is how good a place fits: by its name, or by its group with it.
+func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
+	if rank, fits := q.Rank(p.name); fits {
+		return rank, true
+	}
+	return q.Rank(p.group + " " + p.name)
+}
+
+// more are the pages beside the navigation, and what starts somewhere else than where one is.
+var more = []place{
+	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: model.RoleViewer},
+	{kind: globalsearch.Page, name: "Get started", address: ui.StartPath, least: model.RoleViewer},
+	{kind: globalsearch.Page, name: "Your account", address: "/account", least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "New token", address: ui.TokensPath, least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "Upload a report", address: ui.UploadPath, least: model.RoleTriager},
+	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: model.RoleTriager},
+	{
+		kind: globalsearch.Action,
+		name: "New notification rule", address: ui.NotificationsPath + "/new", least: model.RoleAdmin,
+	},
+	{kind: globalsearch.Action, name: "Connect a code host", address: ui.ConnectionsPath, least: model.RoleAdmin},
+	{kind: globalsearch.Action, name: "Invite somebody", address: ui.UsersPath, least: model.RoleAdmin},
+}
+
+// listPlaces are all that the viewer may go to and do, first what makes sense where they are.
+func listPlaces(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
+	out, err := actionsHere(ctx, req, tx)
+	for _, p := range more {
+		if req.Viewer.May(p.least) {
+			p.address = req.To(p.address)
+			out = append(out, p)
+		}
+	}
+	for _, g := range ui.Navigation(req.To(""), "", req.Viewer, nil) {
+		for _, item := range g.Items {
+			out = append(out, place{kind: globalsearch.Page, name: item.Label, group: g.Title, address: item.Address})
+		}
+	}
+	return out, err
+}
+
+// actionsHere is what can be done with the page that the palette was opened on.
+func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
+	at, err := url.Parse(req.HTTP.Header.Get("HX-Current-URL"))
+	if err != nil || !strings.HasPrefix(at.Path, req.To("/")) {
+		return nil, nil //nolint:nilerr // scripts say where they are: who says nonsense is nowhere
+	}
+	path := strings.TrimPrefix(at.Path, req.To(""))
+	for _, p := range ui.Products {
+		if path == p.Path {
+			query := at.Query()
+			query.Del("finding")
+			query.Set("format", "csv")
+			return []place{{
+				kind: globalsearch.Action,
+				name: "Export these findings as CSV", address: req.To(p.Path + "/export?" + query.Encode()),
+			}}, nil
+		}
+	}
+	id, err := strconv.ParseInt(strings.TrimPrefix(path, "/projects/"), 10, 64)
+	if err != nil || !strings.HasPrefix(path, "/projects/") || !req.Viewer.May(model.RoleTriager) {
+		return nil, nil //nolint:nilerr // another page, where nothing more can be done
+	}
+	p, err := tx.Project(ctx, id)
+	if errors.Is(err, model.ErrNotFound) {
+		return nil, nil
+	}
+	scan := place{
+		kind:    globalsearch.Action,
+		name:    "Scan " + p.Name + " now",
+		address: req.To("/projects/" + ui.Decimal(id) + "/scan"),
+		sends:   true,
+	}
+	return []place{scan}, err
+}
+
+// peopleNamed are the users whose name fits, limit at most, with what is open and theirs.
+func peopleNamed(members []model.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
+	for _, m := range members {
+		rank, fits := q.Rank(m.Name)
+		if titled, also := q.Rank(m.Title()); also && (!fits || titled < rank) {
+			rank, fits = titled, true
+		}
+		if fits && m.Enabled() {
+			hits = append(hits, globalsearch.Hit{Kind: globalsearch.Person, Rank: rank, Name: m.Name, Detail: m.Title()})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b globalsearch.Hit) int { return cmp.Compare(a.Rank, b.Rank) })
+	hits = hits[:min(len(hits), limit)]
+	for i := range hits {
+		h := &hits[i]
+		most := 0
+		for _, p := range ui.Products {
+			f := ui.AllFindings(p)
+			f.Statuses, f.Assignees = []model.Status{model.StatusOpen}, []string{h.Name}
+			n := view.Count(f)
+			h.Open += n
+			if h.IssueType == 0 || n > most {
+				h.IssueType, most = p.Type, n
+			}
+		}
+		if h.Detail == h.Name {
+			h.Detail = ""
+		}
+	}
+	return hits
+}

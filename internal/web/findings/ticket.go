@@ -1,0 +1,101 @@
+package findings
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// ticketWait limits the time that a page waits for a tracker. The ticket is created later, too.
+const ticketWait = 3 * time.Second
+
+// linked finds the ticket of a finding, and whether one can be created.
+func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	found, err := tx.TicketsOfLineages(ctx, []int64{o.LineageID})
+	if err != nil {
+		return err
+	}
+	if t, is := found[o.LineageID]; is {
+		d.Ticket = &t
+	}
+	if d.Ticketless() {
+		d.TicketPossible, err = ticket.Possible(ctx, tx, []model.Finding{o.Finding})
+	}
+	return err
+}
+
+// Ticketless reports whether a ticket can be asked for.
+func (d *findingDetail) Ticketless() bool {
+	return d.Ticket == nil || d.Ticket.State == model.TicketFailed
+}
+
+// changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
+// shown with the finding.
+func changeTicket(req *ui.Request, form url.Values) error {
+	var asked []ticket.Group
+	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, req.PathID)
+		if err != nil {
+			return err
+		}
+		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 {
+			return model.ErrNotFound
+		}
+		findings := []model.Finding{o.Finding}
+		switch form.Get("do") {
+		case "create":
+			asked, err = askTicket(ctx, tx, findings)
+		case "link":
+			_, err = ticket.Link(ctx, tx, ticket.Target{URL: form.Get("ticket_url")}, findings)
+		case "unlink":
+			_, err = ticket.Unlink(ctx, tx, findings)
+		default:
+			err = model.Invalid("do", "Choose what to do about the ticket.")
+		}
+		return err
+	})
+	if status, why, is := ui.Refusal(err); is {
+		return findingAgain(req, status, req.PathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+	}
+	if err != nil {
+		return err
+	}
+	awaitTickets(req, asked)
+	back := form.Get("back")
+	if !req.IsLocal(back) {
+		back = req.To("/findings/" + ui.Decimal(req.PathID))
+	}
+	req.Redirect(back + "#ticket")
+	return nil
+}
+
+// askTicket asks for a ticket about findings; why there can be none is an error for people.
+func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
+	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
+	if err == nil && len(out.Failed) > 0 {
+		err = model.Invalid("ticket", "%s", out.Failed[0].Reason)
+	}
+	return out.Requested, err
+}
+
+// awaitTickets waits for tickets to be created. The next page shows an error.
+func awaitTickets(req *ui.Request, asked []ticket.Group) {
+	var ids []int64
+	for _, g := range asked {
+		if g.TicketID != 0 {
+			ids = append(ids, g.TicketID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	view := func(_ context.Context, read func(context.Context, ticket.Reader) error) error {
+		return req.View(func(ctx context.Context, tx *store.Tx) error { return read(ctx, tx) })
+	}
+	_, _ = ticket.Await(req.HTTP.Context(), view, ids, ticketWait, func() bool { return req.CreatesTickets })
+}

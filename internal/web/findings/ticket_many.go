@@ -1,0 +1,140 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// madeTickets is the page that says what became of a request for tickets.
+type madeTickets struct {
+	Product ui.Product
+	Back    string
+	Limit   int
+	Left    int // findings beyond the limit
+	Fault   string
+	Rows    []madeTicket
+}
+
+// madeTicket is one group of findings. The ticket is zero where there is none.
+type madeTicket struct {
+	First  int64
+	Count  int
+	Ticket model.Ticket
+	Reason string
+}
+
+// makeTickets creates tickets about what was selected, or links that to one.
+func makeTickets(req *ui.Request, form url.Values) error {
+	s, err := snapshotFrom(form)
+	if err != nil {
+		return err
+	}
+	page := madeTickets{
+		Product: ui.ProductOf(s.IssueType),
+		Back:    backTo(req, form, s.IssueType),
+		Limit:   model.MaxTicketSelection,
+	}
+	var asked []ticket.Group
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		asked = nil
+		switch form.Get("do") {
+		case "create":
+			out, err := askTickets(ctx, tx, s, form.Get("each") == "")
+			page.Left, asked = len(out.Left), slices.Concat(out.Requested, out.Failed, out.Skipped)
+			return err
+		case "link":
+			linked, err := linkAll(ctx, tx, s, form.Get("ticket_url"))
+			asked = []ticket.Group{{IDs: linked.IDs, TicketID: linked.Ticket.ID}}
+			return err
+		}
+		return model.Invalid("do", "Choose what to do about tickets.")
+	})
+	status, why, refused := ui.Refusal(err)
+	if refused {
+		page.Fault, asked, err = why, nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if form.Get("do") == "create" {
+		awaitTickets(req, asked)
+	}
+	if err := req.View(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, asked) }); err != nil {
+		return err
+	}
+	return req.Show(cmp.Or(status, http.StatusOK), ui.Page{
+		Template: "tickets",
+		Title:    "Tickets",
+		Section:  page.Product.Section,
+		Data:     &page,
+	})
+}
+
+// askTickets asks for tickets of the newest findings of a selection that have none.
+func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (ticket.Outcome, error) {
+	findings, err := listedOf(ctx, tx, s)
+	if err != nil {
+		return ticket.Outcome{}, err
+	}
+	return ticket.Ask(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
+}
+
+// linkAll links a selection to one ticket.
+func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (ticket.Linked, error) {
+	if len(s.IDs) > model.MaxTicketFindings {
+		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket is about %d at most",
+			len(s.IDs), model.MaxTicketFindings)
+	}
+	findings, err := listedOf(ctx, tx, s)
+	if err != nil {
+		return ticket.Linked{}, err
+	}
+	return ticket.Link(ctx, tx, ticket.Target{URL: address}, findings)
+}
+
+// listedOf reads the newest findings of a selection that lists show, as many as one triage
+// of the Web API takes.
+func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, error) {
+	ids := slices.Clone(s.IDs)
+	slices.Sort(ids)
+	findings, err := tx.FindingsByID(ctx, ids[max(0, len(ids)-model.MaxTriage):])
+	findings = slices.DeleteFunc(findings, func(f model.Finding) bool {
+		return f.State == model.StateRemoved || f.IssueType != s.IssueType
+	})
+	if err == nil && len(findings) == 0 {
+		err = model.Invalid("ids", "nothing that is selected is there any more: go back to the list and look again")
+	}
+	return findings, err
+}
+
+// read finds how far the tickets are by now: those first that are being made, then those
+// that cannot be. Findings that have one already are put together by ticket.
+func (p *madeTickets) read(ctx context.Context, tx *store.Tx, groups []ticket.Group) error {
+	at := map[int64]int{}
+	for _, g := range groups {
+		if i, again := at[g.TicketID]; again && g.TicketID != 0 {
+			p.Rows[i].Count += len(g.IDs)
+			continue
+		}
+		row := madeTicket{First: g.IDs[0], Count: len(g.IDs), Reason: g.Reason}
+		if g.TicketID != 0 {
+			var err error
+			if row.Ticket, err = tx.Ticket(ctx, g.TicketID); err != nil {
+				return err
+			}
+			if row.Ticket.Problem != "" {
+				row.Reason = row.Ticket.Problem
+			}
+		}
+		at[g.TicketID], p.Rows = len(p.Rows), append(p.Rows, row)
+	}
+	return nil
+}

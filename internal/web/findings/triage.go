@@ -1,0 +1,304 @@
+package findings
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+	"github.com/redoubt/redoubt/internal/triage"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// preview shows what a decision would touch, before anything is changed.
+type preview struct {
+	Snapshot snapshot
+	Product  ui.Product
+	Back     string
+	Selected int                // findings selected, each once
+	Touched  int                // occurrences of these that are not fixed, on whatever branch
+	Beyond   int                // further rows that match and that this decision leaves alone
+	Projects []index.FacetCount // of the findings
+	Branches []index.FacetCount // of the occurrences
+	More     [2]int             // further projects, branches
+	Severity []index.FacetCount // of the findings selected, the worst first
+	Chips    []chip             // the filter, exclusions included; none when rows were picked
+	People   *people
+	Today    string // in UTC
+
+	TicketPossible bool // one can be created about a finding of these
+}
+
+// TicketLimit is how many findings get a ticket at once.
+func (p *preview) TicketLimit() int { return model.MaxTicketSelection }
+
+// ID tells the fields of the form from others of a page.
+func (p *preview) ID() string { return "all" }
+
+// Touches says what the button does.
+func (p *preview) Touches() string { return "changes " + ui.Plural(p.Selected, p.Product.Noun) }
+
+// previewTriage captures what is selected: rows that were picked, or all that
+// the filter matches, not only those of the page.
+func previewTriage(req *ui.Request, form url.Values) error {
+	return req.InOneView(func() error { return showPreview(req, form) })
+}
+
+func showPreview(req *ui.Request, form url.Values) error {
+	t, ok := model.ParseIssueType(form.Get("type"))
+	if !ok {
+		return model.Invalid("type", "is sast, sca or secrets")
+	}
+	q, err := url.ParseQuery(form.Get("query"))
+	if err != nil {
+		return model.Invalid("query", "is no query")
+	}
+	groups, grouped := form["group"], form.Get("grouped") != "" // the list is
+	if grouped && len(groups) == 0 {
+		return model.Invalid("group", "nothing is selected: pick groups")
+	}
+	if len(groups) > 0 {
+		q[groupFacet(q.Get("group"))] = groups
+	}
+	s, err := searched(req, ui.ProductOf(t), q)
+	if err != nil {
+		return err
+	}
+	p := &preview{Product: s.product, Back: s.address(), People: s.people, Today: req.Today()}
+	if back := form.Get("back"); req.IsLocal(back) {
+		p.Back = back
+	}
+	filter := s.filter
+	all := grouped || form.Get("all") != "" || form.Get("tickets") != "" && len(form["id"]) == 0
+	if !all {
+		filter, err = component.PickedFindings(t, form["id"])
+		if err != nil {
+			return err
+		}
+	} else {
+		p.Chips = s.chips()
+	}
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	if err := capture(req, view, p, filter); err != nil {
+		return err
+	}
+	err = req.View(func(ctx context.Context, tx *store.Tx) error {
+		findings, err := listedOf(ctx, tx, p.Snapshot)
+		if err == nil {
+			p.TicketPossible, err = ticket.Possible(ctx, tx, findings)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(http.StatusOK, ui.Page{
+		Template: "triage",
+		Title:    "Triage " + ui.Plural(p.Selected, p.Product.Noun),
+		Section:  s.product.Section,
+		Data:     p,
+	})
+}
+
+// capture counts what a filter selects and what hangs on it.
+func capture(req *ui.Request, view *index.View, p *preview, filter model.FindingFilter) error {
+	targets, err := view.Newest(req.HTTP.Context(), filter, maxDecision)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		return model.Invalid("query", "matches nothing any more: go back to the list and look again")
+	}
+	var ids, once, lineages []int64
+	seen := map[int64]bool{}
+	for _, t := range targets {
+		ids = append(ids, t.FindingID)
+		if !seen[t.LineageID] { // a list of every branch has a finding more than once
+			seen[t.LineageID] = true
+			once, lineages = append(once, t.FindingID), append(lineages, t.LineageID)
+		}
+	}
+	p.Snapshot, p.Selected = snapshotOf(view.Version(), filter.IssueType, ids), len(once)
+	p.Beyond = max(view.Count(filter)-len(ids), 0)
+	slices.Sort(lineages)
+	touched, err := view.Occurrences(req.HTTP.Context(), filter.IssueType, lineages)
+	if err != nil {
+		return err
+	}
+	there := model.FindingFilter{ // what is fixed is nothing to decide about
+		IssueType: filter.IssueType, HasIDs: true, IDs: touched,
+		Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
+	}
+	p.Touched = view.Count(there)
+	projects, err := spread(req, view, model.FindingFilter{
+		IssueType: filter.IssueType,
+		HasIDs:    true,
+		IDs:       once,
+	}, index.FacetProject)
+	if err != nil {
+		return err
+	}
+	refs, err := spread(req, view, there, index.FacetRef)
+	if err != nil {
+		return err
+	}
+	p.Projects, p.Branches, p.More = projects.Values, refs.Values, [2]int{projects.More, refs.More}
+	for severity := model.SeverityCritical; severity > 0; severity-- {
+		n := view.Count(model.FindingFilter{
+			IssueType:  filter.IssueType,
+			HasIDs:     true,
+			IDs:        once,
+			Severities: []model.Severity{severity},
+		})
+		if n > 0 {
+			p.Severity = append(p.Severity, index.FacetCount{Value: severity.String(), Count: n})
+		}
+	}
+	return nil
+}
+
+// spread counts rows by the values of a facet.
+func spread(req *ui.Request, view *index.View, rows model.FindingFilter, f index.Facet) (index.FacetCounts, error) {
+	answer, err := view.List(req.HTTP.Context(), index.ListQuery{
+		Filter: rows,
+		Values: 12,
+		Facets: []index.FacetRequest{{Facet: f}},
+	})
+	if err != nil {
+		return index.FacetCounts{}, err
+	}
+	return answer.Facets[f], nil
+}
+
+// decideFindings changes exactly what the snapshot names, but for what changed since:
+// that stays as it is, and the page that follows lists it.
+func decideFindings(req *ui.Request, form url.Values) error {
+	s, err := snapshotFrom(form)
+	if err != nil {
+		return err
+	}
+	request, err := decisionOf(req, form)
+	if err != nil {
+		return err
+	}
+	var o outcome
+	err = req.Update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
+			return err
+		}
+		if o.named, err = apply(ctx, req, tx, s, request); err != nil {
+			return err
+		}
+		o.last, err = tx.LastTriageEvent(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	o.left = len(o.named)
+	req.Redirect(o.addTo(backTo(req, form, s.IssueType)))
+	return nil
+}
+
+// decisionOf reads what is decided.
+func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
+	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
+	text, reason, together := strings.Cut(form.Get("state"), ":") // a button may say both
+	if !together {
+		reason = form.Get("reason")
+	}
+	if text != "" && text != "note" {
+		var ok bool
+		if r.State, ok = model.ParseTriageState(text); !ok {
+			return r, model.Invalid("state", "is ignored, reviewing, fixing or reopened")
+		}
+	}
+	if reason != "" && r.State == model.TriageIgnored {
+		var ok bool
+		if r.Reason, ok = model.ParseTriageReason(reason); !ok {
+			return r, model.Invalid("reason", "is none of those that there are")
+		}
+	}
+	// the form hides it for others
+	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened {
+		var ok bool
+		if r.Until, ok = model.EndOfDay(text); !ok {
+			return r, model.Invalid("until", "is a day as 2027-01-31")
+		}
+	}
+	switch name := form.Get("assignee"); name {
+	case "":
+	case model.AssigneeNobody:
+		r.Assign = new(string)
+	case model.AssigneeMe:
+		r.Assign = &req.Viewer.User
+	default:
+		r.Assign = &name
+	}
+	if r.State == 0 && r.Note == "" && r.Assign == nil {
+		return r, model.Invalid("state", "nothing is asked for: choose a state, write a comment, or assign it to somebody")
+	}
+	return r, nil
+}
+
+// apply decides in stretches of what one triage may select, in the one
+// transaction, and returns the findings that changed meanwhile.
+func apply(
+	ctx context.Context, req *ui.Request, tx *store.Tx, s snapshot, request triage.Request,
+) (left []int64, err error) {
+	changed, err := tx.ChangedSince(ctx, s.Version)
+	if err != nil {
+		return nil, err
+	}
+	view, err := req.Index.Deployment(ctx, req.Viewer.Deployment.ID)
+	if err != nil {
+		return nil, err
+	}
+	for ids := range slices.Chunk(s.IDs, model.MaxTriage) {
+		request.Filter = model.FindingFilter{IssueType: s.IssueType, HasIDs: true, IDs: ids}
+		targets, err := view.Newest(ctx, request.Filter, len(ids))
+		if err != nil {
+			return nil, err
+		}
+		request.Filter.IDs = nil
+		known := map[int64]bool{}
+		for _, t := range targets {
+			known[t.FindingID] = true
+			if !changed.Findings[t.FindingID] && !changed.Lineages[t.LineageID] {
+				request.Filter.IDs = append(request.Filter.IDs, t.FindingID)
+			} else {
+				left = append(left, t.FindingID)
+			}
+		}
+		for _, id := range ids {
+			if !known[id] { // gone, or no longer listed
+				left = append(left, id)
+			}
+		}
+		if len(request.Filter.IDs) == 0 {
+			continue
+		}
+		if _, err := triage.Apply(ctx, tx, view, request); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(left)
+	return left, nil
+}
+
+// backTo is the list that the decision was made on.
+func backTo(req *ui.Request, form url.Values, t model.IssueType) string {
+	if back := form.Get("back"); req.IsLocal(back) {
+		return back
+	}
+	return req.To(ui.ProductOf(t).Path + "?" + string(index.FacetStatus) + "=" + model.StatusOpen.String())
+}

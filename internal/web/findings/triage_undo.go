@@ -1,0 +1,194 @@
+package findings
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// maxNamed is how many findings a notice names one by one.
+const maxNamed = 20
+
+// decision is what was decided a moment ago, as the page behind it says.
+type decision struct {
+	Count    int // lineages changed
+	What     string
+	Did      string  // the same, for tests: a state, or what else was done
+	Left     []int64 // findings that changed meanwhile and were left alone
+	MoreLeft int
+	Token    string // names it to undo; empty when it is not the viewer's
+	Back     string // where undoing leads
+	Action   string // address of undoing
+	org      string
+}
+
+// LeftCount is how many were left alone.
+func (d *decision) LeftCount() int { return len(d.Left) + d.MoreLeft }
+
+// Named reports whether it is known which.
+func (d *decision) Named() bool { return len(d.Left) > 0 }
+
+// Own is the page of a finding.
+func (d *decision) Own(id int64) string { return d.org + "/findings/" + ui.Decimal(id) }
+
+// outcome is what a decision did, as the address of the page behind it says: a
+// stretch of the trail, and how much was left alone. The page reads the rest
+// from the trail.
+type outcome struct {
+	first, last int64   // events after first, through last
+	left        int     // findings that changed meanwhile and were left alone
+	named       []int64 // these, as far as it is known which; maxNamed at most
+}
+
+// addTo adds the outcome to an address below the deployment.
+func (o outcome) addTo(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address // none that local lets through
+	}
+	parts := []string{ui.Decimal(o.first), ui.Decimal(o.last), strconv.Itoa(o.left)}
+	for _, id := range o.named[:min(len(o.named), maxNamed)] {
+		parts = append(parts, ui.Decimal(id))
+	}
+	q := u.Query()
+	q.Set("done", strings.Join(parts, "-"))
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// outcomeFrom reads what addTo wrote.
+func outcomeFrom(done string) (o outcome, ok bool) {
+	var numbers []int64
+	for part := range strings.SplitSeq(done, "-") {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || n < 0 {
+			return o, false
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) < 3 || len(numbers) > 3+maxNamed || numbers[2] > maxDecision || numbers[1] < numbers[0] {
+		return o, false
+	}
+	return outcome{first: numbers[0], last: numbers[1], left: int(numbers[2]), named: numbers[3:]}, true
+}
+
+// lastDecision says what an address tells of a decision, to whoever opens it: the
+// link of a colleague says what they changed, and only who decided may undo it.
+// An address that names no decision says nothing.
+func lastDecision(req *ui.Request, done, back string) (*decision, error) {
+	o, ok := outcomeFrom(done)
+	if !ok {
+		return nil, nil
+	}
+	d := &decision{
+		Left:     o.named,
+		MoreLeft: max(o.left-len(o.named), 0),
+		Back:     back,
+		Action:   req.To("/triage/undo"),
+		org:      req.To(""),
+	}
+	if o.first == o.last {
+		d.What = "Nothing was changed"
+		if o.left == 0 {
+			d.What += ": everything was so already"
+		}
+		return d, nil
+	}
+	events, err := eventsOf(req, o.first, o.last)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	d.Count = len(events)
+	d.Did, d.What = whatWasDecided(events)
+	if by := events[0].By; by != req.Viewer.Actor() {
+		d.What += " by " + actorTitle(by) + " " + ui.Ago(req.Clock().Sub(events[0].At))
+		return d, nil
+	}
+	d.Token = ui.Decimal(o.first) + "-" + ui.Decimal(o.last)
+	return d, nil
+}
+
+// whatWasDecided says in a word and in a few what the events of one decision changed.
+func whatWasDecided(events []model.TriageEvent) (did, what string) {
+	last, findings := events[len(events)-1], ui.Plural(len(events), "finding")
+	stays := last.Before.State == last.After.State
+	switch {
+	case stays && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
+		return "unassigned", findings + " assigned to nobody"
+	case stays && last.Before.Assignee != last.After.Assignee:
+		return "assigned", findings + " assigned to " + last.After.Assignee
+	case stays && last.Note != "":
+		return "note", "Comment added to " + findings
+	case last.After.State == model.TriageUntriaged:
+		return "undone", "Undone for " + findings
+	}
+	what = findings + " set to " + last.After.State.String()
+	if day := model.LastDay(last.After.Until); day != "" {
+		what += " until " + day + " (UTC)"
+	}
+	return last.After.State.String(), what
+}
+
+// eventsOf reads a stretch of the trail that is one decision; of anything else,
+// as a forged address may name it, it returns nothing.
+func eventsOf(req *ui.Request, after, through int64) (events []model.TriageEvent, err error) {
+	if through <= after || through-after > maxDecision*4 {
+		return nil, nil
+	}
+	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		events, err = tx.TriageEvents(ctx, after, through)
+		return err
+	})
+	if slices.ContainsFunc(events, func(e model.TriageEvent) bool {
+		return e.By != events[0].By || !e.At.Equal(events[0].At)
+	}) {
+		return nil, err
+	}
+	return events, err
+}
+
+// undo takes a decision of the viewer's back.
+func undo(req *ui.Request, form url.Values) error {
+	first, second, _ := strings.Cut(form.Get("decision"), "-")
+	after, err1 := strconv.ParseInt(first, 10, 64)
+	through, err2 := strconv.ParseInt(second, 10, 64)
+	if err1 != nil || err2 != nil {
+		return model.Invalid("decision", "is none that can be undone")
+	}
+	events, err := eventsOf(req, after, through)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 || events[0].By != req.Viewer.Actor() {
+		return model.Invalid("decision", "is none of yours, or none that can be undone")
+	}
+	var o outcome
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
+			return err
+		}
+		undone, err := triage.Undo(ctx, tx, events)
+		if err != nil {
+			return err
+		}
+		o.left = len(undone.Kept)
+		o.last, err = tx.LastTriageEvent(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	req.Redirect(o.addTo(backTo(req, form, model.SAST)))
+	return nil
+}
+
+// actorTitle names an actor to people.
+func actorTitle(by model.Actor) string { return cmp.Or(by.Label(), by.String()) }

@@ -1,0 +1,411 @@
+package managed
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// connectionRow is a connection in the list.
+type connectionRow struct {
+	model.Connection
+	store.RepositoryCount
+}
+
+// connectionsView is the connections, and the form for another.
+type connectionsView struct {
+	Rows  []connectionRow
+	Form  connectionForm
+	Fault string
+	Done  *ui.Message
+
+	Tickets       model.TicketSetting
+	TicketTracker string // name of the connection that the setting names; empty: none
+}
+
+// connectionForm is what was filled in, but for the credential.
+type connectionForm struct {
+	Name, Kind, BaseURL, Username, KnownHosts, Follow string
+}
+
+// Kinds are what can be connected.
+func (connectionForm) Kinds() []model.HostKind { return model.HostKinds() }
+
+// Label is what people call a kind of host.
+func (connectionForm) Label(kind model.HostKind) string { return hostLabels[kind] }
+
+var hostLabels = map[model.HostKind]string{
+	model.HostGitea: "Gitea or Forgejo", model.HostGitHub: "GitHub", model.HostGitLab: "GitLab",
+	model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
+}
+
+func connections(req *ui.Request) error {
+	return showConnections(req, http.StatusOK, connectionsView{
+		Form: connectionForm{Kind: model.HostGitea.String()},
+		Done: ui.DoneMessage(doneManaged, req.HTTP.URL.Query().Get("done")),
+	})
+}
+
+func showConnections(req *ui.Request, status int, v connectionsView) error {
+	err := req.View(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Connections(ctx)
+		if err != nil {
+			return err
+		}
+		if v.Tickets, err = tx.TicketSetting(ctx); err != nil {
+			return err
+		}
+		counts, err := tx.CountRepositories(ctx)
+		for _, c := range list {
+			v.Rows = append(v.Rows, connectionRow{c, counts[c.ID]})
+			if c.ID == v.Tickets.ConnectionID {
+				v.TicketTracker = c.Name
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{Template: "connections", Title: "Connections", Section: "connections", Data: v})
+}
+
+// hosts is what asks code hosts.
+func hosts(req *ui.Request) (ui.CodeHosts, error) {
+	if req.CodeHosts == nil {
+		return nil, model.ErrUnavailable
+	}
+	return req.CodeHosts, nil
+}
+
+// hooksAt is where code hosts reach the server; empty: it was not told.
+func hooksAt(req *ui.Request) string {
+	if req.CodeHosts == nil {
+		return ""
+	}
+	return req.CodeHosts.HooksAt()
+}
+
+// keepConnection writes what a host answered.
+func keepConnection(req *ui.Request, keep store.SaveConnection) (c model.Connection, err error) {
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		c, err = keep(ctx, tx)
+		return err
+	})
+	return c, err
+}
+
+// credentialOf reads the credential of a form; none where its secret is empty.
+func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c model.HostCredential) {
+	username, secret, knownHosts = strings.TrimSpace(username), strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
+	switch {
+	case secret == "":
+		return c
+	case kind == model.HostJira && username != "": // Jira Cloud
+		return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
+	case kind != model.HostGit:
+		return model.HostCredential{Kind: model.CredentialToken, Secret: secret}
+	case knownHosts != "":
+		return model.HostCredential{
+			Kind:       model.CredentialSSHKey,
+			Secret:     strings.ReplaceAll(secret, "\r", "") + "\n",
+			KnownHosts: knownHosts,
+		}
+	}
+	return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
+}
+
+// addConnection connects a code host, once it has answered.
+func addConnection(req *ui.Request, form url.Values) error {
+	v := connectionsView{Form: connectionForm{
+		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"),
+		BaseURL:  strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
+		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
+	}}
+	hosts, err := hosts(req)
+	if err != nil {
+		return err
+	}
+	kind, _ := model.ParseHostKind(v.Form.Kind)
+	wanted := model.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: ui.Lines(v.Form.Follow)}
+	keep, err := hosts.AskToAdd(
+		req.HTTP.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts),
+	)
+	var made model.Connection
+	if err == nil {
+		made, err = keepConnection(req, keep)
+	}
+	if said, ok := ui.InputError(err); ok {
+		v.Fault = said
+		return showConnections(req, http.StatusBadRequest, v)
+	}
+	return ui.RedirectAfter(req, err, connectionPath(made.ID, "connected"))
+}
+
+func connectionPath(id int64, did string) string {
+	path := ui.ConnectionsPath + "/" + ui.Decimal(id)
+	if did != "" {
+		path += "?done=" + did
+	}
+	return path
+}
+
+const repositoriesPerPage = 50
+
+// connectionView is one connection with what it sees and heard.
+type connectionView struct {
+	connectionRow
+	Repositories []repositoryRow
+	Deliveries   []store.Delivery
+	Pages        ui.Pager
+	HooksAt      string // where hosts reach the server; empty: it was not told
+	Filled       string // people of a form that would not do
+	Fault        string
+	Done         *ui.Message
+}
+
+// repositoryRow is a repository in a list.
+type repositoryRow struct {
+	model.Repository
+	Project string
+	Quiet   string // what its webhook did not tell; empty: nothing
+}
+
+// ToldElsewhere is an address that webhooks tell and that is not this server's; empty: none.
+func (v connectionView) ToldElsewhere() string { return v.Elsewhere(v.HooksAt) }
+
+// Globs are the globs that it follows, one a line.
+func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
+
+// Linked are the people of the connection, one a line, or what was filled in.
+func (v connectionView) Linked() string {
+	if v.Filled != "" {
+		return v.Filled
+	}
+	var b strings.Builder
+	for _, login := range slices.Sorted(maps.Keys(v.People)) {
+		b.WriteString(login + " = " + v.People[login].User + "\n")
+	}
+	return b.String()
+}
+
+// ReplyPolicies are whose replies may decide.
+func (connectionView) ReplyPolicies() []model.ReplyPolicy { return model.ReplyPolicies() }
+
+// ReplyLabel is what people call a policy of replies.
+func (connectionView) ReplyLabel(p model.ReplyPolicy) string { return replyLabels[p] }
+
+var replyLabels = map[model.ReplyPolicy]string{
+	model.RepliesLinked:        "linked people who may write there",
+	model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
+}
+
+// KindLabel is what people call the host's kind.
+func (r connectionRow) KindLabel() string { return hostLabels[r.Kind] }
+
+// Blank is the form of another credential, of which nothing is filled in.
+func (connectionView) Blank() connectionForm { return connectionForm{} }
+
+func connection(req *ui.Request) error {
+	return showConnection(req, http.StatusOK, "")
+}
+
+func showConnection(req *ui.Request, status int, fault string) error {
+	page, err := ui.PageOf(req.HTTP.URL.Query())
+	if err != nil {
+		return err
+	}
+	v := connectionView{
+		HooksAt: hooksAt(req),
+		Filled:  req.HTTP.PostForm.Get("people"),
+		Fault:   fault,
+		Done:    ui.DoneMessage(doneManaged, req.HTTP.URL.Query().Get("done")),
+	}
+	err = req.View(func(ctx context.Context, tx *store.Tx) error {
+		if v.Connection, err = tx.Connection(ctx, req.PathID); err != nil {
+			return err
+		}
+		counts, err := tx.CountRepositories(ctx)
+		if err != nil {
+			return err
+		}
+		v.RepositoryCount = counts[req.PathID]
+		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{
+			ConnectionID: req.PathID,
+			Skip:         (page - 1) * repositoriesPerPage,
+			Limit:        repositoriesPerPage,
+		})
+		if err != nil {
+			return err
+		}
+		v.Pages = ui.NewPager(page, repositoriesPerPage, v.Seen, func(n int) string {
+			return req.To(connectionPath(req.PathID, "")) + "?page=" + strconv.Itoa(n)
+		})
+		ids := model.Map(list, func(r model.Repository) int64 { return r.ProjectID })
+		names, err := tx.ProjectNames(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			v.Repositories = append(v.Repositories, repositoryRow{r, names[r.ProjectID], r.HookProblem(tx.Now())})
+		}
+		v.Deliveries, _, err = tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: req.PathID, Limit: 20})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{Template: "connection", Title: v.Name, Section: "connections", Data: v})
+}
+
+// settled does something with the connection that the path names, and leads back to it; what
+// the person can mend is said there.
+func settled(req *ui.Request, did string, do func(id int64) error) error {
+	err := do(req.PathID)
+	if said, ok := ui.InputError(err); ok {
+		return showConnection(req, http.StatusBadRequest, said)
+	}
+	return ui.RedirectAfter(req, err, connectionPath(req.PathID, did))
+}
+
+// asking does so by asking the host.
+func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error)) error {
+	return settled(req, did, func(id int64) error {
+		hosts, err := hosts(req)
+		if err != nil {
+			return err
+		}
+		keep, err := ask(hosts, id)
+		if err == nil {
+			_, err = keepConnection(req, keep)
+		}
+		return err
+	})
+}
+
+// testConnection asks the host now; the page says what it said.
+func testConnection(req *ui.Request) error {
+	return asking(req, "tested", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
+		keep, _, err := hosts.AskAgain(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
+		return keep, err
+	})
+}
+
+// changeConnection changes what the connection is called, follows and shows its host.
+func changeConnection(req *ui.Request, form url.Values) error {
+	change := model.ConnectionChange{
+		Name:   new(strings.TrimSpace(model.Line(form.Get("name")))),
+		Follow: new(ui.Lines(form.Get("follow"))),
+	}
+	if form.Has("replies") { // which a host without change requests has no field for
+		policy, is := model.ParseReplyPolicy(form.Get("replies"))
+		people, err := model.ParseHostPeople(ui.Lines(form.Get("people")))
+		if !is {
+			err = model.Invalid("replies", "choose whose replies decide")
+		}
+		if said, ok := ui.InputError(err); ok {
+			return showConnection(req, http.StatusBadRequest, said)
+		}
+		change.Replies, change.People = &policy, &people
+	}
+	return asking(req, "connection-saved", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
+		var kind model.HostKind
+		err := req.View(func(ctx context.Context, tx *store.Tx) error {
+			c, err := tx.Connection(ctx, id)
+			kind = c.Kind
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if credential := credentialOf(kind, form.Get("username"), form.Get("secret"),
+			form.Get("known_hosts")); credential.Secret != "" {
+			change.Credential = &credential
+		}
+		return hosts.AskToChange(req.HTTP.Context(), req.Viewer.Deployment.ID, id, change)
+	})
+}
+
+// chooseRepositories follows or leaves the repositories that were ticked.
+func chooseRepositories(req *ui.Request, form url.Values) error {
+	globs := form["name"]
+	if len(globs) == 0 {
+		return showConnection(req, http.StatusBadRequest, "tick the repositories first")
+	}
+	did, choose := "followed", func(ctx context.Context, tx *store.Tx, id int64) error {
+		_, err := tx.FollowRepositories(ctx, id, globs)
+		return err
+	}
+	if form.Get("do") == "left" {
+		did, choose = "left", func(ctx context.Context, tx *store.Tx, id int64) error {
+			_, err := tx.LeaveRepositories(ctx, id, globs)
+			return err
+		}
+	}
+	return settled(req, did, func(id int64) error {
+		return req.Update(func(ctx context.Context, tx *store.Tx) error { return choose(ctx, tx, id) })
+	})
+}
+
+// hookConnection makes the webhooks of a connection, or that of one repository again.
+func hookConnection(req *ui.Request, form url.Values) error {
+	repository := int64(0)
+	if form.Has("repository") {
+		var err error
+		if repository, err = strconv.ParseInt(form.Get("repository"), 10, 64); err != nil || repository <= 0 {
+			return model.ErrNotFound
+		}
+	}
+	return settled(req, "hooked", func(id int64) error {
+		hosts, err := hosts(req)
+		if err != nil {
+			return err
+		}
+		_, refused, err := hosts.Hook(req.HTTP.Context(), req.Viewer.Deployment.ID, req.Viewer.Actor(), id, repository)
+		if refused != nil && req.HTTP.Context().Err() == nil {
+			return model.Invalid("webhooks", "%s", model.Line(refused.Error()))
+		}
+		return cmp.Or(err, req.HTTP.Context().Err())
+	})
+}
+
+// removeConnection forgets a connection.
+func removeConnection(req *ui.Request) error {
+	hosts, err := hosts(req)
+	if err != nil {
+		return err
+	}
+	keep, err := hosts.AskToRemove(req.HTTP.Context(), req.Viewer.Deployment.ID, req.PathID)
+	if err == nil {
+		_, err = keepConnection(req, keep)
+	}
+	return ui.RedirectAfter(req, err, ui.ConnectionsPath+"?done=disconnected")
+}
+
+// doneManaged says what was done before a page was opened, by the word in its address.
+var doneManaged = map[string]string{
+	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
+	"tested":           "The host was asked just now; what it said is below.",
+	"connection-saved": "Saved.",
+	"followed": "What was chosen is followed. Switch managed scans on in the project, or choose “Scan " +
+		"now” there.",
+	"left":                 "What was chosen is followed no more. Its projects stay.",
+	"hooked":               "The host tells this server of pushes and change requests from now on.",
+	"disconnected":         "The connection is forgotten; its projects stay.",
+	"runner-revoked":       "The runner is revoked: its token is refused within a second.",
+	"notification-made":    "The rule is made. Send a test to see whether it arrives.",
+	"notification-saved":   "Saved.",
+	"notification-paused":  "The rule is paused: nothing is queued for it, and what waits fails.",
+	"notification-resumed": "The rule works again, from now on.",
+	"notification-resent":  "Queued once more.",
+	"notification-deleted": "The rule is deleted, with its log.",
+}

@@ -1,0 +1,2 @@
+// Package managed has the pages about connections to code hosts, managed runs, runners and notification rules.
+package managed

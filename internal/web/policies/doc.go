@@ -1,0 +1,2 @@
+// Package policies has the pages about policies: their rules and modes, conditions, settings and due days.
+package policies

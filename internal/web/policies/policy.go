@@ -1,0 +1,246 @@
+package policies
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+const rulesPerPage = 100
+
+// policiesPage lists policies.
+type policiesPage struct {
+	Rows    []policyRow
+	Deleted bool // one just was
+}
+
+type policyRow struct {
+	model.Policy
+	Rules, Served int
+	Modes         []modeCount
+}
+
+type modeCount struct {
+	Mode  string
+	Count int
+}
+
+func listPolicies(req *ui.Request) error {
+	p := &policiesPage{Deleted: req.HTTP.URL.Query().Has("deleted")}
+	err := req.View(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.PolicyRuleCounts(ctx)
+		for _, policy := range policies {
+			p.Rows = append(p.Rows, policyRowOf(policy, counts))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(http.StatusOK, ui.Page{Template: "policies", Title: "Policies", Section: "policies", Data: p})
+}
+
+func policyRowOf(policy model.Policy, counts []store.PolicyRuleCount) policyRow {
+	row := policyRow{Policy: policy}
+	byMode := map[model.PolicyMode]int{}
+	for _, c := range counts {
+		if c.PolicyID == policy.ID {
+			row.Rules += c.Rules
+			row.Served += c.Served
+			byMode[c.Mode] = c.Rules
+		}
+	}
+	for mode := model.ModeBlock; mode > 0; mode-- {
+		row.Modes = append(row.Modes, modeCount{mode.String(), byMode[mode]})
+	}
+	return row
+}
+
+// policyPage is one policy and its rules.
+type policyPage struct {
+	policyRow
+	List    []policyRuleRow
+	Query   string
+	Mode    string
+	Next    string
+	First   string
+	Changed string // the rule whose mode was just set
+	Back    string // the query of this page, to come back to
+	Form    conditionForm
+	Said    *ui.Message // what became of a condition
+	DueForm dueForm
+	DueSet  bool // the days were just set
+	Saved   bool // its settings just were
+	Removed bool // a rule just was
+	Added   int  // rules that just were
+	Set     int  // rules that were just set to Mode, all at once
+}
+
+// ChangedElsewhere is the rule whose mode was just set, where the list no longer
+// has it.
+func (p *policyPage) ChangedElsewhere() string {
+	if slices.ContainsFunc(p.List, func(r policyRuleRow) bool { return r.Rule.Name == p.Changed }) {
+		return ""
+	}
+	return p.Changed
+}
+
+// Supply reports whether the policy is for the supply chain, whose conditions have more
+// members.
+func (p *policyPage) Supply() bool { return p.Product == model.SCA }
+
+type policyRuleRow struct {
+	model.PolicyRule
+	Address string // of its findings
+	Open    int
+}
+
+func showPolicy(req *ui.Request) error {
+	return showPolicyWith(req, http.StatusOK, func(*policyPage) {})
+}
+
+// conditionsSaid says what became of a condition, by what the address tells.
+var conditionsSaid = map[string]string{
+	"added":   "The condition holds from the next build on.",
+	"removed": "The condition is gone; the next build is judged without it.",
+}
+
+// showPolicyWith shows a policy; fill puts in what somebody filled in before.
+func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
+	q := req.HTTP.URL.Query()
+	p := &policyPage{
+		Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"),
+		Said: ui.DoneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
+	}
+	p.Form.Mode = model.ModeBlock.String()
+	mode, ok := model.ParsePolicyMode(p.Mode)
+	if p.Mode != "" && !ok {
+		return model.Invalid("mode", "is monitor, comment or block")
+	}
+	after, err := strconv.ParseInt("0"+q.Get("after"), 10, 64)
+	if err != nil {
+		return model.Invalid("after", "is no place in the list: go back to its start")
+	}
+	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
+	p.Added, _ = strconv.Atoi(q.Get("added"))
+	p.Removed = q.Has("removed")
+	for _, said := range []string{"set", "saved", "added", "removed"} {
+		q.Del(said)
+	}
+	q.Del("changed")
+	q.Del("condition")
+	q.Del("due")
+	p.Back = q.Encode()
+	var rules []model.PolicyRule
+	var more bool
+	err = req.View(func(ctx context.Context, tx *store.Tx) error {
+		policy, err := tx.Policy(ctx, req.PathID)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.PolicyRuleCounts(ctx)
+		if err != nil {
+			return err
+		}
+		p.policyRow, p.DueForm.Fields = policyRowOf(policy, counts), dueFieldsOf(policy)
+		if rules, more, err = tx.FindPolicyRules(ctx, req.PathID, p.Query, mode, after, rulesPerPage); err != nil {
+			return err
+		}
+		return rateByAdvisories(ctx, tx, rules)
+	})
+	if err != nil {
+		return err
+	}
+	if err := openOfRules(req, p, rules); err != nil {
+		return err
+	}
+	fill(p)
+	q.Del("after")
+	if after > 0 {
+		p.First = req.To("/policies/" + ui.Decimal(req.PathID) + "?" + q.Encode())
+	}
+	if more {
+		q.Set("after", ui.Decimal(rules[len(rules)-1].ID))
+		p.Next = req.To("/policies/" + ui.Decimal(req.PathID) + "?" + q.Encode())
+	}
+	return req.Show(status, ui.Page{Template: "policy", Title: p.Name, Section: "policies", Data: p})
+}
+
+// rateByAdvisories rates rules of vulnerabilities that their scanner does not rate, as
+// their findings are rated (semantics §14).
+func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRule) error {
+	var names []string
+	for i := range rules {
+		if rules[i].Rule.Unrated {
+			names = append(names, strings.ToUpper(rules[i].Rule.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	groups, err := tx.AdvisoryGroupsNamed(ctx, names)
+	if err != nil {
+		return err
+	}
+	cards, err := tx.AdvisoryCards(ctx, slices.Collect(maps.Values(groups)))
+	for i := range rules {
+		r := &rules[i].Rule
+		if card := cards[groups[strings.ToUpper(r.Name)]]; r.Unrated && card.Severity != 0 && !card.Withdrawn {
+			r.Severity, r.Unrated = card.Severity, false
+		}
+	}
+	return err
+}
+
+// openOfRules counts the open findings of the rules on the page.
+func openOfRules(req *ui.Request, p *policyPage, rules []model.PolicyRule) error {
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	product := ui.ProductOf(p.Product)
+	for _, r := range rules {
+		filter := ui.AllFindings(product)
+		filter.Statuses, filter.Rules = []model.Status{model.StatusOpen}, []string{r.Rule.Name}
+		p.List = append(p.List, policyRuleRow{
+			r, req.To(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter),
+		})
+	}
+	return nil
+}
+
+// setRuleMode decides what a rule does to builds.
+func setRuleMode(req *ui.Request, form url.Values) error {
+	mode, ok := model.ParsePolicyMode(form.Get("mode"))
+	if !ok {
+		return model.Invalid("mode", "is monitor, comment or block")
+	}
+	name := form.Get("rule")
+	var set model.PolicyRule
+	err := req.Update(func(ctx context.Context, tx *store.Tx) (err error) {
+		set, err = tx.SetRuleMode(ctx, req.PathID, name, mode)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q, err := url.ParseQuery(form.Get("back"))
+	if err != nil {
+		q = url.Values{}
+	}
+	q.Set("changed", name)
+	req.Redirect(req.To("/policies/" + ui.Decimal(req.PathID) + "?" + q.Encode() + "#rule-" + ui.Decimal(set.ID)))
+	return nil
+}

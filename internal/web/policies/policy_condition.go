@@ -1,0 +1,96 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// conditionForm is a condition on its way, as it was filled in.
+type conditionForm struct {
+	Mode, Severity, Confidence, EPSS, Grace, Projects, Tags, Branches string
+	// reachable, exploited, malicious, fixable, direct
+	Asked map[string]bool
+	Fault string
+}
+
+func conditionFormFrom(q url.Values) conditionForm {
+	f := conditionForm{
+		Mode: q.Get("mode"), Severity: q.Get("severity"), Confidence: q.Get("confidence"),
+		EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
+		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Asked: map[string]bool{},
+	}
+	for _, what := range q["asks"] {
+		f.Asked[what] = true
+	}
+	return f
+}
+
+// condition reads the form; an error is for whoever filled it in.
+func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
+	c = model.PolicyCondition{
+		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"],
+		Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
+		Scope: model.PolicyScope{Projects: ui.Lines(f.Projects), Tags: ui.Lines(f.Tags)}, Branches: ui.Lines(f.Branches),
+	}
+	c.Mode, _ = model.ParsePolicyMode(f.Mode)
+	c.Severity, _ = model.ParseSeverity(f.Severity)
+	c.Confidence, _ = model.ParseConfidence(f.Confidence)
+	if f.EPSS != "" {
+		if c.EPSS, err = strconv.ParseFloat(f.EPSS, 64); err != nil {
+			return c, model.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
+		}
+	}
+	if f.Grace != "" {
+		if c.GraceDays, err = strconv.Atoi(f.Grace); err != nil {
+			return c, model.Invalid("grace", "the days of grace are a whole number")
+		}
+	}
+	return c, nil
+}
+
+// addCondition gives a policy a further condition.
+func addCondition(req *ui.Request, values url.Values) error {
+	form := conditionFormFrom(values)
+	c, err := form.condition()
+	if err == nil {
+		err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.Policy(ctx, req.PathID)
+			if err != nil {
+				return err
+			}
+			_, err = policy.AddCondition(ctx, tx, p, c)
+			return err
+		})
+	}
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		form.Fault = invalid.Error()
+		return showPolicyWith(req, http.StatusBadRequest, func(p *policyPage) { p.Form = form })
+	}
+	return ui.RedirectAfter(req, err, "/policies/"+ui.Decimal(req.PathID)+"?condition=added#conditions")
+}
+
+// removeCondition takes a condition from a policy.
+func removeCondition(req *ui.Request) error {
+	of, err := strconv.ParseInt(req.HTTP.PathValue("condition"), 10, 64)
+	if err != nil {
+		return model.ErrNotFound
+	}
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, req.PathID)
+		if err != nil {
+			return err
+		}
+		_, err = policy.RemoveCondition(ctx, tx, p, of)
+		return err
+	})
+	return ui.RedirectAfter(req, err, "/policies/"+ui.Decimal(req.PathID)+"?condition=removed#conditions")
+}

@@ -1,0 +1,90 @@
+package policies
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// dueForm is the days of a policy on their way, as they were filled in.
+type dueForm struct {
+	Fields []dueField
+	Fault  string
+}
+
+type dueField struct{ Name, Label, Days string }
+
+// dueLabels are what people call the classes of findings that days are for.
+var dueLabels = map[string]string{
+	"critical": "Critical", "high": "High", "medium": "Medium", "low": "Low",
+	"not_rated": "Not rated", "known_exploited": "Known exploited",
+}
+
+// dueFieldsOf are the fields of a policy's product, filled in by its days.
+func dueFieldsOf(p model.Policy) (out []dueField) {
+	for _, name := range model.DueClasses() {
+		if p.Product != model.SCA && (name == "not_rated" || name == "known_exploited") {
+			continue
+		}
+		field := dueField{Name: name, Label: dueLabels[name]}
+		if days := *p.Due.Class(name); days > 0 {
+			field.Days = strconv.Itoa(days)
+		}
+		out = append(out, field)
+	}
+	return out
+}
+
+// Keep fills the fields in as somebody sent them.
+func (f *dueForm) Keep(sent url.Values) {
+	for i := range f.Fields {
+		f.Fields[i].Days = sent.Get(f.Fields[i].Name)
+	}
+}
+
+// days reads the fields; an error is for whoever filled them in.
+func (f *dueForm) days() (d model.DueDays, err error) {
+	for _, field := range f.Fields {
+		text := strings.TrimSpace(field.Days)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > model.MaxDueDays {
+			return d, model.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date",
+				field.Label, model.MaxDueDays)
+		}
+		*d.Class(field.Name) = n
+	}
+	return d, nil
+}
+
+// setDueDays gives a policy other days.
+func setDueDays(req *ui.Request, sent url.Values) error {
+	form, fault := dueForm{}, error(nil)
+	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, req.PathID)
+		if err != nil {
+			return err
+		}
+		form.Fields = dueFieldsOf(p)
+		form.Keep(sent)
+		if p.Due, fault = form.days(); fault != nil {
+			return fault
+		}
+		_, _, err = policy.Save(ctx, tx, p)
+		return err
+	})
+	if fault != nil {
+		form.Fault = fault.Error()
+		return showPolicyWith(req, http.StatusBadRequest, func(p *policyPage) { p.DueForm = form })
+	}
+	return ui.RedirectAfter(req, err, "/policies/"+ui.Decimal(req.PathID)+"?due=set#due")
+}

@@ -1,0 +1,362 @@
+package policies
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// policyForm is a policy on its way, as it was filled in.
+type policyForm struct {
+	Name, Product, Projects, Tags, Branches, Excludes string
+	BlockAll                                          bool
+	Take                                              string // a mode: the new policy takes the default one's rules, in it
+	Seen                                              string // of what is stored, so that what changes is what was seen
+}
+
+func policyFormFrom(q url.Values) policyForm {
+	return policyForm{
+		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"),
+		Tags: q.Get("tags"), Branches: q.Get("branches"), Excludes: q.Get("excludes"),
+		BlockAll: q.Get("block_all") != "", Take: q.Get("take"), Seen: q.Get("seen"),
+	}
+}
+
+func policyFormOf(p model.Policy) policyForm {
+	return policyForm{
+		Name: p.Name, Product: p.Product.String(),
+		Projects: strings.Join(p.Scope.Projects, "\n"), Tags: strings.Join(p.Scope.Tags, "\n"),
+		Branches: strings.Join(p.Branches, "\n"),
+		Excludes: strings.Join(p.Excludes, "\n"), BlockAll: p.BlockAll, Seen: seenOf(p),
+	}
+}
+
+// seenOf tells one state of a policy's settings from another, and of what else is seen.
+func seenOf(p model.Policy, more ...any) string {
+	// of texts and numbers, which all can be written
+	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...))
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// over is a policy with what the form says, checked.
+func (f *policyForm) over(p model.Policy) (model.Policy, error) {
+	p.Name, p.BlockAll = f.Name, f.BlockAll
+	p.Scope, p.Branches, p.Excludes = model.PolicyScope{
+		Projects: ui.Lines(f.Projects),
+		Tags:     ui.Lines(f.Tags),
+	}, ui.Lines(f.Branches), ui.Lines(f.Excludes)
+	if p.ID == 0 {
+		p.Product, _ = model.ParseIssueType(f.Product)
+		p.Slug = model.SlugOf(p.Name)
+		if p.Name != "" && !model.ValidSlug(p.Slug) {
+			return p, model.Invalid("name", "needs a letter from a to z: the short name for the command line is made of it")
+		}
+	}
+	err := p.Check()
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the slug is made of the name, whose fault is told
+		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f model.FieldError) bool { return f.Location == "slug" })
+	}
+	return p, err
+}
+
+// policySettingsPage is the form, and what a change would do once somebody asks.
+type policySettingsPage struct {
+	model.Policy // as it is stored; id 0 of one that is to be made
+	Form         policyForm
+	Faults       []model.FieldError
+	Again        bool // it was changed meanwhile
+	Would        *policyWould
+	Unmatched    policy.Unmatched // of the branches that the form has
+}
+
+// policyWould is a change that can be made now.
+type policyWould struct {
+	policy.Impact
+	Same  bool // nothing would change
+	Rules int  // that a new policy takes over
+}
+
+// askPolicySettings shows the settings of a policy.
+func askPolicySettings(req *ui.Request) error {
+	return showPolicySettings(req, http.StatusOK, nil, false)
+}
+
+// askNewPolicy shows the form of a new policy, of the product that the address says.
+func askNewPolicy(req *ui.Request) error {
+	return showPolicySettings(req, http.StatusOK, url.Values{"product": {req.HTTP.URL.Query().Get("product")}}, false)
+}
+
+// previewPolicy shows what the sent settings would change, of a policy or as a new one. They
+// come as a form, since addresses are too short for long lists.
+func previewPolicy(req *ui.Request, sent url.Values) error {
+	sent.Set("name", sent.Get("name")) // that it was sent
+	return showPolicySettings(req, http.StatusOK, sent, false)
+}
+
+// showPolicySettings shows the form as it was sent, with what it would change; as the policy
+// is stored where nothing was sent.
+func showPolicySettings(req *ui.Request, status int, q url.Values, again bool, faults ...model.FieldError) error {
+	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
+	if p.Form.Product == "" {
+		p.Form.Product = model.SAST.String()
+	}
+	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		if req.PathID != 0 {
+			if p.Policy, err = tx.Policy(ctx, req.PathID); err != nil {
+				return err
+			}
+			if !q.Has("name") {
+				p.Form = policyFormOf(p.Policy)
+			}
+			p.Form.Product, p.Form.Seen = p.Product.String(), seenOf(p.Policy)
+		}
+		if q.Has("name") && len(faults) == 0 {
+			if err = p.foresee(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if would, err := p.Form.over(p.Policy); err == nil { // what is wrong was said
+			p.Unmatched, err = policy.UnmatchedBranches(ctx, tx, would)
+			return err
+		}
+		return nil
+	})
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		status, p.Faults = http.StatusBadRequest, ui.AsFilledIn(invalid.Fields)
+	} else if err != nil {
+		return err
+	}
+	title := "New policy"
+	if req.PathID != 0 {
+		title = "Settings of " + p.Name
+	}
+	return req.Show(status, ui.Page{Template: "policy_settings", Title: title, Section: "policies", Data: p})
+}
+
+// foresee says what the form would change.
+func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
+	would, err := p.Form.over(p.Policy)
+	if err != nil {
+		return err
+	}
+	p.Would = &policyWould{Same: p.ID != 0 && seenOf(would) == seenOf(p.Policy)}
+	if p.Would.Same {
+		return nil
+	}
+	proposal := policy.Proposal{Policy: would}
+	if p.ID == 0 {
+		if proposal.Served, proposal.Rules, err = p.Form.taken(ctx, tx, would.Product); err != nil {
+			return err
+		}
+	}
+	p.Would.Rules = len(proposal.Served) + len(proposal.Rules)
+	p.Would.Impact, err = policy.Preview(ctx, tx, proposal)
+	return err
+}
+
+// taken returns the rules of the default policy of the product in the mode of the form:
+// those that are distributed, and those that only imports name.
+func (f *policyForm) taken(
+	ctx context.Context, tx *store.Tx, product model.IssueType,
+) (served []model.ServedRule, listed []model.PolicyRule, err error) {
+	mode, ok := model.ParsePolicyMode(f.Take)
+	switch {
+	case f.Take == "":
+		return nil, nil, nil
+	case !ok:
+		return nil, nil, model.Invalid("take", "is monitor, comment or block, or nothing for no rules")
+	}
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Default && p.Product == product })
+	if at < 0 {
+		return nil, nil, nil
+	}
+	all, err := tx.ServedRules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		if r.PolicyID == policies[at].ID {
+			r.PolicyID, r.Mode = 0, mode
+			served = append(served, r)
+		}
+	}
+	for after, more := int64(0), true; more; {
+		var page []model.PolicyRule
+		if page, more, err = tx.PolicyRules(ctx, policies[at].ID, after, 10*rulesPerPage); err != nil || len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1].ID
+		for _, r := range page {
+			if !r.Served {
+				r.PolicyID, r.Mode = 0, mode
+				listed = append(listed, r)
+			}
+		}
+	}
+	return served, listed, err
+}
+
+// createPolicy makes a policy, with the rules that it takes over.
+func createPolicy(req *ui.Request, sent url.Values) error {
+	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
+		p, err := form.over(model.Policy{})
+		if err != nil {
+			return p, err
+		}
+		rules, listed, err := form.taken(ctx, tx, p.Product)
+		if err != nil {
+			return p, err
+		}
+		if p, _, err = policy.Save(ctx, tx, p); err != nil {
+			return p, err
+		}
+		list := make([]store.Serving, len(rules))
+		for i, r := range rules {
+			list[i] = store.Serving{
+				Rule:     r.Rule,
+				Text:     r.Text,
+				Checked:  r.Checked,
+				Starter:  r.Starter,
+				Mode:     r.Mode,
+				PolicyID: p.ID,
+			}
+		}
+		if _, err = tx.ServeRules(ctx, list); err != nil || len(listed) == 0 {
+			return p, err
+		}
+		return p, tx.ListRules(ctx, p.ID, listed, listed[0].Mode)
+	})
+}
+
+// errSeenAnother means that a policy is another one than was seen.
+var errSeenAnother = errors.New("the policy was changed meanwhile")
+
+// savePolicySettings changes a policy, if it is still the one that was seen.
+func savePolicySettings(req *ui.Request, sent url.Values) error {
+	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
+		p, err := tx.Policy(ctx, req.PathID)
+		if err != nil {
+			return p, err
+		}
+		if form.Seen != seenOf(p) {
+			return p, errSeenAnother
+		}
+		if p, err = form.over(p); err == nil {
+			p, _, err = policy.Save(ctx, tx, p)
+		}
+		return p, err
+	})
+}
+
+// savePolicyWith has a form done, and shows it again with what is wrong.
+func savePolicyWith(
+	req *ui.Request, sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
+) error {
+	form := policyFormFrom(sent)
+	var p model.Policy
+	err := req.Update(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = save(ctx, tx, &form)
+		return err
+	})
+	sent.Set("name", form.Name) // that it was sent
+	var invalid *model.InvalidError
+	switch {
+	case err == nil:
+		req.Redirect(req.To("/policies/" + ui.Decimal(p.ID) + "?saved=1"))
+		return nil
+	case errors.Is(err, errSeenAnother):
+		return showPolicySettings(req, http.StatusConflict, sent, true)
+	case errors.As(err, &invalid):
+		return showPolicySettings(req, http.StatusBadRequest, sent, false, ui.AsFilledIn(invalid.Fields)...)
+	case errors.Is(err, model.ErrConflict):
+		return showPolicySettings(req, http.StatusConflict, sent, false, model.FieldError{
+			Location: "name",
+			Message:  "another policy has this name or one that is spelt much like it: choose another",
+		})
+	}
+	return err
+}
+
+// policyDeletePage asks whether a policy shall go, and says what that would change.
+type policyDeletePage struct {
+	policyRow
+	policy.Impact
+	Fault string
+	Seen  string // of all that goes with it, so that what goes is what was seen
+}
+
+// seen tells one state of all that goes with a policy from another.
+func (r policyRow) seen() string { return seenOf(r.Policy, r.Conditions, r.Due, r.Modes) }
+
+// readPolicyRow reads a policy with the numbers of its rules.
+func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, error) {
+	p, err := tx.Policy(ctx, id)
+	if err != nil {
+		return policyRow{}, err
+	}
+	counts, err := tx.PolicyRuleCounts(ctx)
+	return policyRowOf(p, counts), err
+}
+
+// askDeletePolicy says what goes with a policy.
+func askDeletePolicy(req *ui.Request) error {
+	return askDeletePolicyWith(req, http.StatusOK, "")
+}
+
+func askDeletePolicyWith(req *ui.Request, status int, fault string) error {
+	p := &policyDeletePage{Fault: fault}
+	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.policyRow, err = readPolicyRow(ctx, tx, req.PathID); err != nil || p.Default {
+			return err
+		}
+		p.Seen = p.seen()
+		p.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: p.Policy, Deleted: true})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{Template: "policy_delete", Title: "Delete " + p.Name, Section: "policies", Data: p})
+}
+
+// deletePolicy deletes a policy for whom it was named by, if it is still the one that was seen.
+func deletePolicy(req *ui.Request) error {
+	meant, err := ui.DeleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
+		p, err := readPolicyRow(ctx, tx, id)
+		if err == nil && !p.Default && req.HTTP.PostForm.Get("seen") != p.seen() {
+			err = errSeenAnother
+		}
+		return p.Name, err
+	}, (*store.Tx).DeletePolicy)
+	switch {
+	case errors.Is(err, errSeenAnother):
+		return askDeletePolicyWith(req, http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was "+
+			"deleted: look at what would change now, then type the name again.")
+	case errors.Is(err, model.ErrConflict):
+		return askDeletePolicyWith(req, http.StatusConflict, "")
+	case err != nil:
+		return err
+	case !meant:
+		return askDeletePolicyWith(req,
+			http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.",
+		)
+	}
+	req.Redirect(req.To("/policies?deleted=1"))
+	return nil
+}

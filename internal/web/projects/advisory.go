@@ -1,0 +1,182 @@
+package projects
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// advisoryPage is a vulnerability, and who has it.
+type advisoryPage struct {
+	*advisory.Vulnerability
+	advisory.Presence
+	Level     model.Severity
+	Score     float64
+	Vector    string
+	EPSS      *model.EPSS
+	KEV       *model.KEV
+	Affected  []affectedRow
+	Impact    []impactRow
+	All       bool   // fixed and removed findings too
+	Other     string // address with, or without, those
+	Open      string // address of its open findings
+	OpenAny   string // the same on every branch
+	Next      string
+	First     string
+	Sources   []sourceAge
+	Stale     bool
+	OSVRecord string
+}
+
+// affectedRow says which versions of a package a record affects.
+type affectedRow struct {
+	Ecosystem, Package, Affected, Fixed, Record string
+	Users                                       string // address of everyone who uses it
+	Withdrawn                                   bool
+}
+
+// impactRow is a finding of it.
+type impactRow struct {
+	model.Impact
+	Status string
+	Fix    string
+}
+
+// impactPerPage is how many findings a page of impact lists.
+const impactPerPage = 100
+
+// showAdvisory is a vulnerability with its impact. Another of its names leads
+// to the one that it is shown under.
+func (k *known) showAdvisory(req *ui.Request) error {
+	q := req.HTTP.URL.Query()
+	bad := &model.InvalidError{}
+	after := int64(ui.Number(q, "after", bad))
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	p := &advisoryPage{All: q.Get("all") != ""}
+	err := req.View(func(ctx context.Context, tx *store.Tx) error {
+		g, err := tx.AdvisoryGroup(ctx, req.HTTP.PathValue("advisory"))
+		if err != nil {
+			return err
+		}
+		if p.Vulnerability, err = advisory.NewVulnerability(g); err != nil {
+			return err
+		}
+		if err := p.scores(ctx, tx); err != nil {
+			return err
+		}
+		return impact(ctx, req, tx, p, after)
+	})
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(p.Shown, req.HTTP.PathValue("advisory")) {
+		req.Redirect(req.To("/advisories/" + url.PathEscape(p.Shown)))
+		return nil
+	}
+	here, err := k.presentAdvisories(req)
+	if err != nil {
+		return err
+	}
+	p.Presence, p.Open, p.OpenAny = here[p.Group], findingsOf(req, p.Shown), findingsOf(req, p.Shown)+"&branch=every"
+	p.Level = p.Severity("")
+	p.Score, p.Vector = p.CVSS()
+	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)
+	affected(req, p)
+	if p.Sources, p.Stale, err = sourceAges(req); err != nil {
+		return err
+	}
+	return req.Show(http.StatusOK, ui.Page{Template: "advisory", Title: p.Shown, Section: "advisories", Data: p})
+}
+
+// scores reads what says how likely it is to be exploited.
+func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
+	scores, err := tx.Scores(ctx, p.CVEs)
+	if err != nil {
+		return err
+	}
+	p.EPSS = highest(scores, p.CVEs)
+	exploited, err := tx.Exploited(ctx, p.CVEs)
+	for _, cve := range p.CVEs {
+		if k, ok := exploited[cve]; ok && p.KEV == nil {
+			p.KEV = &k
+		}
+	}
+	return err
+}
+
+// impact lists who has it, a page behind the finding with an id.
+func impact(ctx context.Context, req *ui.Request, tx *store.Tx, p *advisoryPage, after int64) error {
+	rows, more, err := tx.Impact(ctx, store.ImpactQuery{
+		Group:   p.Group,
+		Names:   p.Names,
+		All:     p.All,
+		AfterID: after,
+		Limit:   impactPerPage,
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		row := impactRow{Impact: r, Status: model.StatusOf(r.State, r.Triage).String()}
+		if row.Status == "" {
+			row.Status = "removed"
+		}
+		var fixes []string
+		for _, f := range r.Fixes {
+			fixes = append(fixes, f.Version)
+		}
+		row.Fix = strings.Join(fixes, ", ")
+		p.Impact = append(p.Impact, row)
+	}
+	address := func(all bool, after int64) string {
+		q := url.Values{}
+		if all {
+			q.Set("all", "1")
+		}
+		if after > 0 {
+			q.Set("after", strconv.FormatInt(after, 10))
+		}
+		own := req.To("/advisories/" + url.PathEscape(p.Shown))
+		if len(q) > 0 {
+			own += "?" + q.Encode()
+		}
+		return own + "#impact"
+	}
+	p.Other = address(!p.All, 0)
+	if after > 0 {
+		p.First = address(p.All, 0)
+	}
+	if more {
+		p.Next = address(p.All, rows[len(rows)-1].FindingID)
+	}
+	return nil
+}
+
+// affected lists the versions that are affected, record by record.
+func affected(req *ui.Request, p *advisoryPage) {
+	for i := range p.Records {
+		r := &p.Records[i]
+		for j := range r.Affected {
+			a := &r.Affected[j]
+			ecosystem, name, _ := strings.Cut(a.Package, "/")
+			p.Affected = append(p.Affected, affectedRow{
+				Ecosystem: ecosystem, Package: a.Name, Affected: a.Describe(),
+				Fixed: strings.Join(a.Fixes(), ", "), Record: r.ID, Withdrawn: r.Withdrawn,
+				Users: req.To("/supply-chain/dependencies?" + url.Values{
+					"name":      {name},
+					"exact":     {"1"},
+					"ecosystem": {ecosystem},
+				}.Encode()),
+			})
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package projects
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// startState is how far a deployment is set up: what there is in it, and what its
+// people chose.
+type startState struct {
+	model.FirstStart
+	Scan     model.Scan // the newest that was completed; zero while none was
+	Project  string     // of the scan, or of the one that failed
+	Failed   model.Scan // the newest that failed, while none was completed
+	Blocking int        // rules and conditions that fail builds
+	People   int        // who may sign in
+	Invited  int        // who has not come yet
+	Provider bool       // an identity provider lets people in
+
+	// Connections are the code hosts that are connected, and Failing those of them that
+	// refuse. Only administrators see them.
+	Connections, Failing int
+}
+
+// startStep is one of the steps, as it stands.
+type startStep struct {
+	Code  string // what Said says
+	Count int    // that Said has; 0: none
+	Title string
+	Done  bool
+	Said  string // what was done, or what is missing
+	Link  string // to what was done; empty where there is nothing to see
+}
+
+// Scanned reports whether something was.
+func (s *startState) Scanned() bool { return s.Scan.ID != 0 }
+
+// Decided reports whether it is known what blocks.
+func (s *startState) Decided() bool { return s.Blocking > 0 || s.BlocksNothing }
+
+// Accompanied reports whether others can come in.
+func (s *startState) Accompanied() bool { return s.People > 1 || s.Provider }
+
+// Whole reports whether all steps are done.
+func (s *startState) Whole() bool { return s.Scanned() && s.Decided() && s.Accompanied() }
+
+// Open reports whether there is a step left for who looks: what blocks and who comes
+// in is for administrators to say.
+func (s *startState) Open(v ui.Viewer) bool {
+	return !s.Left && !s.Whole() && (v.May(model.RoleAdmin) || !s.Scanned())
+}
+
+// Steps are the steps that who looks has to do with.
+func (s *startState) Steps(org string, v ui.Viewer) []startStep {
+	scan := startStep{Code: "not-scanned", Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
+	switch {
+	case s.Scanned():
+		scan.Code, scan.Said, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+ui.Decimal(s.Scan.ID)
+	case s.Failed.ID != 0:
+		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+
+			" failed. Waiting for one that does not", org+"/scans/"+ui.Decimal(s.Failed.ID)
+	}
+	if !v.May(model.RoleAdmin) {
+		return []startStep{scan}
+	}
+	blocks := startStep{
+		Code:  "undecided",
+		Title: "Decide what blocks",
+		Done:  s.Decided(),
+		Said:  "Nothing fails a build yet",
+	}
+	switch {
+	case s.Blocking > 0:
+		blocks.Code, blocks.Count = "blocking", s.Blocking
+		blocks.Said, blocks.Link = "Blocking rules and conditions: "+ui.Count(s.Blocking), org+"/policies"
+	case s.BlocksNothing:
+		blocks.Code, blocks.Said = "blocks-nothing", "Nothing blocks for now"
+	}
+	people := startStep{Code: "alone", Title: "Invite people", Done: s.Accompanied(), Said: "Only you so far"}
+	switch {
+	case s.People > 1:
+		people.Code, people.Count = "people", s.People
+		people.Said, people.Link = ui.Count(s.People)+" people", org+ui.UsersPath
+	case s.Provider:
+		people.Code, people.Said = "provider", "People sign in by your identity provider"
+	case s.Invited > 0:
+		people.Code, people.Count = "invited", s.Invited
+		people.Said, people.Link = ui.Count(s.Invited)+" invited, nobody has come yet", org+ui.UsersPath
+	}
+	return []startStep{scan, blocks, people}
+}
+
+// loadStartState reads how far the deployment is. Where people know their way, nothing
+// but that is read, unless the steps are asked for all the same.
+func loadStartState(req *ui.Request, asked bool) (s *startState, err error) {
+	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
+	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left && !asked {
+			return err
+		}
+		return s.read(ctx, tx, req.Viewer)
+	})
+	return s, err
+}
+
+func (s *startState) read(ctx context.Context, tx *store.Tx, v ui.Viewer) error {
+	if err := s.readScan(ctx, tx); err != nil {
+		return err
+	}
+	if !v.May(model.RoleAdmin) {
+		return nil
+	}
+	if err := s.readPolicies(ctx, tx); err != nil {
+		return err
+	}
+	members, err := tx.Members(ctx)
+	if err != nil {
+		return err
+	}
+	s.People = len(slices.DeleteFunc(members, func(m model.Member) bool { return !m.Enabled() }))
+	invitations, err := tx.Invitations(ctx)
+	s.Invited = len(invitations)
+	return err
+}
+
+// readScan finds the newest scan that was completed; or, while there is none, that failed:
+// who waits for the first is to see what became of it.
+func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
+	for status, into := range map[model.ScanStatus]*model.Scan{model.ScanCompleted: &s.Scan, model.ScanError: &s.Failed} {
+		scans, _, err := tx.Scans(ctx, model.ScanFilter{Statuses: []model.ScanStatus{status}}, store.ScanCursor{}, 1)
+		if err != nil {
+			return err
+		}
+		if len(scans) > 0 {
+			*into = scans[0]
+		}
+	}
+	of := cmp.Or(s.Scan.ProjectID, s.Failed.ProjectID)
+	names, err := tx.ProjectNames(ctx, []int64{of})
+	s.Project = names[of]
+	return err
+}
+
+// readPolicies counts what fails builds.
+func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
+	counts, err := tx.PolicyRuleCounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		if c.Mode == model.ModeBlock {
+			s.Blocking += c.Rules
+		}
+	}
+	policies, err := tx.Policies(ctx)
+	for _, p := range policies {
+		for _, c := range p.Conditions {
+			if c.Mode == model.ModeBlock {
+				s.Blocking++
+			}
+		}
+	}
+	return err
+}
+
+// startPage is the page of the first start.
+type startPage struct {
+	*startState
+	List     []startStep
+	Ways     []startWay
+	MadeAs   model.Token // the token that was made just now; zero where none was
+	Made     string      // its text, this once
+	MayToken bool
+	MayHosts bool
+	Done     *ui.Message
+}
+
+// openStart shows the steps, whether they are done or not.
+func openStart(req *ui.Request) error {
+	s, err := loadStartState(req, true)
+	if err != nil {
+		return err
+	}
+	return showStart(req, s)
+}
+
+func showStart(req *ui.Request, s *startState) error {
+	p := &startPage{
+		startState: s,
+		List:       s.Steps(req.To(""), req.Viewer),
+		MayToken:   req.Viewer.May(model.RoleTriager),
+		MayHosts:   req.Viewer.May(model.RoleAdmin),
+		Done:       ui.DoneMessage(doneStart, req.HTTP.URL.Query().Get("done")),
+	}
+	var err error
+	if p.MadeAs, p.Made, err = component.CreatedToken(req, ui.StartPath); err != nil {
+		return err
+	}
+	p.Ways = startWays(req.BaseURL(), p.Made != "", req.HTTP.URL.Query().Get("from"), p.MadeAs.Name)
+	if p.MayHosts {
+		err := req.View(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Connections(ctx)
+			for _, c := range list {
+				p.Connections++
+				if c.Problem != "" {
+					p.Failing++
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return req.Show(http.StatusOK, ui.Page{Template: "start", Title: "Get started", Section: "overview", Data: p})
+}
+
+// startSteps answers the steps alone, to a page that asks how far they are.
+func startSteps(req *ui.Request) error {
+	if !req.Partial() {
+		req.Redirect(req.To(ui.StartPath))
+		return nil
+	}
+	s, err := loadStartState(req, true)
+	if err != nil {
+		return err
+	}
+	p := &startPage{startState: s, List: s.Steps(req.To(""), req.Viewer)}
+	return req.Show(http.StatusOK, ui.Page{Template: "start", Data: p, Part: "startsteps"})
+}
+
+// leaveStart keeps that people here know their way.
+func leaveStart(req *ui.Request) error {
+	if err := chooseStart(req, func(f *model.FirstStart) { f.Left = true }); err != nil {
+		return err
+	}
+	req.Redirect(req.To("/overview"))
+	return nil
+}
+
+// blockNothing keeps that nothing shall block for now.
+func blockNothing(req *ui.Request) error {
+	if err := chooseStart(req, func(f *model.FirstStart) { f.BlocksNothing = true }); err != nil {
+		return err
+	}
+	req.Redirect(req.To(ui.StartPath + "?done=blocks-nothing"))
+	return nil
+}
+
+func chooseStart(req *ui.Request, choose func(*model.FirstStart)) error {
+	return req.Update(func(ctx context.Context, tx *store.Tx) error {
+		f, err := tx.FirstStart(ctx)
+		if err != nil {
+			return err
+		}
+		choose(&f)
+		return tx.SetFirstStart(ctx, f)
+	})
+}
+
+// doneStart says what was done before a page was opened, by the word in its address.
+var doneStart = map[string]string{
+	"blocks-severity": "The conditions are set. They apply from the next build on.",
+	"blocks-nothing":  "Nothing fails a build for now. Policies say it when that shall change.",
+}

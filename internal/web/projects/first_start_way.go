@@ -1,0 +1,133 @@
+package projects
+
+import (
+	"embed"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// wayFiles are what people copy: what docs/connect-your-ci.md shows, which a test
+// compares, and commands for a terminal.
+//
+//go:embed ways/*
+var wayFiles embed.FS
+
+// exampleServer stands in the files for the server. No file has a token: what is typed stands
+// in the shell's history, and arguments in the list of processes. Commands ask for it.
+const exampleServer = "https://redoubt.example"
+
+// startWay is one way to a first scan: a tab of the first step.
+type startWay struct {
+	Key, Label string
+	Chosen     bool
+	Fresh      bool // the token was made for this one
+	Blocks     []wayBlock
+}
+
+// wayBlock is something to copy, and what to do with it.
+type wayBlock struct {
+	Note string
+	Text string
+	file string
+}
+
+// ways are the tabs that take a token, in their order. Two more lead to other pages.
+var ways = []startWay{
+	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
+		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks " +
+			"for the token:", file: "redoubt.sh"},
+		{Note: "Or with the scanner alone, without Redoubt’s program:", file: "semgrep.sh"},
+		{Note: "Or hand in what any other scanner wrote:", file: "report.sh"},
+	}},
+	{Key: "github", Label: "GitHub Actions", Blocks: []wayBlock{
+		{Note: "Keep the token as a secret of the repository. It asks for the token:", file: "github-secret.sh"},
+		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
+	}},
+	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
+		{Note: "Keep the token as a masked variable of the project or group. It asks " +
+			"for the token:", file: "gitlab-variable.sh"},
+		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
+	}},
+	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
+		{Note: "For any CI, with the token as the secret REDOUBT_TOKEN of the build:", file: "other.sh"},
+		{Note: "Or for Jenkins, with the token as the credential redoubt-token:", file: "jenkins.groovy"},
+	}},
+}
+
+// startToken is how long a token lives that the first start makes.
+const startToken = 90 * 24 * time.Hour
+
+// tokenName is what a token is called that is made for a way.
+func (w startWay) tokenName() string { return w.Label + " (first start)" }
+
+// plainAddress is what shells and YAML take as it is.
+var plainAddress = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
+
+// quotedIn is an address as a file of a kind takes it: a server's may come from a request,
+// with what a shell would run.
+func quotedIn(file, address string) string {
+	switch {
+	case path.Ext(file) == ".groovy": // where it stands within quotes
+		return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(address)
+	case plainAddress.MatchString(address):
+		return address
+	case path.Ext(file) == ".sh":
+		return `'` + strings.ReplaceAll(address, `'`, `'\''`) + `'`
+	}
+	return `'` + strings.ReplaceAll(address, `'`, `''`) + `'`
+}
+
+// startWays are the tabs with the server's address filled in. Chosen is the one that was
+// asked for, or that the token was made for, which is shown now where it is fresh.
+func startWays(base string, fresh bool, from, made string) []startWay {
+	out := slices.Clone(ways)
+	for i := range out {
+		w := &out[i]
+		w.Fresh = fresh && made == w.tokenName()
+		w.Chosen = w.Fresh || made == "" && w.Key == from
+		w.Blocks = slices.Clone(w.Blocks)
+		for j := range w.Blocks {
+			text, err := wayFiles.ReadFile("ways/" + w.Blocks[j].file)
+			if err != nil {
+				panic(err) // it is part of the program
+			}
+			w.Blocks[j].Text = strings.ReplaceAll(string(text), exampleServer, quotedIn(w.Blocks[j].file, base))
+		}
+	}
+	if !slices.ContainsFunc(out, func(w startWay) bool { return w.Chosen }) && from != "upload" && from != "host" {
+		out[0].Chosen = true
+	}
+	return out
+}
+
+// createStartToken makes a token that may hand in scans, with one click, for the way
+// that the form names.
+func createStartToken(req *ui.Request, form url.Values) error {
+	at := slices.IndexFunc(ways, func(w startWay) bool { return w.Key == form.Get("from") })
+	if at < 0 {
+		return model.Invalid("from", "is none of the ways to scan")
+	}
+	secret := auth.NewSecret(req.Viewer.Deployment.ID)
+	token := model.Token{
+		Name:      ways[at].tokenName(),
+		PublicID:  secret.PublicID,
+		Scopes:    []model.Scope{model.ScopeCI},
+		Dialect:   model.DialectContract,
+		ExpiresAt: req.Clock().Add(startToken),
+	}
+	token, err := component.CreateToken(req, token, secret)
+	if err != nil {
+		return err
+	}
+	req.ShowOnce(ui.StartPath, token.ID, secret.Text)
+	return nil
+}

@@ -1,0 +1,89 @@
+package projects
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// What people copy from the page is what docs/connect-your-ci.md shows, and that is what
+// the tests of that page run.
+func TestWaysAreThoseOfTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/connect-your-ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$")
+	for heading, file := range map[string]string{"GitHub Actions": "github.yaml", "GitLab": "gitlab.yaml", "Jenkins": "jenkins.groovy"} {
+		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+		documented := fence.FindStringSubmatch(section)
+		ours, err := wayFiles.ReadFile("ways/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if documented == nil || documented[1] != string(ours) {
+			t.Errorf("%s is not what docs/connect-your-ci.md shows under %s", file, heading)
+		}
+	}
+}
+
+// Each way is whole: the server's address stands in it, and what it needs; a token never.
+func TestWaysAreWhole(t *testing.T) {
+	scans := regexp.MustCompile(`semgrep"? ci\b`)
+	for _, w := range startWays("https://ours.example:8443", true, "", "") {
+		all := ""
+		for _, b := range w.Blocks {
+			all += b.Text
+			for line := range strings.Lines(b.Text) {
+				if scans.MatchString(line) && !strings.Contains(line, " ci --oss-only --no-suppress-errors") {
+					t.Errorf("%s lacks the flags that matter: %s", w.Key, line)
+				}
+			}
+		}
+		for text, want := range map[string]bool{"https://ours.example:8443": true, "TOKEN": true, exampleServer: false, "YOUR_": false} {
+			if strings.Contains(all, text) != want {
+				t.Errorf("%s contains %q: want %v", all, text, want)
+			}
+		}
+	}
+}
+
+// TestWaysQuoteTheAddress, which may come from a request: a shell is handed it as one word,
+// and a document holds it as one text.
+func TestWaysQuoteTheAddress(t *testing.T) {
+	for _, address := range []string{"http://a.example", `http://a';touch${IFS}x;'b`, "http://a$(touch x)b", "http://a`touch x`", `http://a"b c\d`, "http://a#b: c"} {
+		for _, w := range startWays(address, false, "", "") {
+			for _, b := range w.Blocks {
+				switch path.Ext(b.file) {
+				case ".sh":
+					at := strings.Index(b.Text, "_URL=")
+					if at < 0 {
+						continue
+					}
+					word, _, _ := strings.Cut(b.Text[at+len("_URL="):], "\n")
+					cmd := exec.CommandContext(t.Context(), "sh", "-c", "X="+word+"; printf %s \"$X\"")
+					cmd.Dir = t.TempDir()
+					out, err := cmd.CombinedOutput()
+					if left, _ := os.ReadDir(cmd.Dir); string(out) != address || err != nil || len(left) > 0 {
+						t.Errorf("%s of %s is %q to a shell, which made %v: %v", b.file, address, out, left, err)
+					}
+				case ".yaml":
+					var doc any
+					if err := yaml.Unmarshal([]byte(b.Text), &doc); err != nil || !strings.Contains(fmt.Sprint(doc), "SEMGREP_URL:"+address+" ") && !strings.Contains(fmt.Sprint(doc), "SEMGREP_URL:"+address+"]") {
+						t.Errorf("%s of %s says %v: %v", b.file, address, doc, err)
+					}
+				case ".groovy":
+					if m := regexp.MustCompile(`SEMGREP_URL = '((?:[^'\\]|\\.)*)'\n`).FindStringSubmatch(b.Text); m == nil || strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[1]) != address {
+						t.Errorf("%s of %s has %q", b.file, address, m)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+const (
+	scansPerPage   = 25
+	changesPerPage = 100
+)
+
+// scansPage lists scans.
+type scansPage struct {
+	Rows    []component.ScanRow
+	Next    string // address; empty on the last page
+	First   string // address, when this is not the first page
+	Query   url.Values
+	Running bool // some of them are under way, so the page looks again soon
+	Newest  bool // it is the first page, where scans that begin show up
+	Self    string
+	Project string // what is searched for in their names; empty for all
+	Nobody  bool   // no project is called so
+}
+
+// listScans lists scans, the latest first.
+func listScans(req *ui.Request) error {
+	q := req.HTTP.URL.Query()
+	filter, after, err := scanFilter(q)
+	if err != nil {
+		return err
+	}
+	p := &scansPage{Query: q, Project: strings.TrimSpace(q.Get("project"))}
+	var more bool
+	err = req.View(func(ctx context.Context, tx *store.Tx) error {
+		if p.Project != "" {
+			if filter.AnyOf, err = projectsCalled(ctx, tx, p.Project); err != nil {
+				return err
+			}
+			if p.Nobody = len(filter.AnyOf) == 0; p.Nobody {
+				return nil
+			}
+		}
+		scans, m, err := tx.Scans(ctx, filter, after, scansPerPage)
+		if err != nil {
+			return err
+		}
+		more = m
+		names, err := tx.ProjectNames(ctx, projectsOf(scans))
+		if err != nil {
+			return err
+		}
+		p.Rows, err = component.ScanRows(ctx, req, tx, scans, names)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.Running = slices.ContainsFunc(p.Rows, component.ScanRow.Runs)
+	p.Self, p.Newest = req.HTTP.URL.RequestURI(), after == (store.ScanCursor{})
+	q.Del("after")
+	if after != (store.ScanCursor{}) {
+		p.First = req.To("/scans?" + q.Encode())
+	}
+	if more {
+		last := p.Rows[len(p.Rows)-1]
+		q.Set("after", ui.Decimal(last.StartedAt.UnixMicro())+"-"+ui.Decimal(last.ID))
+		p.Next = req.To("/scans?" + q.Encode())
+	}
+	return req.Show(http.StatusOK, ui.Page{
+		Template: "scans",
+		Title:    "Scans",
+		Section:  "scans",
+		Data:     p,
+		Part:     "scanlist",
+	})
+}
+
+// projectsCalled finds the project of a name, or of a former one, else all that
+// have the text in their name, in any case. A text is no glob: names may hold
+// whatever globs are written with.
+func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64, err error) {
+	project, err := tx.ProjectByName(ctx, text)
+	if err == nil {
+		return []int64{project.ID}, nil
+	}
+	if !errors.Is(err, model.ErrNotFound) {
+		return nil, err
+	}
+	all, err := tx.Projects(ctx, store.ProjectQuery{})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if strings.Contains(strings.ToLower(one.Name), strings.ToLower(text)) {
+			ids = append(ids, one.ID)
+		}
+	}
+	return ids, nil
+}
+
+func projectsOf(scans []model.Scan) []int64 {
+	ids := model.Map(scans, func(s model.Scan) int64 { return s.ProjectID })
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// scanFilter reads what scans are asked for.
+func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err error) {
+	if ref := strings.TrimSpace(q.Get("ref")); ref != "" {
+		f.Ref = model.FullRef(ref)
+	}
+	if text := q.Get("status"); text != "" {
+		status, ok := model.ParseScanStatus("SCAN_STATUS_" + strings.ToUpper(text))
+		if !ok {
+			return f, after, model.Invalid("status", "is running, completed, error or never_finished")
+		}
+		f.Statuses = []model.ScanStatus{status}
+	}
+	if text := q.Get("product"); text != "" {
+		product, ok := model.ParseIssueType(text)
+		if !ok {
+			return f, after, model.Invalid("product", "is sast, sca or secrets")
+		}
+		f.Products = []model.IssueType{product}
+	}
+	if text := q.Get("full"); text != "" {
+		full := text == "1"
+		f.Full = &full
+	}
+	if text := q.Get("after"); text != "" {
+		micros, id, _ := strings.Cut(text, "-")
+		at, err1 := strconv.ParseInt(micros, 10, 64)
+		n, err2 := strconv.ParseInt(id, 10, 64)
+		if err1 != nil || err2 != nil {
+			return f, after, model.Invalid("after", "is no place in the list: go back to its start")
+		}
+		after = store.ScanCursor{StartedAt: time.UnixMicro(at).UTC(), ID: n}
+	}
+	return f, after, nil
+}

@@ -1,0 +1,299 @@
+package projects
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/component"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// scanPage accounts for one scan.
+type scanPage struct {
+	component.ScanRecord
+	Counts  []scanCount
+	Show    string // which of the counts is opened; empty for all changes
+	Title   string // of the rows
+	Changes []scanChange
+	Pages   ui.Pager
+	Gaps    []gapGroup
+	AllGaps int                 // some may not be listed
+	AnyLeft bool                // some are not
+	Others  []store.SourceCount // what is unresolved by other sources: this scan does not speak for it
+	Own     int                 // unresolved by its own source
+	List    string              // address of what is open on its branch
+	Self    string              // address with what is opened
+}
+
+// scanCount is a number about a scan, and where its rows are.
+type scanCount struct {
+	Key     string
+	Word    string
+	Count   int
+	Address string // empty where the rows are not kept
+	Current bool
+}
+
+type scanChange struct {
+	store.ScanChange
+	Word string
+	Note string
+	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	Unrated bool
+}
+
+// reportedKey opens all that a scan reported, changed or not.
+const reportedKey = "reported"
+
+// changeWords are what a scan may do to a finding, in the order of the page.
+var changeWords = []struct {
+	kind model.FindingEventKind
+	word string
+}{
+	{store.EventNew, "New"},
+	{model.EventReturned, "Came back"},
+	{model.EventFixed, "Fixed"},
+	{model.EventMoved, "Moved"},
+	{model.EventRemoved, "Out of scope"},
+	{model.EventMuted, "Suppressed"},
+	{model.EventUnmuted, "No longer suppressed"},
+}
+
+func changeWord(kind model.FindingEventKind) string {
+	for _, w := range changeWords {
+		if w.kind == kind {
+			return w.word
+		}
+	}
+	return ""
+}
+
+// showScan shows one scan with what it changed.
+func showScan(req *ui.Request) error {
+	q := req.HTTP.URL.Query()
+	bad := &model.InvalidError{}
+	page := max(ui.Number(q, "page", bad), 1)
+	p := &scanPage{Show: q.Get("show"), Self: req.HTTP.URL.RequestURI()}
+	if p.Show != "" && p.Show != reportedKey && changeWord(model.FindingEventKind(p.Show)) == "" {
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: "show",
+			Message:  "is nothing that a scan does",
+			Value:    p.Show,
+		})
+	}
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.ScanRecord, err = component.ReadScanRecord(ctx, req, tx, req.PathID); err != nil {
+			return err
+		}
+		return p.read(ctx, tx, page, req.To("/scans/"+ui.Decimal(req.PathID)))
+	})
+	if err != nil {
+		return err
+	}
+	if err := rateChanges(req, p); err != nil {
+		return err
+	}
+	p.List = req.To("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
+	return req.Show(http.StatusOK, ui.Page{
+		Template: "scan",
+		Title:    "Scan " + ui.Decimal(req.PathID),
+		Section:  "scans",
+		Data:     p,
+		Part:     "content",
+	})
+}
+
+// rateChanges marks what nobody rates.
+func rateChanges(req *ui.Request, p *scanPage) error {
+	view, err := req.Findings()
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(p.Changes))
+	for i := range p.Changes {
+		ids[i] = p.Changes[i].FindingID
+	}
+	unrated, err := component.Unrated(req, view, ids)
+	for i := range p.Changes {
+		p.Changes[i].Unrated = unrated[ids[i]]
+	}
+	return err
+}
+
+// read gathers what the scan did, and one page of the rows that are opened.
+func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string) error {
+	p.gaps()
+	if p.Runs() { // it changes findings all at once at its end, and its page asks often
+		p.count(nil, base)
+		p.opened()
+		return nil
+	}
+	if err := p.readChanges(ctx, tx, page, base); err != nil {
+		return err
+	}
+	sources, err := tx.UnresolvedBySource(ctx, p.ProjectID, p.Ref)
+	for _, source := range sources {
+		if source.Source == p.Source {
+			p.Own = source.Count
+		} else {
+			p.Others = append(p.Others, source)
+		}
+	}
+	return err
+}
+
+// readChanges counts what the scan did, and reads one page of the rows that are opened.
+func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base string) error {
+	kind := model.FindingEventKind(p.Show)
+	if p.Show == reportedKey {
+		kind = ""
+	}
+	changes, counts, err := tx.ScanChanges(ctx, p.Scan, kind, (page-1)*changesPerPage, changesPerPage)
+	if err != nil {
+		return err
+	}
+	p.count(counts, base)
+	total := p.opened()
+	if p.Show == reportedKey {
+		if changes, err = p.reported(ctx, tx, page); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		p.Changes = append(p.Changes, scanChange{ScanChange: c, Word: changeWord(c.Kind), Note: movedFrom(c.Detail)})
+	}
+	p.Pages = ui.NewPager(page, changesPerPage, total, func(n int) string {
+		return base + "?" + url.Values{"show": {p.Show}, "page": {ui.Decimal(int64(n))}}.Encode() + "#rows"
+	})
+	return nil
+}
+
+// count puts the numbers into the order and the words of the page.
+func (p *scanPage) count(counts map[model.FindingEventKind]int, base string) {
+	add := func(key, word string, n int, opens bool) {
+		c := scanCount{Key: key, Word: word, Count: n, Current: p.Show == key}
+		if opens {
+			c.Address = base + "?show=" + key + "#rows"
+		}
+		p.Counts = append(p.Counts, c)
+	}
+	for _, w := range changeWords {
+		add(string(w.kind), w.word, counts[w.kind], true)
+	}
+	add(reportedKey, "Reported", p.Scan.Counts.Total(), p.Known && p.Outcome == model.ScanApplied)
+}
+
+// opened says what the rows are of, and returns how many there are.
+func (p *scanPage) opened() (total int) {
+	p.Title = "What it changed"
+	for _, c := range p.Counts {
+		switch {
+		case p.Show == c.Key && c.Key == reportedKey:
+			p.Title = "What it reported"
+			return len(p.Account.Reported)
+		case p.Show == c.Key:
+			p.Title = c.Word
+			return c.Count
+		case c.Key != reportedKey:
+			total += c.Count
+		}
+	}
+	return total
+}
+
+// reported reads a page of what the scan reported.
+func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]store.ScanChange, error) {
+	ids := p.Account.Reported
+	ids = ids[min((page-1)*changesPerPage, len(ids)):min(page*changesPerPage, len(ids))]
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.FindingsByID(ctx, ids)
+	out := make([]store.ScanChange, len(rows))
+	for i, f := range rows {
+		out[i] = store.ScanChange{
+			FindingID: f.ID,
+			IssueType: f.IssueType,
+			Severity:  f.Severity,
+			State:     f.State,
+			RuleName:  f.RuleName,
+			Path:      f.Path,
+			Line:      f.Line,
+		}
+	}
+	return out, err
+}
+
+// gapGroup has what a scan did not look at for one reason.
+type gapGroup struct {
+	Title string
+	Why   string // of all of them
+	Gaps  []model.ScanGap
+	Open  bool
+}
+
+// gapKinds are the kinds of gaps as the page tells them.
+var gapKinds = []struct{ kind, title, why string }{
+	{
+		model.GapLockfile,
+		"Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays.",
+	},
+	{model.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
+	{model.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
+	{model.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see " +
+		"there counts as fixed, and fails no build when it is back in its place."},
+	{model.GapRule, "Rules that did not run", "Their findings stay as they were."},
+	{model.GapItem, "Items of the report that could not be taken", ""},
+	{
+		model.GapPath,
+		"Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was.",
+	},
+}
+
+// gaps groups what the scan did not look at.
+func (p *scanPage) gaps() {
+	list := p.Account.Gaps
+	if !p.Known {
+		for _, path := range p.Unread {
+			list = append(list, model.ScanGap{Kind: model.GapLockfile, What: path})
+		}
+	}
+	p.AllGaps = max(p.Account.AllGaps, len(list))
+	p.AnyLeft = p.AllGaps > len(list)
+	for _, k := range gapKinds {
+		g := gapGroup{Title: k.title, Why: k.why}
+		for _, gap := range list {
+			if gap.Kind == k.kind {
+				g.Gaps = append(g.Gaps, gap)
+			}
+		}
+		if g.Open = len(g.Gaps) <= 10; len(g.Gaps) > 0 {
+			slices.SortStableFunc(g.Gaps, func(a, b model.ScanGap) int { return strings.Compare(a.What, b.What) })
+			p.Gaps = append(p.Gaps, g)
+		}
+	}
+}
+
+// movedFrom says where a finding was before, or nothing.
+func movedFrom(detail string) string {
+	var d struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+	}
+	if detail == "" || json.Unmarshal([]byte(detail), &d) != nil || d.From == "" {
+		return ""
+	}
+	if d.From == d.To {
+		return "its rule changed its text"
+	}
+	return "from " + d.From
+}

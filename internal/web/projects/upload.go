@@ -1,0 +1,197 @@
+package projects
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// uploadPage is the form, with what was typed.
+type uploadPage struct {
+	Said   api.ImportQuery
+	Fault  string   // why nothing was taken
+	Faults []string // each thing that is wrong, where there are several
+	Known  []string // projects
+}
+
+// knownProjects are how many projects the form proposes.
+const knownProjects = 200
+
+// upload shows the form. The address may fill in project and branch.
+func upload(req *ui.Request) error {
+	q := req.HTTP.URL.Query()
+	return showUpload(req, http.StatusOK, &uploadPage{Said: api.ImportQuery{
+		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"),
+		Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
+	}})
+}
+
+func showUpload(req *ui.Request, status int, p *uploadPage) error {
+	err := req.View(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: knownProjects})
+		for _, one := range list {
+			p.Known = append(p.Known, one.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.Show(status, ui.Page{
+		Template: "upload",
+		Title:    "Upload a report",
+		Section:  "scans",
+		Data:     p,
+		Part:     "uploadfault",
+	})
+}
+
+// takeUpload hands the form on as it comes in, and leads to what was taken of it.
+func takeUpload(req *ui.Request) error {
+	if req.Uploads == nil {
+		return model.ErrUnavailable
+	}
+	caller, err := asCaller(req)
+	if err != nil {
+		return err
+	}
+	said := &api.ImportQuery{}
+	key, err := req.Uploads().TakeUpload(req.Writer, req.HTTP, caller, said)
+	var refused *api.Problem
+	switch {
+	case err == nil:
+		req.Redirect(req.To(ui.UploadPath + "/" + key))
+		return nil
+	case errors.Is(err, auth.ErrUnauthenticated): // since the upload began
+		req.Lead(ui.SignInAddress(req.To(ui.UploadPath + "?" + typed(said).Encode())))
+		return nil
+	case !errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError:
+		return err
+	}
+	p := &uploadPage{Said: *said, Fault: refused.Detail}
+	for _, f := range ui.AsFilledIn(fieldErrors(refused)) {
+		p.Faults = append(p.Faults, f.Location+": "+f.Message)
+	}
+	return showUpload(req, refused.Status, p)
+}
+
+func fieldErrors(p *api.Problem) (out []model.FieldError) {
+	for _, f := range p.Errors {
+		out = append(out, model.FieldError{Location: f.Location, Message: f.Message})
+	}
+	return out
+}
+
+// typed is what was typed into the form, to find it there again.
+func typed(said *api.ImportQuery) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"project":  said.Project,
+		"ref":      said.Ref,
+		"commit":   said.Commit,
+		"category": said.Category,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, set := range map[string]bool{"full": said.Full, "diff": said.Diff, "whole": said.Whole} {
+		if set {
+			q.Set(name, "true")
+		}
+	}
+	return q
+}
+
+// asCaller is the viewer as the Web API knows its callers.
+func asCaller(req *ui.Request) (auth.Caller, error) {
+	var me model.Member
+	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		me, err = tx.Member(ctx, req.Viewer.User)
+		return err
+	})
+	still := func(ctx context.Context) error {
+		now, err := req.Viewers.Viewer(req.HTTP.WithContext(ctx))
+		if err == nil && now.User == req.Viewer.User && now.May(model.RoleTriager) {
+			return nil
+		}
+		return errors.Join(auth.ErrUnauthenticated, err)
+	}
+	return auth.ByPerson(req.Viewer.Deployment, me, req.Viewer.Actor(), still), err
+}
+
+// uploadedPage says what became of an upload.
+type uploadedPage struct {
+	api.ImportResponse
+	Rows    []uploadedRow
+	Project string // of the first, to upload more
+	Ref     string
+}
+
+// uploadedRow is what one source's reports did.
+type uploadedRow struct {
+	api.Import
+	Said         string         // why nothing changed; empty where it may have
+	ByAdvisories int            // findings of the advisories that changed
+	Lists        []uploadedList // of the project's findings of the branch
+}
+
+// uploadedList is how many findings of a product were in a report, with the address of
+// all that the branch has.
+type uploadedList struct {
+	Product ui.Product
+	Count   int64
+	Address string
+}
+
+// outcomesSaid says why an import changed nothing.
+var outcomesSaid = map[string]string{
+	"repeat":     "Exactly this was uploaded before: it is recorded as a scan, and no finding changed.",
+	"late":       "A scan that started later counts already: this one is recorded, and changes no finding.",
+	"superseded": "The branch had this commit before and others since: this one is recorded, and changes no finding.",
+}
+
+// uploaded shows what became of an upload.
+func uploaded(req *ui.Request) error {
+	if req.Uploads == nil {
+		return model.ErrNotFound
+	}
+	p := &uploadedPage{}
+	var advised []int
+	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
+		p.ImportResponse, advised, err = req.Uploads().UploadTaken(ctx, tx, req.HTTP.PathValue("key"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for n, i := range p.Imports {
+		row := uploadedRow{Import: i, Said: outcomesSaid[i.Outcome]}
+		if n < len(advised) {
+			row.ByAdvisories = advised[n]
+		}
+		held := map[model.IssueType]int64{
+			model.SAST:    i.Counts.Code,
+			model.SCA:     i.Counts.SupplyChain,
+			model.Secrets: i.Counts.Secrets,
+		}
+		for _, one := range ui.Products {
+			if n := held[one.Type]; n > 0 {
+				row.Lists = append(row.Lists, uploadedList{
+					one, n, req.To(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode()),
+				})
+			}
+		}
+		p.Rows = append(p.Rows, row)
+		p.Project, p.Ref = i.Project, ui.Branch(i.Ref)
+	}
+	return req.Show(http.StatusOK, ui.Page{Template: "uploaded", Title: "Uploaded", Section: "scans", Data: p})
+}

@@ -1,0 +1,161 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt/internal/httpx"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Refusal returns the status and the text of an error in the input or of a conflict; false for
+// other errors.
+func Refusal(err error) (status int, why string, is bool) {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		return http.StatusBadRequest, invalid.Fields[0].Message, true
+	}
+	if errors.Is(err, model.ErrConflict) {
+		return http.StatusConflict, strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
+	}
+	return 0, "", false
+}
+
+// RedirectAfter leads on where something was done.
+func RedirectAfter(req *Request, err error, to string) error {
+	if err == nil {
+		req.Redirect(req.To(to))
+	}
+	return err
+}
+
+// Lines reads a list that has one entry a line.
+func Lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// IsLocal reports whether an address is below the viewer's deployment.
+func (req *Request) IsLocal(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, req.To("/")) &&
+		!strings.ContainsAny(address, "\\\r\n")
+}
+
+// Decimal writes an id.
+func Decimal(id int64) string { return strconv.FormatInt(id, 10) }
+
+// Number reads a number of an address, 0 where there is none. Text that is no number becomes a field of bad.
+func Number(q url.Values, name string, bad *model.InvalidError) int {
+	text := q.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: text})
+	}
+	return int(n)
+}
+
+// InputError is what a form says about an error that whoever filled it in can mend.
+func InputError(err error) (string, bool) {
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
+		return (&model.InvalidError{Fields: AsFilledIn(invalid.Fields)}).Error(), true
+	}
+	if errors.Is(err, model.ErrConflict) {
+		return strings.TrimSuffix(err.Error(), ": "+model.ErrConflict.Error()), true
+	}
+	return "", false
+}
+
+// DeleteNamed deletes what a page is about if the form has its name, so that nobody hits
+// another one by mistake, and reports whether it has.
+func DeleteNamed(
+	req *Request, nameOf func(context.Context, *store.Tx, int64) (string, error),
+	remove func(*store.Tx, context.Context, int64) error,
+) (meant bool, err error) {
+	form, err := req.Form()
+	if err != nil {
+		return false, err
+	}
+	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
+		name, err := nameOf(ctx, tx, req.PathID)
+		if meant = strings.TrimSpace(form.Get("name")) == name; err != nil || !meant {
+			return err
+		}
+		return remove(tx, ctx, req.PathID)
+	})
+	return meant, err
+}
+
+// What a search may have: each word costs a look at all that is searched.
+const (
+	maxSearch      = 200 // characters
+	maxSearchWords = 16
+)
+
+// searchable refuses what no person searches for.
+func searchable(text string) error {
+	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
+		return model.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
+	}
+	return nil
+}
+
+// TextualValues refuses what is no text among the values of an address or a form.
+func TextualValues(place string, values url.Values) error {
+	for name, list := range values {
+		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
+			return model.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
+		}
+	}
+	return nil
+}
+
+// WithForm reads the form of a request for a handler.
+func WithForm(handle func(*Request, url.Values) error) func(*Request) error {
+	return func(req *Request) error {
+		form, err := req.Form()
+		if err != nil {
+			return err
+		}
+		return handle(req, form)
+	}
+}
+
+// BaseURL is the address of the server, as browsers know it.
+func (req *Request) BaseURL() string {
+	if found := httpx.OriginOf(req.HTTP); found.Base != "" {
+		return found.Base
+	}
+	trust := httpx.Trust{PublicURL: req.PublicURL}
+	if req.SignIn != nil {
+		trust.Proxies = req.SignIn.TrustedProxies
+	}
+	return trust.Origin(req.HTTP).Base
+}
+
+// Form reads a form of bounded size.
+func (req *Request) Form() (url.Values, error) {
+	req.HTTP.Body = http.MaxBytesReader(req.Writer, req.HTTP.Body, 2<<20)
+	if err := req.HTTP.ParseForm(); err != nil {
+		return nil, fmt.Errorf("read the form: %w", model.Invalid("form", "cannot be read: send it again"))
+	}
+	return req.HTTP.PostForm, TextualValues("form", req.HTTP.PostForm)
+}
+
+// Today is the day in UTC, in which decisions end.
+func (req *Request) Today() string { return req.Clock().UTC().Format(time.DateOnly) }

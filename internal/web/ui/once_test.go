@@ -1,0 +1,20 @@
+package ui
+
+import "testing"
+
+// Servers that share a store take each other's cookies, and nobody else's.
+func TestAKeyOpensWhatItSealed(t *testing.T) {
+	one, _ := newOnce([]byte("0123456789abcdef"))
+	same, _ := newOnce([]byte("0123456789abcdef"))
+	other, _ := newOnce([]byte("0123456789abcdeX"))
+	sealed := one.Seal(nil, nil, []byte("secret"), []byte("scope"))
+	if text, err := same.Open(nil, nil, sealed, []byte("scope")); err != nil || string(text) != "secret" {
+		t.Errorf("the same key: %q, %v", text, err)
+	}
+	if _, err := other.Open(nil, nil, sealed, []byte("scope")); err == nil {
+		t.Error("another key opens it")
+	}
+	if _, err := newOnce([]byte("short")); err == nil {
+		t.Error("a short key is taken")
+	}
+}
