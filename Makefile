@@ -39,6 +39,10 @@ test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store/..
 test-fast: ## Run the tests that need neither scanner, browser nor PostgreSQL, setting nothing up
 	@scripts/test -fast $(PKG)
 
+.PHONY: race
+race: setup ## Run the tests of the index, the store and the Web API with the race detector
+	@scripts/test -race $(PKG)
+
 .PHONY: cover
 cover: setup ## Run every test and tell how much of the code ran; the profile is .cache/cover.out
 	@scripts/test -cover $(PKG)
