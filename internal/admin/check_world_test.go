@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // checkWorld is a database with a deployment.
@@ -47,12 +48,12 @@ func newCheckWorld(t *testing.T) *checkWorld {
 
 // found is what the scanner writes of calls in files.
 func found(paths ...string) []byte {
-	var results []string
+	var results []reporttest.Result
 	for _, path := range paths {
-		results = append(results, fmt.Sprintf(`{"check_id":"eval","path":"%[1]s","start":{"line":3,"col":1},"end":{"line":3,"col":8},
-			"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"eval(x)","fingerprint":"%[2]x_0"}}`, path, []byte(path+strings.Repeat("-", 60))))
+		id := fmt.Sprintf("%x_0", path+strings.Repeat("-", 60))
+		results = append(results, reporttest.Result{Rule: "eval", Path: path, Line: 3, Code: "eval(x)", Fingerprint: id})
 	}
-	return []byte(fmt.Sprintf(`{"version":"1.180.0","results":[%s],"errors":[],"paths":{"scanned":["%s"]}}`, strings.Join(results, ","), strings.Join(paths, `","`)))
+	return reporttest.Semgrep(results...)
 }
 
 // scan imports what the scanner writes as a scan of a branch.

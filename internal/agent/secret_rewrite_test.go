@@ -9,24 +9,27 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // tokens is a full report of a file with two tokens, so many lines further down.
-func tokens(metadata string, down int) string {
-	var results []string
+func tokens(metadata map[string]any, down int) string {
+	var results []reporttest.Result
 	for line, name := range map[int]string{3: "one", 9: "two"} {
 		code := fmt.Sprintf("use('%s-%s')", plainSecret, name)
-		results = append(results, fmt.Sprintf(`{"check_id":"acme.tokens","path":"a.py","start":{"line":%[1]d,"col":1},"end":{"line":%[1]d,"col":%[2]d},
-			"extra":{"severity":"ERROR","message":"found %[3]s","metadata":{%[4]s},"fingerprint":"f-%[5]s_0","lines":%[3]q}}`, line+down, len(code)+1, code, metadata, name))
+		results = append(results, reporttest.Result{
+			Rule: "acme.tokens", Path: "a.py", Line: line + down, Message: "found " + code, Code: code, Fingerprint: "f-" + name + "_0",
+			Metadata: metadata,
+		})
 	}
-	return `{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[` + strings.Join(results, ",") + `]}`
+	return string(reporttest.Semgrep(results...))
 }
 
 // TestDecisionsStayWhenARuleProvesToLookForSecrets: a report says that a rule looks for
 // secrets, and has its findings with hashed secrets, on other lines. No digest of code stays.
 func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 	each(t, func(w *world) {
-		w.imports("", tokens("", 0))
+		w.imports("", tokens(nil, 0))
 		before, ids := w.code("main")
 		w.same("findings of code", map[string]string{"acme.tokens a.py:3": "open", "acme.tokens a.py:9": "open"}, before)
 		if _, err := w.client().TriageFindings(w.Context(), "acme", api.TriageRequest{
@@ -47,7 +50,7 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 		if w.config.Dir != "" && len(w.standing(guesses)) == 0 {
 			t.Fatal("the test looks for what was never there")
 		}
-		w.imports("", tokens(`"product":"secrets"`, 3))
+		w.imports("", tokens(map[string]any{"product": "secrets"}, 3))
 		rows := w.secretRows()
 		w.same("secrets", []secretRow{
 			{fmt.Sprint(ids["acme.tokens a.py:3"]), rows[0].Rule, "a.py:6", "OPEN"},
@@ -60,7 +63,7 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 			}
 		}
 		w.same("what stands in the tables of findings", []string(nil), w.standing(guesses))
-		w.imports("", tokens(`"product":"secrets"`, 0))
+		w.imports("", tokens(map[string]any{"product": "secrets"}, 0))
 		w.same("once more, on the lines from before", []string{"a.py:3 OPEN", "a.py:9 IGNORED"}, w.placesOfSecrets())
 	})
 }

@@ -2,7 +2,6 @@ package apihttp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -176,24 +176,17 @@ func (a answer) locations() []string {
 // semgrep is a report with findings of eval in the given files, on the given
 // lines.
 func semgrepReport(files map[string][]int) string {
-	type position map[string]int
-	var results []any
+	metadata := map[string]any{"category": "security", "confidence": "HIGH", "cwe": []string{"CWE-95"}}
+	var results []reporttest.Result
 	for _, name := range sortedKeys(files) {
 		for _, line := range files[name] {
-			results = append(results, map[string]any{
-				"check_id": "python.lang.security.eval", "path": name, "start": position{"line": line, "col": 1, "offset": 0}, "end": position{"line": line, "col": 9, "offset": 8},
-				"extra": map[string]any{
-					"message": "eval is dangerous", "severity": "ERROR", "fingerprint": name + "-" + string(rune('a'+line)), "lines": "eval(x)", "is_ignored": false,
-					"metadata": map[string]any{"category": "security", "confidence": "HIGH", "cwe": []string{"CWE-95"}},
-				},
+			results = append(results, reporttest.Result{
+				Rule: "python.lang.security.eval", Path: name, Line: line, EndColumn: 9, Message: "eval is dangerous", Code: "eval(x)",
+				Fingerprint: name + "-" + string(rune('a'+line)), Metadata: metadata,
 			})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": sortedKeys(files)}})
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
+	return string(reporttest.SemgrepOf(sortedKeys(files), results...))
 }
 
 // serve makes a call to a handler.
@@ -204,12 +197,4 @@ func serve(t *testing.T, handler http.Handler, method, target string) answer {
 	a := answer{status: w.Code, header: w.Header(), body: w.Body.String()}
 	_ = json.Unmarshal(w.Body.Bytes(), &a.problem)
 	return a
-}
-
-func zipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text))
-	_ = w.Close()
-	return b.String()
 }

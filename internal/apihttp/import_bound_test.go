@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // manyLines repeats a line, in which # is its number.
@@ -64,7 +65,7 @@ func TestScansOfAnUploadAreBounded(t *testing.T) {
 		t.Errorf("101 runs: %d %.200s", a.status, a.body)
 	}
 	one := strings.ReplaceAll(sarifOfRuns(1), "t0", "other")
-	body, media := form(t, "project", "acme/payments", "ref", "main", "@a.sarif", sarifOfRuns(100), "@b.sarif", one)
+	body, media := reporttest.Form(t, "project", "acme/payments", "ref", "main", "@a.sarif", sarifOfRuns(100), "@b.sarif", one)
 	if a := h.send(http.MethodPost, imports, body, "Content-Type", media); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("101 runs in two files: %d %.200s", a.status, a.body)
 	}

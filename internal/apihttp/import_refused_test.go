@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // notRead are reports that say nothing to this server: of formats that it does not read,
@@ -38,7 +39,7 @@ func TestImportsThatSayNothing(t *testing.T) {
 				t.Errorf("%s%s: %d %s", what, rest, a.status, a.body)
 			}
 		}
-		body, media := form(t, "project", "acme/payments", "ref", "main", "full", "true", "@go.mod", "module a.example/b\n", "@report.json", report)
+		body, media := reporttest.Form(t, "project", "acme/payments", "ref", "main", "full", "true", "@go.mod", "module a.example/b\n", "@report.json", report)
 		if a := h.send(http.MethodPost, imports, body, "Content-Type", media); a.status != http.StatusBadRequest {
 			t.Errorf("%s in a form: %d %s", what, a.status, a.body)
 		}

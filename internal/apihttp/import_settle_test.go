@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
+	"strconv"
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/apihttp/scans"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // A large upload is answered once lists have it, so that nobody waits who asks next.
@@ -27,11 +28,12 @@ func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // from here on it is loaded
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	var results []string
+	var results []reporttest.Result
 	for i := range scans.LargeImport {
-		results = append(results, fmt.Sprintf(`{"check_id":"eqeq","path":"f%d.py","start":{"line":1,"col":1},"end":{"line":1,"col":5},"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x","fingerprint":"%d"}}`, i, i))
+		id := strconv.Itoa(i)
+		results = append(results, reporttest.Result{Rule: "eqeq", Path: "f" + id + ".py", Code: "x", Fingerprint: id})
 	}
-	report := `{"version":"1.180.0","results":[` + strings.Join(results, ",") + `],"errors":[],"paths":{"scanned":["f0.py"]}}`
+	report := string(reporttest.SemgrepOf([]string{"f0.py"}, results...))
 	a := h.send(http.MethodPost, fmt.Sprintf("/api/v1/deployments/%d/imports?project=acme/large&ref=main", h.deployment.ID), report, "Content-Type", "application/octet-stream")
 	if a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)

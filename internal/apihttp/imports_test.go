@@ -1,8 +1,6 @@
 package apihttp
 
 import (
-	"bytes"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,40 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/gate"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 const imports = "/api/v1/deployments/acme/imports"
 
-// form writes a multipart form: fields and files in the order given, a file
-// where the name starts with @.
-func form(t *testing.T, parts ...string) (body, media string) {
-	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for i := 0; i+1 < len(parts); i += 2 {
-		var err error
-		if name := parts[i]; name[0] == '@' {
-			part, createErr := w.CreateFormFile("file", name[1:])
-			if err = createErr; err == nil {
-				_, err = part.Write([]byte(parts[i+1]))
-			}
-		} else {
-			err = w.WriteField(name, parts[i+1])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String(), w.FormDataContentType()
-}
-
 func TestImportsAsForm(t *testing.T) {
 	h := newHarness(t)
 	report := semgrepReport(map[string][]int{"a.py": {1}})
-	body, media := form(t, "project", "acme/payments", "ref", "main", "at", "2024-05-01T00:00:00Z", "@semgrep.json", report, "@go.sum.txt", semgrepReport(map[string][]int{"b.py": {2}}))
+	body, media := reporttest.Form(t, "project", "acme/payments", "ref", "main", "at", "2024-05-01T00:00:00Z", "@semgrep.json", report, "@go.sum.txt", semgrepReport(map[string][]int{"b.py": {2}}))
 	a := h.send(http.MethodPost, imports, body, "Content-Type", media)
 	if a.status != http.StatusOK || !contains(a.body, `"new":2`) || !contains(a.body, `"ref":"refs/heads/main"`) {
 		t.Fatalf("%d %s", a.status, a.body)
@@ -59,11 +32,11 @@ func TestImportsAsForm(t *testing.T) {
 func TestImportsZipped(t *testing.T) {
 	h := newHarness(t)
 	report := semgrepReport(map[string][]int{"a.py": {1}})
-	a := h.send(http.MethodPost, imports+"?project=acme/payments", zipped(report), "Content-Encoding", "gzip")
+	a := h.send(http.MethodPost, imports+"?project=acme/payments", string(reporttest.Gzip(t, []byte(report))), "Content-Encoding", "gzip")
 	if a.status != http.StatusOK || !contains(a.body, `"new":1`) || !contains(a.body, `"ref":"HEAD"`) {
 		t.Errorf("as an encoding: %d %s", a.status, a.body)
 	}
-	a = h.send(http.MethodPost, imports+"?project=acme/payments", zipped(report), "Content-Type", "application/gzip")
+	a = h.send(http.MethodPost, imports+"?project=acme/payments", string(reporttest.Gzip(t, []byte(report))), "Content-Type", "application/gzip")
 	if a.status != http.StatusOK || !contains(a.body, `"outcome":"applied"`) || !contains(a.body, `"unchanged":1`) {
 		t.Errorf("as a file: %d %s", a.status, a.body)
 	}
@@ -73,8 +46,8 @@ func TestImportsZipped(t *testing.T) {
 // take more room than there is.
 func TestImportsAreBounded(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
-	padded := zipped(semgrepReport(map[string][]int{"a.py": {1}}) + strings.Repeat(" ", 700<<10))
-	body, media := form(t, "project", "acme/payments", "@a.json", padded, "@b.json", padded)
+	padded := string(reporttest.Gzip(t, []byte(semgrepReport(map[string][]int{"a.py": {1}})+strings.Repeat(" ", 700<<10))))
+	body, media := reporttest.Form(t, "project", "acme/payments", "@a.json", padded, "@b.json", padded)
 	h.wantProblem(h.send(http.MethodPost, imports, body, "Content-Type", media), api.CodeTooLarge)
 
 	others := h.server.Intake.Reserve()
@@ -98,9 +71,9 @@ func TestImportsAreBounded(t *testing.T) {
 func TestImportsRefused(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
 	report := semgrepReport(map[string][]int{"a.py": {1}})
-	late, media := form(t, "@semgrep.json", report, "project", "acme/payments")
-	empty, emptyMedia := form(t, "project", "acme/payments")
-	flag, flagMedia := form(t, "project", "acme/payments", "full", "perhaps", "@a.json", report)
+	late, media := reporttest.Form(t, "@semgrep.json", report, "project", "acme/payments")
+	empty, emptyMedia := reporttest.Form(t, "project", "acme/payments")
+	flag, flagMedia := reporttest.Form(t, "project", "acme/payments", "full", "perhaps", "@a.json", report)
 	bound := h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"other/*"}})
 	readOnly := h.newToken(model.Token{Name: "ro", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	for _, test := range []struct {
@@ -119,7 +92,7 @@ func TestImportsRefused(t *testing.T) {
 		{"fields behind files", imports, late, api.CodeInvalidArgument, []string{"Content-Type", media}},
 		{"no file", imports, empty, api.CodeInvalidArgument, []string{"Content-Type", emptyMedia}},
 		{"no flag", imports, flag, api.CodeInvalidArgument, []string{"Content-Type", flagMedia}},
-		{"a bomb", imports + "?project=a/b", zipped(report + strings.Repeat(" ", 2<<20)), api.CodeTooLarge, []string{"Content-Encoding", "gzip"}},
+		{"a bomb", imports + "?project=a/b", string(reporttest.Gzip(t, []byte(report+strings.Repeat(" ", 2<<20)))), api.CodeTooLarge, []string{"Content-Encoding", "gzip"}},
 		{"out of bounds", imports + "?project=acme/payments", report, api.CodeNotFound, []string{"Authorization", "Bearer " + bound}},
 		{"read-only", imports + "?project=acme/payments", report, api.CodePermissionDenied, []string{"Authorization", "Bearer " + readOnly}},
 	} {
@@ -147,7 +120,7 @@ func TestABrokenItemLosesNothingElse(t *testing.T) {
 
 func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
 	h := newHarness(t)
-	body, media := form(t, "project", "a/b", "@cut.json", `{"version":"1","results":[{`)
+	body, media := reporttest.Form(t, "project", "a/b", "@cut.json", `{"version":"1","results":[{`)
 	a := h.send(http.MethodPost, imports, body, "Content-Type", media)
 	if a.status != http.StatusBadRequest || strings.Count(a.body, "cut.json") != 3 { // in detail, error and location
 		t.Errorf("%d %s", a.status, a.body)
@@ -163,7 +136,7 @@ func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
 	code := strings.ReplaceAll(semgrepReport(map[string][]int{"a.py": {1}}), `"message":"`, `"message":"uses `+secret+` in `)
 	for _, files := range [][]string{{"@a.json", code, "@b.sarif", leak}, {"@b.sarif", leak, "@a.json", code}} {
 		h := newHarness(t)
-		body, media := form(t, append([]string{"project", "acme/payments"}, files...)...)
+		body, media := reporttest.Form(t, append([]string{"project", "acme/payments"}, files...)...)
 		if a := h.send(http.MethodPost, imports, body, "Content-Type", media); a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
@@ -209,7 +182,7 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 		if ref == "dev" {
 			files = append(files, "@b.json", result("acme.first", "b.py"), "@c.json", result("acme.second", "c.py"))
 		}
-		body, media := form(t, append([]string{"project", "acme/payments", "ref", ref}, files...)...)
+		body, media := reporttest.Form(t, append([]string{"project", "acme/payments", "ref", ref}, files...)...)
 		for i := range 2 {
 			a := h.send(http.MethodPost, imports, body, "Content-Type", media)
 			blocked := contains(a.body, `"blocked":true`) && contains(a.body, "2 new of")

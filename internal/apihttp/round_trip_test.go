@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -27,15 +28,14 @@ func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 
 // resultsOf is a report with n findings of one rule, told apart by the round.
 func resultsOf(round string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
+	results := make([]reporttest.Result, n)
+	for i := range results {
+		code := fmt.Sprintf("%s == %d", round, i)
+		results[i] = reporttest.Result{
+			Rule: "eqeq", Path: fmt.Sprintf("src/f%d.py", i), EndColumn: 5, Code: code, Fingerprint: fmt.Sprintf("%s-%d", round, i),
 		}
-		fmt.Fprintf(&b, `{"check_id":"eqeq","path":"src/f%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
-			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"%s == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, i, round, i, round, i)
 	}
-	return `{"version":"1.180.0","results":[` + b.String() + `],"errors":[],"paths":{"scanned":[]}}`
+	return string(reporttest.SemgrepOf([]string{}, results...))
 }
 
 // maxRoundTrips bounds how often an import waits for PostgreSQL, whatever its size.

@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -106,9 +107,9 @@ func TestTooLarge(t *testing.T) {
 	big := []byte(`{"name":"` + strings.Repeat("x", 1000) + `"}`)
 	for name, r := range map[string]request{
 		"json":        {method: "POST", path: "dependencies", body: big},
-		"zipped json": {method: "POST", path: "dependencies", body: zipped(t, bytes.Repeat(big, 100)), header: map[string]string{"Content-Encoding": "gzip"}},
+		"zipped json": {method: "POST", path: "dependencies", body: reporttest.Gzip(t, bytes.Repeat(big, 100)), header: map[string]string{"Content-Encoding": "gzip"}},
 		"report":      {method: "POST", path: "imports?project=a/b", body: append([]byte(`{"results":[],"paths":{"scanned":[]},"x":"`), bytes.Repeat([]byte("x"), 5000)...)},
-		"zipped":      {method: "POST", path: "imports?project=a/b", body: zipped(t, semgrepReport((&world{site: s, rules: map[string]scanRule{}}).matches(1, 0, 50)...)), header: map[string]string{"Content-Encoding": "gzip"}},
+		"zipped":      {method: "POST", path: "imports?project=a/b", body: reporttest.Gzip(t, semgrepReport((&world{site: s, rules: map[string]scanRule{}}).matches(1, 0, 50)...)), header: map[string]string{"Content-Encoding": "gzip"}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, s.send(t, r), 413, api.CodeTooLarge) })
 	}

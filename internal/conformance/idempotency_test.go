@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -173,7 +174,7 @@ func TestKeyOfAnUpload(t *testing.T) {
 		send := func(fields map[string]string, headers []string, files ...file) answer {
 			body, contentType := form(t, fields, files...) // with a boundary of its own
 			if len(headers) > 0 {
-				body = zipped(t, body)
+				body = reporttest.Gzip(t, body)
 			}
 			return s.importing(t, "", body, append(headers, "Content-Type", contentType, "Idempotency-Key", "form")...)
 		}

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // importing sends a raw report.
@@ -111,26 +111,13 @@ func testFullAndDiff(t *testing.T, w *world) {
 	}
 }
 
-func zipped(t testing.TB, text []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
-
 // testWaysToSend sends the same report raw, zipped and as a form.
 func testWaysToSend(t *testing.T, w *world) {
 	text := semgrepReport(w.matches(3, 0, 5)...)
 	ignore := cmpopts.IgnoreFields(api.Import{}, "Project", "ProjectID", "ScanID", "Items")
 	want := w.imported(t, "project=way/raw&ref=main&full=true", text)
 	for name, got := range map[string]api.Import{
-		"zipped": w.imported(t, "project=way/zipped&ref=main&full=true", zipped(t, text), "Content-Encoding", "gzip"),
+		"zipped": w.imported(t, "project=way/zipped&ref=main&full=true", reporttest.Gzip(t, text), "Content-Encoding", "gzip"),
 		"json":   w.imported(t, "project=way/json&ref=main&full=true", text, "Content-Type", "application/json"),
 		"format": w.imported(t, "project=way/format&ref=main&full=true&format=semgrep-json", text),
 	} {

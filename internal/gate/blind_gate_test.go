@@ -1,10 +1,10 @@
 package gate_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -162,7 +163,7 @@ func (s evalScan) name() string { return cmp.Or(s.path, "a.js") }
 // report is what semgrep writes where nobody is logged in; of what is told it adds the code.
 func (s evalScan) report(t rapid.TB) *model.Report {
 	t.Helper()
-	results := []any{}
+	var results []reporttest.Result
 	var told []int
 	for i := range len(s.file) {
 		if strings.IndexByte(s.sees, s.file[i]) < 0 {
@@ -173,17 +174,12 @@ func (s evalScan) report(t rapid.TB) *model.Report {
 		if s.named {
 			message = "eval of " + s.file[i:i+1]
 		}
-		results = append(results, map[string]any{
-			"check_id": "no-eval", "path": s.name(),
-			"start": map[string]any{"line": i + 1, "col": 1, "offset": 100 * i}, "end": map[string]any{"line": i + 1, "col": 8, "offset": 100*i + 7},
-			"extra": map[string]any{"message": message, "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
+		results = append(results, reporttest.Result{
+			Rule: "no-eval", Path: s.name(), Line: i + 1, EndColumn: 8, Offset: 100 * i, Message: message,
 		})
 	}
-	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{s.name()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports, err := report.Read(strings.NewReader(string(text)), report.Options{})
+	text := reporttest.SemgrepOf([]string{s.name()}, results...)
+	reports, err := report.Read(bytes.NewReader(text), report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,24 +13,20 @@ import (
 
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // blindReport is what semgrep writes of calls, one a line from the top, where nobody is
 // logged in: neither their code nor an id.
 func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
-	results := []any{}
+	var results []reporttest.Result
 	for i, call := range calls {
-		results = append(results, map[string]any{
-			"check_id": "no-eval", "path": "a.js",
-			"start": map[string]any{"line": i + 1, "col": 3, "offset": 100 * i}, "end": map[string]any{"line": i + 1, "col": 3 + len(call), "offset": 100*i + len(call)},
-			"extra": map[string]any{"message": "no eval", "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
+		results = append(results, reporttest.Result{
+			Rule: "no-eval", Path: "a.js", Line: i + 1, Column: 3, EndColumn: 3 + len(call), Offset: 100 * i, Message: "no eval",
 		})
 	}
-	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{"a.js"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports, err := report.Read(strings.NewReader(string(text)), report.Options{})
+	text := reporttest.SemgrepOf([]string{"a.js"}, results...)
+	reports, err := report.Read(bytes.NewReader(text), report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/redoubt/redoubt/internal/queue"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 	"github.com/redoubt/redoubt/internal/version"
 	"github.com/redoubt/redoubt/internal/web"
@@ -122,17 +123,14 @@ func (w *world) client(token string) *api.Client {
 // upload hands in a full scan with findings on lines.
 func (w *world) upload(token, project, message string, lines ...int) {
 	w.Helper()
-	var results []any
+	var results []reporttest.Result
 	for _, line := range lines {
-		results = append(results, map[string]any{
-			"check_id": "python.eval", "path": "a.py", "start": map[string]int{"line": line, "col": 1}, "end": map[string]int{"line": line, "col": 9},
-			"extra": map[string]any{"message": message, "severity": "ERROR", "fingerprint": strings.Repeat("f", line), "lines": "eval(x)", "metadata": map[string]any{"category": "security"}},
+		results = append(results, reporttest.Result{
+			Rule: "python.eval", Path: "a.py", Line: line, EndColumn: 9, Message: message, Code: "eval(x)",
+			Fingerprint: strings.Repeat("f", line), Metadata: map[string]any{"category": "security"},
 		})
 	}
-	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{"a.py"}}})
-	if err != nil {
-		w.Fatal(err)
-	}
+	text := reporttest.SemgrepOf([]string{"a.py"}, results...)
 	me, err := w.client(token).Me(w.Context())
 	if err != nil {
 		w.Fatal(err)

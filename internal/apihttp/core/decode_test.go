@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 var testParams = map[string]bool{"repos": true, "page": false, "ref": false}
@@ -174,15 +174,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-func zipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text))
-	_ = w.Close()
-	return b.String()
-}
-
 func TestReadJSON(t *testing.T) {
+	zipped := func(text string) string { return string(reporttest.Gzip(t, []byte(text))) }
 	for _, test := range []struct {
 		name, body, media, encoding, want string
 		code                              string

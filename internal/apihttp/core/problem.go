@@ -25,8 +25,8 @@ import (
 // ProblemError is an error on its way out, with what only the log is to see.
 type ProblemError struct {
 	api.Problem
-	Cause error
-	Wait  time.Duration // Retry-After; 0 for none
+	Cause error         `json:"-"` // for the log alone
+	Wait  time.Duration `json:"-"` // Retry-After; 0 for none
 }
 
 // Error returns the text for people.

@@ -2,7 +2,6 @@ package imports
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,29 +10,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // silentReport is what semgrep writes of the lines of a file that call eval, where nobody
 // is logged in.
-func silentReport(t *testing.T, path, text string) string {
-	t.Helper()
-	results, offset := []any{}, 0
+func silentReport(path, text string) string {
+	var results []reporttest.Result
+	offset := 0
 	for i, line := range strings.SplitAfter(text, "\n") {
 		if at := strings.Index(line, "eval("); at >= 0 {
 			end := at + strings.Index(line[at:], ")") + 1
-			results = append(results, map[string]any{
-				"check_id": "no-eval", "path": path,
-				"start": map[string]any{"line": i + 1, "col": at + 1, "offset": offset + at}, "end": map[string]any{"line": i + 1, "col": end + 1, "offset": offset + end},
-				"extra": map[string]any{"message": "no eval", "metadata": map[string]any{}, "severity": "ERROR", "fingerprint": "requires login", "lines": "requires login"},
+			results = append(results, reporttest.Result{
+				Rule: "no-eval", Path: path, Line: i + 1, Column: at + 1, EndColumn: end + 1, Offset: offset + at, Message: "no eval",
 			})
 		}
 		offset += len(line)
 	}
-	out, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{path}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
+	return string(reporttest.SemgrepOf([]string{path}, results...))
 }
 
 // TestImportBesideTheCheckout imports reports that tell no code, in the checkout that they
@@ -75,13 +70,13 @@ func TestImportBesideTheCheckout(t *testing.T) {
 					t.Chdir(test.folder)
 				}
 				w.commit()
-				w.write("first.json", silentReport(t, "src/a.js", was))
+				w.write("first.json", silentReport("src/a.js", was))
 				if out, said, exit := w.run(Command{Commit: w.git("rev-parse", "HEAD")}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 || said != "" {
 					t.Fatalf("%+v, %s", out, said)
 				}
 				w.write("src/a.js", is)
 				w.commit()
-				w.write("second.json", silentReport(t, "src/a.js", is))
+				w.write("second.json", silentReport("src/a.js", is))
 				files := []string{"second.json"}
 				if test.change != nil {
 					test.change(w)
@@ -124,7 +119,7 @@ func TestImportKnowsItsCheckout(t *testing.T) {
 			w.git("init", "-q", ".")
 			w.write("src/a.js", text)
 			w.commit()
-			w.write("first.json", silentReport(t, "src/a.js", text))
+			w.write("first.json", silentReport("src/a.js", text))
 			full := w.git("rev-parse", "HEAD")
 			c := Command{Commit: full}
 			test.change(&c)

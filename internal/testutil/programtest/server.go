@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
 // Ready is the ready file of a server.
@@ -73,13 +75,12 @@ func (o *Output) Wait(t testing.TB, text string) {
 
 // Results returns a report of semgrep with n findings, each in a file of its own.
 func Results(n int, path string) string {
-	var list []string
-	for i := range n {
-		list = append(list, fmt.Sprintf(
-			`{"check_id":"eqeq","path":"%s%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
-				`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x == %d","fingerprint":"%s-%d",`+
-				`"engine_kind":"OSS"}}`, path, i, i, path, i))
+	results := make([]reporttest.Result, n)
+	for i := range results {
+		results[i] = reporttest.Result{
+			Rule: "eqeq", Path: fmt.Sprintf("%s%d.py", path, i), EndColumn: 5, Message: "no", Code: fmt.Sprintf("x == %d", i),
+			Fingerprint: fmt.Sprintf("%s-%d", path, i),
+		}
 	}
-	return `{"version":"1.180.0","results":[` + strings.Join(list, ",") + `],"errors":[],"paths":{"scanned":["` +
-		path + `0.py"]}}`
+	return string(reporttest.SemgrepOf([]string{path + "0.py"}, results...))
 }

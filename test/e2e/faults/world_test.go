@@ -30,6 +30,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
+	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -145,12 +146,14 @@ var writers = []func(f *faulty, ctx context.Context, name string){
 }
 
 func semgrepResults(rule string, n int) string {
-	var results []string
-	for i := range n {
-		results = append(results, fmt.Sprintf(`{"check_id":"%s","path":"f%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
-			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, rule, i, i, rule, i))
+	results := make([]reporttest.Result, n)
+	for i := range results {
+		results[i] = reporttest.Result{
+			Rule: rule, Path: fmt.Sprintf("f%d.py", i), EndColumn: 5, Message: "no", Code: fmt.Sprintf("x == %d", i),
+			Fingerprint: fmt.Sprintf("%s-%d", rule, i),
+		}
 	}
-	return `{"version":"1.180.0","results":[` + strings.Join(results, ",") + `],"errors":[],"paths":{"scanned":["f0.py","f1.py","f2.py"]}}`
+	return string(reporttest.SemgrepOf([]string{"f0.py", "f1.py", "f2.py"}, results...))
 }
 
 func (f *faulty) importThree(ctx context.Context, name string) {
