@@ -13,7 +13,7 @@ type ImportQuery struct {
 	Commit   string `query:"commit" maxLength:"200" doc:"Commit that was scanned."`
 	RepoURL  string `query:"repo_url" maxLength:"2048" doc:"Address of the repository, for links."`
 	Strict   bool   `query:"strict" doc:"Refuse everything when one item, or one lockfile among several files, cannot be taken."`
-	Format   string `query:"format" enum:"semgrep-json,sarif,gitleaks-json,gitlab-json,trivy-json,grype-json,govulncheck-json,trufflehog-json,osv-scanner-json,pip-audit-json,npm-audit-json,cyclonedx-json,cyclonedx-xml,spdx-json,openvex-json,lockfile" doc:"What the report is; detected when absent."`
+	Format   string `query:"format" enum:"semgrep-json,sarif,gitleaks-json,gitlab-json,trivy-json,grype-json,govulncheck-json,trufflehog-json,osv-scanner-json,pip-audit-json,npm-audit-json,brakeman-json,cyclonedx-json,cyclonedx-xml,spdx-json,openvex-json,lockfile" doc:"What the report is; detected when absent."`
 	Root     string `query:"root" maxLength:"1024" doc:"Folder of the checkout on the machine that scanned, for reports with absolute paths."`
 	Filename string `query:"filename" maxLength:"1024" doc:"Name of a raw body: its path in the repository, for lockfiles."`
 }

@@ -50,7 +50,6 @@ var foreigners = []foreign{
 	{"Bandit JSON", "run bandit with -f sarif", []sign{{"results[].test_id"}, {"generated_at", "metrics", "results"}}},
 	{"gosec JSON", "run gosec with -fmt sarif", []sign{{"Issues", "Stats"}}},
 	{"Checkov JSON", "run checkov with -o sarif", []sign{{"check_type", "results"}}},
-	{"Brakeman JSON", "run brakeman with -f sarif", []sign{{"scan_info.brakeman_version"}}},
 	{"KICS JSON", "run kics with --report-formats sarif", []sign{{"queries_total", "severity_counters"}}},
 	{"Clair JSON", insteadImage, []sign{{"image", "unapproved"}, {"manifest_hash", "package_vulnerabilities"}}},
 	{"Anchore JSON", insteadImage, []sign{

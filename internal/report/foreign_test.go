@@ -77,6 +77,7 @@ func TestEmptyReports(t *testing.T) {
 		`{"auditReportVersion":2,"vulnerabilities":{"semver":{"name":"semver","via":[]},"found":{"via":[]},"list":{"via":[]},"upgradePath":{"via":[]}}}`: "npm-audit",
 		`{"dependencies":[{"name":"a","skip_reason":"not on PyPI"},{"name":"b","version":"1","vulns":[]}],"fixes":[]}`:                                   "pip-audit",
 		`{"runs":[{"tool":{"driver":{"name":"x"}},"results":[],"externalPropertyFileReferences":{"taxonomies":[{"guid":"a"}]}}]}`:                        "x",
+		`{"scan_info":{"brakeman_version":"7.1.0"},"warnings":[],"ignored_warnings":[],"errors":[]}`:                                                     "brakeman",
 		`{"dependencies":[],"fixes":[]}`:                                                              "pip-audit",
 		`{"results":[],"experimental_config":{}}`:                                                     "osv-scanner",
 		`{"SchemaVersion":2,"ArtifactName":"a","ArtifactType":"repository"}`:                          "trivy",

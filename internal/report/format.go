@@ -45,6 +45,7 @@ func Formats() []FormatInfo {
 			Format: format.NPMAuditJSON,
 			Title:  "npm audit JSON", From: "npm, pnpm and Yarn 1 audit --json, yarn npm audit --json",
 		},
+		{Format: format.BrakemanJSON, Title: "Brakeman JSON", From: "brakeman -f json"},
 		{Format: format.CycloneDXJSON, Title: "CycloneDX 1.2 to 1.7, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: format.CycloneDXXML, Title: "CycloneDX 1.2 to 1.7, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: format.SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
@@ -141,6 +142,7 @@ var marks = []marked{
 		{"type=auditSummary"},            // a line of Yarn 1
 		{"children.Vulnerable Versions"}, // of Yarn 4
 	}},
+	{format.BrakemanJSON, []sign{{"scan_info.brakeman_version"}}},
 }
 
 // detectJSON looks at the members of a document. A format that is not read counts

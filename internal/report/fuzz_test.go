@@ -63,6 +63,7 @@ func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, format.OSVScannerJSON) }
 func FuzzOpenVEX(f *testing.F)       { fuzzFormat(f, format.OpenVEXJSON) }
 func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, format.PipAuditJSON) }
 func FuzzNPMAudit(f *testing.F)      { fuzzFormat(f, format.NPMAuditJSON) }
+func FuzzBrakeman(f *testing.F)      { fuzzFormat(f, format.BrakemanJSON) }
 func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, format.TruffleHogJSON) }
 func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, format.CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, format.CycloneDXXML) }

@@ -105,6 +105,8 @@ func TestNativeSecretsAreGone(t *testing.T) {
 		"trufflehog": `{"SourceMetadata":{"Data":{"Git":{"file":"a","commit":"` + secret + `"}}},"DetectorName":"A","Raw":"x","RawV2":"` + secret + `","DetectorDescription":"` + secret + `"}`,
 		"gitlab": `{"vulnerabilities":[{"description":"` + secret + `","message":"` + secret + `","raw_source_code_extract":"` + secret + `",
 			"location":{"file":"` + secret + `"},"identifiers":[{"type":"x","value":"r-` + secret + `","url":"https://x.example/` + secret + `"}]}],"scan":{"type":"secret_detection"}}`,
+		"brakeman": `{"scan_info":{"brakeman_version":"7"},"warnings":[{"warning_code":9,"check_name":"BasicAuth","message":"` + secret + `",
+			"file":"a/` + secret + `","code":"` + secret + `"}],"errors":[{"error":"` + secret + ` Could not parse a/` + secret + `"}]}`,
 		"trivy": `{"SchemaVersion":2,"Results":[{"Target":"a","Secrets":[{"RuleID":"r","Title":"` + secret + `","Match":"` + secret + `"}]}]}`,
 	} {
 		if got := reporttest.Dump(readText(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, secrets.Redacted) {
@@ -146,10 +148,32 @@ func TestNativeNoResults(t *testing.T) {
 		{format.TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, model.SAST},
 		{format.GrypeJSON, `{"matches":null}`, model.SCA},
 		{format.GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, model.SCA},
+		{format.BrakemanJSON, `{"warnings":[]}`, model.SAST},
 	} {
 		reports, err := Read(strings.NewReader(test.text), format.Options{Name: "x", Format: test.as})
 		if err != nil || reports[0].Products != model.Products(0).With(test.want) || len(reports[0].Results) != 0 {
 			t.Errorf("%s %s: %v, %v", test.as, test.text, reports, err)
+		}
+	}
+}
+
+// TestBrakemanErrors: a file that could not be parsed was not looked at; an error that names
+// none may be about any of them.
+func TestBrakemanErrors(t *testing.T) {
+	report := func(err string) *model.Report {
+		return readOne(t, "x", `{"scan_info":{"brakeman_version":"7.1.0","app_path":"/app"},"warnings":[],"errors":[{"error":"`+err+`"}]}`)
+	}
+	for _, err := range []string{
+		"lib/a.rb:7 :: parse error Could not parse lib/a.rb", "/app/lib/a.rb:7 :: parse error Could not parse /app/lib/a.rb",
+		"undefined method While processing lib/a.rb", "Parsing lib/a.rb took too long (> 10 seconds).",
+	} {
+		if got := report(err); got.Failed || len(got.Skipped) != 1 || got.Skipped[0] != "lib/a.rb" {
+			t.Errorf("%s: failed %v, skipped %v", err, got.Failed, got.Skipped)
+		}
+	}
+	for _, err := range []string{"undefined method", "parse error Could not parse /elsewhere/a.rb"} {
+		if got := report(err); !got.Failed || len(got.Skipped)+len(got.Gaps) != 0 {
+			t.Errorf("%s: failed %v, skipped %v", err, got.Failed, got.Skipped)
 		}
 	}
 }

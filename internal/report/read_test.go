@@ -53,6 +53,7 @@ func TestDetect(t *testing.T) {
 		{"x", `{"auditReportVersion":2,"vulnerabilities":{}}`, format.NPMAuditJSON, ""},
 		{"x", `{"actions":[],"advisories":{},"muted":[]}`, format.NPMAuditJSON, ""},
 		{"x", "{\"type\":\"auditSummary\",\"data\":{}}", format.NPMAuditJSON, ""},
+		{"x", `{"scan_info":{"app_path":"/a","brakeman_version":"7.1.0"},"warnings":[]}`, format.BrakemanJSON, ""},
 		{"x", `{"version":"15.0.4","scan":{"analyzer":{}}}`, format.GitLabJSON, ""},
 		{"x", `{"errors":[],"results":[{"test_id":"B1"}]}`, "", "bandit with -f sarif"},
 		{"x", `{"@context":"x","@graph":[]}`, "", "SPDX 2.3"},

@@ -94,6 +94,7 @@ var readers = map[format.Format]reader{
 	format.OSVScannerJSON:  tools.ReadOSVScanner,
 	format.PipAuditJSON:    tools.ReadPipAudit,
 	format.NPMAuditJSON:    tools.ReadNPMAudit,
+	format.BrakemanJSON:    tools.ReadBrakeman,
 	format.CycloneDXJSON:   bom.ReadCycloneDXJSON,
 	format.CycloneDXXML:    bom.ReadCycloneDXXML,
 	format.OpenVEXJSON:     vex.ReadOpenVEX,

@@ -31,6 +31,7 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 		"semgrep":                  {format.SemgrepJSON, list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`, `]}`)},
 		"gitleaks":                 {format.GitleaksJSON, list(`[`, `{"RuleID":"a","File":"b"}`, `]`)},
 		"Trivy targets":            {format.TrivyJSON, list(`{"SchemaVersion":2,"Results":[`, `{}`, `]}`)},
+		"Brakeman":                 {format.BrakemanJSON, list(`{"warnings":[`, `{"warning_code":1,"file":"b"}`, `]}`)},
 		"CycloneDX":                {format.CycloneDXJSON, list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a"}`, `]}`)},
 		"CycloneDX in XML":         {format.CycloneDXXML, `<bom xmlns="http://cyclonedx.org/schema/bom/1.5"><components>` + strings.Repeat(`<component/>`, many) + `</components></bom>`},
 		"SPDX":                     {format.SPDXJSON, list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`, `]}`)},

@@ -16,6 +16,7 @@ const (
 	OSVScannerJSON  Format = "osv-scanner-json"
 	PipAuditJSON    Format = "pip-audit-json"
 	NPMAuditJSON    Format = "npm-audit-json"
+	BrakemanJSON    Format = "brakeman-json"
 	CycloneDXJSON   Format = "cyclonedx-json"
 	CycloneDXXML    Format = "cyclonedx-xml"
 	SPDXJSON        Format = "spdx-json"
