@@ -162,6 +162,11 @@ func (h *harness) wantProblem(a answer, code string) {
 		p.RequestID == "" || p.RequestID != a.header.Get("X-Request-Id") {
 		h.t.Errorf("incomplete problem: %s", a.body)
 	}
+	strict := json.NewDecoder(strings.NewReader(a.body))
+	strict.DisallowUnknownFields() // what only the log is to see
+	if err := strict.Decode(new(api.Problem)); err != nil {
+		h.t.Errorf("%v: %s", err, a.body)
+	}
 }
 
 // locations lists what a problem finds fault with.
