@@ -11,7 +11,7 @@ import (
 // A page of findings opens one view. A decision about many opens one view for the page that shows what
 // it would change, and one update.
 func TestFindingsOpenOneView(t *testing.T) {
-	clock, opened := storetest.NewClock(), &storetest.Transactions{Handler: "/internal/web/ui.(*Request)."}
+	clock, opened := storetest.NewClock(), &storetest.Transactions{Handler: "/internal/web/ui.(*Pages).serve"}
 	config := theDemo.Database(t, clock, fillDemo)
 	config.Clock = opened.Watch(clock.Now)
 	st := storetest.Open(t, config)
