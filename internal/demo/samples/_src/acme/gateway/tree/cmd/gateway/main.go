@@ -6,11 +6,12 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/gorilla/mux"
+	"gopkg.in/yaml.v2"
+
 	"acme.example/gateway/internal/audit"
 	"acme.example/gateway/internal/auth"
 	"acme.example/gateway/internal/proxy"
-	"github.com/gorilla/mux"
-	"gopkg.in/yaml.v2"
 )
 
 type config struct {
