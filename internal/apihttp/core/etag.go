@@ -25,7 +25,7 @@ const ifMatch = "If-Match"
 func TagOf(state any) string {
 	text, err := json.Marshal(state)
 	if err != nil {
-		panic("server: a tag of what is no JSON: " + err.Error())
+		panic("apihttp: a tag of what is no JSON: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12]) // letters that end no tag of a compressed answer
