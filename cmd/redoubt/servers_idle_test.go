@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,10 +162,14 @@ func TestIdleServersAskLittle(t *testing.T) {
 			s := newIdle(t, c.engine, c.servers, c.flags...)
 			most := c.servers * int(idleFor/time.Second)
 			s.settle(most)
-			before := s.count()
-			time.Sleep(idleFor)
-			if n := s.count() - before; n > most || n == 0 {
-				t.Errorf("they asked the database %d times in %s, at most %d were to be", n, idleFor, most)
+			var asked []int
+			for range 3 { // what is done once a minute may fall into one of them
+				before := s.count()
+				time.Sleep(idleFor)
+				asked = append(asked, s.count()-before)
+			}
+			if n := slices.Min(asked); n > most || n == 0 {
+				t.Errorf("they asked the database %d times in %s each, at most %d were to be", asked, idleFor, most)
 			}
 		})
 	}
