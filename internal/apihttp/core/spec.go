@@ -110,8 +110,8 @@ func NeedingBody(h Handler) Handler {
 	}
 }
 
-// Defaulting is a handler of an operation with a member of its body, of a named schema, that is true where it is
-// absent. The member tells openapi.json alone: the library would set a default where the body has null as well.
+// Defaulting is a handler of an operation. Where the member of its body, in a named schema, is absent, it is true. Only
+// openapi.json says so: with a default in its schema, the library would also replace null.
 func Defaulting(schema, member string, h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		h(a, o)

@@ -99,7 +99,7 @@ func withdrawFindingComment(ctx context.Context, c *core.Call, _ *core.None) (*a
 	return &api.FindingCommentResponse{Comment: findingCommentOf(gone)}, nil
 }
 
-// idOnly is what is kept of an answer about a comment: not its text, which may be withdrawn.
+// idOnly returns the part of an answer that is stored: the id of the comment without its text, which may be withdrawn.
 func idOnly(out any) any {
 	of := out.(*api.FindingCommentResponse)
 	return &api.FindingCommentResponse{Comment: api.FindingComment{ID: of.Comment.ID}}

@@ -81,7 +81,7 @@ func importIdentical(
 	return nil, reader.ReadToEnd()
 }
 
-// takeImport takes in what was read of an upload.
+// takeImport stores the reports of an upload.
 func takeImport(
 	ctx context.Context, c *core.Call, upload ingest.Upload, reader *files.Reader, cleaned *report.Cleaned,
 ) (*api.ImportResponse, error) {
