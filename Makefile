@@ -94,10 +94,10 @@ test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of 
 	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts $(call packages_with,^//go:build hosts) -count=1 -timeout 15m -run '^TestHosts' -v | grep -v '^=== '
 
 .PHONY: transcript-hosts
-transcript-hosts: ## Record again what docs/managed-scans.md shows: the way of make test-hosts
+transcript-hosts: ## Record again what docs/guides/managed-scans.md shows: the way of make test-hosts
 	@scripts/gitea
 	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts ./test/e2e -count=1 -timeout 15m -run '^TestHostsStory$$' -record
-	@git --no-pager diff --stat docs/managed-scans.md
+	@git --no-pager diff --stat docs/guides/managed-scans.md
 
 .PHONY: schemathesis
 schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)
@@ -109,10 +109,10 @@ golden: ## Write the golden files again; read the diff before committing it
 	@git --no-pager diff --stat
 
 .PHONY: clients
-clients: setup ## Run other people's clients, and write the table of docs/clients.md that tells what they read
+clients: setup ## Run other people's clients, and write the table of docs/guides/clients.md that tells what they read
 	REDOUBT_TEST_SEMGREP=$(CURDIR)/.cache/venv/bin/semgrep REDOUBT_TEST_GENERATORS=$(CURDIR)/.cache/generators REDOUBT_TEST_CLIENTS=$(CURDIR)/.cache/clients \
 	  go test $(call packages_with,clienttest\.Tell) -run Client -update
-	@git --no-pager diff --stat docs/clients.md
+	@git --no-pager diff --stat docs/guides/clients.md
 
 .PHONY: screenshots
 screenshots: ## Draw the demo's pages into .cache/screenshots, light, dark and narrow (needs Chromium)
@@ -137,7 +137,7 @@ histories: setup ## Replay releases of real repositories with the real scanner, 
 	@scripts/histories
 
 .PHONY: transcript
-transcript: setup ## Record docs/first-scan.md again: its commands, and what they print
+transcript: setup ## Record docs/start/first-scan.md again: its commands, and what they print
 	@scripts/transcript
 
 .PHONY: demo

@@ -14,9 +14,9 @@ import (
 
 // TestExitCodesOfImport brings every code about that operating.md has, as it says.
 func TestExitCodesOfImport(t *testing.T) {
-	codes := doctest.ExitCodes(t, "../../docs/operating.md", "| exit code | of `redoubt import` means |")
+	codes := doctest.ExitCodes(t, "../../docs/guides/operating.md", "| exit code | of `redoubt import` means |")
 	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, codes); diff != "" {
-		t.Fatalf("docs/operating.md (-here +there):\n%s", diff)
+		t.Fatalf("docs/guides/operating.md (-here +there):\n%s", diff)
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

@@ -31,7 +31,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	var out strings.Builder
 	out.WriteString("# Command-line reference\n\n" +
 		"Generated from the program: `go test ./cmd/redoubt -run TestReferenceIsCurrent -update`.\n" +
-		"[cli.md](../cli.md) explains how commands work.\n")
+		"[The command line](../guides/command-line.md) explains how commands work.\n")
 	common, err := kong.New(&struct{ webapi.Flags }{})
 	if err != nil {
 		t.Fatal(err)

@@ -276,9 +276,9 @@ func TestHostedPolicies(t *testing.T) {
 	}
 }
 
-// The table of docs/clients.md is that of the code.
+// The table of docs/guides/clients.md is that of the code.
 func TestDocsListTheDifferences(t *testing.T) {
-	text, err := os.ReadFile("../../docs/clients.md")
+	text, err := os.ReadFile("../../docs/guides/clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestDocsListTheDifferences(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", d.Operation, d.Contract, d.Hosted)
 	}
 	if !strings.Contains(string(text), table.String()) {
-		t.Errorf("docs/clients.md lacks the table of differences:\n%s", table.String())
+		t.Errorf("docs/guides/clients.md lacks the table of differences:\n%s", table.String())
 	}
 	for _, d := range differences {
 		if theSpec().Operation(d.Operation) == nil {

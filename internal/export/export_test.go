@@ -325,12 +325,12 @@ func TestColumnsAreDocumented(t *testing.T) {
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	page, err := os.ReadFile("../../docs/export.md")
+	page, err := os.ReadFile("../../docs/guides/export.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "`" + strings.Join(names, "`, `") + "`"; !bytes.Contains(page, []byte(want)) {
-		t.Errorf("docs/export.md does not list %s", want)
+		t.Errorf("docs/guides/export.md does not list %s", want)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestTransitions is the table of docs/life-of-a-finding.md but for deleted refs, which the
+// TestTransitions is the table of docs/explanation/life-of-a-finding.md but for deleted refs, which the
 // store removes.
 func TestTransitions(t *testing.T) {
 	a, beside := matched("a.py", 1, "x"), matched("b.py", 1, "y")

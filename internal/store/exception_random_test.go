@@ -228,7 +228,7 @@ func (w *world) holds() {
 	}
 }
 
-// covered reports whether an active exception covers a finding, by the rules in docs/exceptions.md.
+// covered reports whether an active exception covers a finding, by the rules in docs/guides/exceptions.md.
 func (w *world) covered(f model.FindingWrite) (covered bool) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})

@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestConnectYourCI runs what docs/connect-your-ci.md says, snippet by snippet,
+// TestConnectYourCI runs what docs/guides/connect-your-ci.md says, snippet by snippet,
 // where a CI would: in a clone of a repository, with the variables that it sets.
 // Installing is replaced by commands that put the real scanner there.
 func TestConnectYourCI(t *testing.T) {
@@ -96,7 +96,7 @@ func (c *ciHost) sha(of string) string {
 // and the token file of the page are those of the test.
 func (c *ciHost) Snippets(heading string) (blocks []string) {
 	c.Helper()
-	text, err := os.ReadFile("../../docs/connect-your-ci.md")
+	text, err := os.ReadFile("../../docs/guides/connect-your-ci.md")
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-var record = flag.Bool("record", false, "write docs/first-scan.md, or what docs/managed-scans.md has of make test-hosts, again, with what commands print now")
+var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans.md has of make test-hosts, again, with what commands print now")
 
-// TestFirstScan types the commands of docs/first-scan.md into one shell, in an
+// TestFirstScan types the commands of docs/start/first-scan.md into one shell, in an
 // empty home folder, and compares what they print with what the page says that
 // they print. With -record it writes the page.
 func TestFirstScan(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFirstScan(t *testing.T) {
 		}
 	}
 	t.Parallel()
-	const page = "../../docs/first-scan.md"
+	const page = "../../docs/start/first-scan.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestFirstScan(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(string(text), got.String()); diff != "" {
-		t.Errorf("docs/first-scan.md says something else than what happens; make transcript writes it again (-page +run):\n%s", diff)
+		t.Errorf("docs/start/first-scan.md says something else than what happens; make transcript writes it again (-page +run):\n%s", diff)
 	}
 }
 

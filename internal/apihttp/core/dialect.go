@@ -55,7 +55,7 @@ func (c *Call) settleDialect(operation string) error {
 func (c *Call) Hosted() bool { return c.dialect == model.DialectHosted }
 
 // Difference is one way in which the hosted dialect is not the contract's
-// (semantics §13). The table in docs/clients.md is made of them.
+// (semantics §13). The table in docs/guides/clients.md is made of them.
 type Difference struct {
 	Operation        string // id
 	Contract, Hosted string // in words, for that table

@@ -29,7 +29,7 @@ type Flags struct {
 }
 
 // Reach is how commands call the Web API: over the network with a token, or in this
-// process beside the database. docs/cli.md has the rule for the choice.
+// process beside the database. docs/guides/command-line.md has the rule for the choice.
 type Reach struct {
 	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
 	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`

@@ -59,10 +59,10 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 	return rows
 }
 
-// TestInventoryBesideOthers holds the other table of docs/inventory.md to the
+// TestInventoryBesideOthers holds the other table of docs/reference/lockfiles.md to the
 // names that are read.
 func TestInventoryBesideOthers(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "inventory.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "lockfiles.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func backquoted(cell string) (names []string) {
 	return names
 }
 
-// TestInventoryTable holds the table of docs/inventory.md against what the
+// TestInventoryTable holds the table of docs/reference/lockfiles.md against what the
 // readers read; -update writes it.
 func TestInventoryTable(t *testing.T) {
 	yes := map[bool]string{true: "yes", false: "–"}
@@ -117,7 +117,7 @@ func TestInventoryTable(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", strings.Join(row.names, ", "), row.ecosystem,
 			yes[row.line], yes[row.direct], yes[row.license], yes[row.sum])
 	}
-	file := filepath.Join("..", "..", "..", "docs", "inventory.md")
+	file := filepath.Join("..", "..", "..", "docs", "reference", "lockfiles.md")
 	doc, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestInventoryTable(t *testing.T) {
 	before, rest, _ := strings.Cut(string(doc), "| files |")
 	_, after, ok := strings.Cut("| files |"+rest, "\n\n")
 	if !ok {
-		t.Fatal("docs/inventory.md has no table that an empty line ends")
+		t.Fatal("docs/reference/lockfiles.md has no table that an empty line ends")
 	}
 	want := before + b.String() + "\n" + after
 	if *update {
@@ -135,6 +135,6 @@ func TestInventoryTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(doc)); diff != "" {
-		t.Errorf("docs/inventory.md is not what the readers read (-want +got); -update writes it\n%s", diff)
+		t.Errorf("docs/reference/lockfiles.md is not what the readers read (-want +got); -update writes it\n%s", diff)
 	}
 }

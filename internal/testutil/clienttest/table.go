@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Names are the clients of the table in docs/clients.md, in its order. Each has a
+// Names are the clients of the table in docs/guides/clients.md, in its order. Each has a
 // test that calls Tell.
 var Names = []string{
 	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography",
@@ -34,14 +34,14 @@ type Client struct {
 }
 
 // Update is the flag -update of tests that write pages of the documentation.
-var Update = flag.Bool("update", false, "write the rows of docs/clients.md")
+var Update = flag.Bool("update", false, "write the rows of docs/guides/clients.md")
 
 const (
-	docs   = "docs/clients.md"
+	docs   = "docs/guides/clients.md"
 	header = "| client | version | operations | verdict |\n|---|---|---|---|\n"
 )
 
-// Tell holds the row of docs/clients.md to what a test saw of a client that it
+// Tell holds the row of docs/guides/clients.md to what a test saw of a client that it
 // ran. With the flag -update it writes the row.
 func Tell(t *testing.T, c Client) {
 	t.Helper()

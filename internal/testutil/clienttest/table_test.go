@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTheTable: docs/clients.md has a row for each client, in order, and each has
+// TestTheTable: docs/guides/clients.md has a row for each client, in order, and each has
 // a test that tells of it.
 func TestTheTable(t *testing.T) {
 	_, rest, found := strings.Cut(read(t, docs), header)

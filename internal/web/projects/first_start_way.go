@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// wayFiles are what people copy: what docs/connect-your-ci.md shows, which a test
+// wayFiles are what people copy: what docs/guides/connect-your-ci.md shows, which a test
 // compares, and commands for a terminal.
 //
 //go:embed ways/*

@@ -12,10 +12,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What people copy from the page is what docs/connect-your-ci.md shows, and that is what
+// What people copy from the page is what docs/guides/connect-your-ci.md shows, and that is what
 // the tests of that page run.
 func TestWaysAreThoseOfTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/connect-your-ci.md")
+	text, err := os.ReadFile("../../../docs/guides/connect-your-ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestWaysAreThoseOfTheDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if documented == nil || documented[1] != string(ours) {
-			t.Errorf("%s is not what docs/connect-your-ci.md shows under %s", file, heading)
+			t.Errorf("%s is not what docs/guides/connect-your-ci.md shows under %s", file, heading)
 		}
 	}
 }
