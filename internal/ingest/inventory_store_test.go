@@ -21,7 +21,7 @@ import (
 // in what order (semantics §15); rows that stay keep their ids, and new ones
 // have greater ids than all before (semantics §8).
 func TestInventoriesOnRealStores(t *testing.T) {
-	rapidChecks(t, *storeChecks)
+	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
