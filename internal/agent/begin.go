@@ -144,7 +144,7 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 }
 
 // ref is the branch in full. Jenkins names the branch of the remote
-// (docs/reference/findings.md).
+// (docs/reference/addressing.md).
 func ref(environment, branch string) string {
 	if environment == "jenkins" {
 		branch = strings.TrimPrefix(branch, "origin/")
