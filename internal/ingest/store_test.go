@@ -329,7 +329,7 @@ func (r *realm) listedOf(id int64) (out listed) {
 	return out
 }
 
-// shownAs is the table of semantics §4, row by row.
+// shownAs is the table of docs/reference/findings.md, row by row.
 func shownAs(state model.State, decided model.TriageState) model.Status {
 	switch {
 	case state == model.Fixed:

@@ -96,7 +96,7 @@ func testDependencyShape(t *testing.T, w *world) {
 	}
 }
 
-// beginnings are the cursors that start a list (semantics §3).
+// beginnings are the cursors that start a list (docs/reference/requests.md).
 var beginnings = []any{0, "0", ""}
 
 // testDependencyWalk walks by pages of all sizes; cursors are decimal numbers.

@@ -66,7 +66,7 @@ func testMe(t *testing.T, w *world) {
 }
 
 // testCompression holds that answers are compressed as the client asks
-// (semantics §2), and say the same.
+// (docs/reference/requests.md), and say the same.
 func testCompression(t *testing.T, w *world) {
 	plain := w.send(t, request{method: "GET", path: "projects"})
 	for encoding, open := range map[string]func(io.Reader) (io.Reader, error){

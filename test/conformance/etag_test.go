@@ -10,7 +10,7 @@ import (
 )
 
 // TestStaleWrites: a change that names the state it is based on is a conflict
-// once there is another, and writes nothing (semantics §3).
+// once there is another, and writes nothing (docs/reference/requests.md).
 func TestStaleWrites(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

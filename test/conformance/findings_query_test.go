@@ -10,7 +10,7 @@ import (
 )
 
 // testSpellings holds that a list may be repeated, joined by commas, or given
-// with brackets (semantics §2), for each list there is.
+// with brackets (docs/reference/requests.md), for each list there is.
 func testSpellings(t *testing.T, w *world) {
 	lists := map[string][2]string{
 		"repos": {"acme/payments", "zeta/last"}, "repository_ids": {fmt.Sprint(w.projects[0].ID), fmt.Sprint(w.projects[3].ID)},
@@ -55,7 +55,7 @@ func (w *world) count(t *testing.T, issueType, query string) int {
 }
 
 // testRefSpellings holds that a ref may be short or in full, and that _default
-// sets no filter (semantics §4).
+// sets no filter (docs/reference/finding-queries.md).
 func testRefSpellings(t *testing.T, w *world) {
 	all := w.count(t, "sast", "")
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func testRefSpellings(t *testing.T, w *world) {
 }
 
 // testFindingsLimits holds page and page_size to their edges: out of range is
-// refused, not clamped (semantics §3).
+// refused, not clamped (docs/reference/requests.md).
 func testFindingsLimits(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"page_size=99": "query.page_size", "page_size=3001": "query.page_size", "page_size=0": "query.page_size",
@@ -112,7 +112,7 @@ func testAllFaults(t *testing.T, w *world) {
 }
 
 // testTiedFilters holds that a filter of the other issue type is refused by
-// name (semantics §4).
+// name (docs/reference/finding-queries.md).
 func testTiedFilters(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"issue_type=sca&policies=rule-board-block": "query.policies", "issue_type=sca&rules=a": "query.rules",
@@ -137,7 +137,7 @@ func testDefaults(t *testing.T, w *world) {
 	}
 }
 
-// testContainers holds that both lists are always there (semantics §2), byte by
+// testContainers holds that both lists are always there (docs/reference/requests.md), byte by
 // byte, since some clients stop at an answer that is short.
 func testContainers(t *testing.T, w *world) {
 	const empty = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":[]}}`

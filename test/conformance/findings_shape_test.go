@@ -9,7 +9,7 @@ import (
 )
 
 // members are all that the contract gives a finding; the value says whether it
-// may be null (semantics §2).
+// may be null (docs/reference/requests.md).
 var sharedMembers = map[string]bool{
 	"id": false, "created_at": false, "relevant_since": false, "state_updated_at": true, "triaged_at": true, "first_seen_scan_id": false,
 	"categories": false, "confidence": false, "severity": false, "ref": false, "repository": false, "location": false,
@@ -81,7 +81,7 @@ func rawFindings(t *testing.T, w *world, issueType string) []map[string]json.Raw
 
 var wireTime = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"$`)
 
-// testTimes holds date-times to six digits and Z (semantics §2).
+// testTimes holds date-times to six digits and Z (docs/reference/requests.md).
 func testTimes(t *testing.T, w *world) {
 	for _, issueType := range []string{"sast", "sca"} {
 		for _, row := range rawFindings(t, w, issueType) {
@@ -131,7 +131,7 @@ func testNullRules(t *testing.T, w *world) {
 	}
 }
 
-// statusOf is the table of semantics §4.
+// statusOf is the table of docs/reference/findings.md.
 func statusOf(state, triage string) string {
 	switch {
 	case state == "fixed":

@@ -101,7 +101,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 
 // TestSameKeyAgain sends every write twice under one key: it is done once, the
 // answers are the same, also of a server that was started since, and another
-// request is a conflict (semantics §3).
+// request is a conflict (docs/reference/requests.md).
 func TestSameKeyAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

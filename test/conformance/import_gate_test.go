@@ -39,7 +39,7 @@ func (s *site) gated(t *testing.T, query string, body []byte) api.ImportGate {
 }
 
 // testImportGate holds that an import is judged as a scan is: by what the
-// primary branch did not have, that nobody ignores (semantics §10).
+// primary branch did not have, that nobody ignores (docs/reference/policies.md).
 func testImportGate(t *testing.T, w *world) {
 	main, topic := "project=acme/gate&ref=main&full=true", "project=acme/gate&ref=topic&full=true"
 	one, two := w.matches(20, 0, 1), w.matches(20, 0, 2)
@@ -84,7 +84,7 @@ func testImportGate(t *testing.T, w *world) {
 }
 
 // testImportWhole holds that lockfiles that are said to be all there are drop
-// those of any source, but for one that cannot be read (semantics §15).
+// those of any source, but for one that cannot be read (docs/reference/uploads.md).
 func testImportWhole(t *testing.T, w *world) {
 	goMod := file{"go.mod", []byte("module a.example/b\n\nrequire x.example/y v1.2.3\n")}
 	lock := file{"web/package-lock.json", []byte(`{"name":"w","lockfileVersion":3,"packages":{"":{},"node_modules/lodash":{"version":"4.17.20"}}}`)}

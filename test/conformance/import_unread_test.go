@@ -10,7 +10,7 @@ import (
 )
 
 // TestImportUnread holds that a lockfile that cannot be read keeps no others out,
-// and that what was known of it stays, its findings included (semantics §15).
+// and that what was known of it stays, its findings included (docs/reference/uploads.md).
 func TestImportUnread(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"},

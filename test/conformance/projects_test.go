@@ -132,7 +132,7 @@ func testPrimaryBranch(t *testing.T, s *site) {
 }
 
 // testManagedScans switches through both operations, and holds that a project
-// may be called managed-scan (semantics §1).
+// may be called managed-scan (docs/reference/addressing.md).
 func testManagedScans(t *testing.T, s *site) {
 	on, off := object{"enabled": true}, object{"enabled": false}
 	state := func(p api.Project) string {

@@ -165,7 +165,7 @@ func compiled(at []string) (*jsonschema.Schema, error) {
 	return schemas.byPlace[place], nil
 }
 
-// problemShape holds every error to semantics §3.
+// problemShape holds every error to docs/reference/errors.md.
 func problemShape(resp *http.Response, body []byte) error {
 	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
 		return fmt.Errorf("an error of Content-Type %q", got)
