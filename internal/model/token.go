@@ -142,7 +142,7 @@ func WideNetwork(address string) string {
 	return netip.PrefixFrom(at, bits).Masked().String()
 }
 
-// How long what OAuth clients are given is good for (decision 0030).
+// How long what OAuth clients are given is good for (decision 0026).
 const (
 	OAuthCodeFor    = time.Minute
 	OAuthAccessFor  = time.Hour
