@@ -94,10 +94,10 @@ test-hosts: ## Test against real code hosts: builds Gitea once, nine minutes of 
 	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts $(call packages_with,^//go:build hosts) -count=1 -timeout 15m -run '^TestHosts' -v | grep -v '^=== '
 
 .PHONY: transcript-hosts
-transcript-hosts: ## Record again what docs/guides/managed-scans.md shows: the way of make test-hosts
+transcript-hosts: ## Record again what docs/guides/managed-scans-example.md shows: the way of make test-hosts
 	@scripts/gitea
 	REDOUBT_TEST_SEMGREP=$${REDOUBT_TEST_SEMGREP:-$(CURDIR)/.cache/venv/bin/semgrep} go test -tags hosts ./test/e2e -count=1 -timeout 15m -run '^TestHostsStory$$' -record
-	@git --no-pager diff --stat docs/guides/managed-scans.md
+	@git --no-pager diff --stat docs/guides/managed-scans-example.md
 
 .PHONY: schemathesis
 schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)

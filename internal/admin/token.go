@@ -28,7 +28,7 @@ type tokenCreateCmd struct {
 	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes), runner (take managed runs)." enum:"web_api,ci,read_only,runner" required:"" placeholder:"SCOPE"`
 	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number. It sees no other project." placeholder:"GLOB"`
 	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
-	Dialect string        `help:"Shape of the answers: contract (openapi.json), or hosted for clients of the hosted service (docs/clients.md)." enum:"contract,hosted" default:"contract"`
+	Dialect string        `help:"Shape of the answers: contract (openapi.json), or hosted for clients of the hosted service (docs/guides/clients.md)." enum:"contract,hosted" default:"contract"`
 	User    string        `help:"Owner of the token: it can do no more than this user, and is revoked with them." placeholder:"NAME"`
 }
 

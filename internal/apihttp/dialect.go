@@ -8,33 +8,33 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/scans"
 )
 
-// differences returns the table.
+// differences lists how the hosted dialect differs from the contract.
 var differences = []core.Difference{
 	{
 		Operation: "listFindings",
 		Contract:  "`sastFindings.findings` and `scaFindings.findings`",
-		Hosted:    "`findings`, and nothing beside it",
+		Hosted:    "only `findings`",
 	},
 	{
 		Operation: "listFindings",
 		Contract:  "`page_size` below 100 or above 3000 is an error",
-		Hosted:    "brought into 1 to 3000; 0 is 100",
+		Hosted:    "clamped to 1 to 3000; 0 means 100",
 		Query:     findings.ClampPageSize,
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "one `issue_type`; filters of the other one are an error",
-		Hosted:    "several make one list; a filter holds for the types that have it",
+		Contract:  "one `issue_type`; filters of other types are errors",
+		Hosted:    "several types form one list; a filter applies to the types that support it",
 		Query:     findings.MergeIssueTypes,
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "words that no filter knows are an error",
-		Hosted:    "words of the hosted service that nothing here can be, as `provisionally_ignored`, select nothing",
+		Contract:  "unknown filter values are errors",
+		Hosted:    "values without an equivalent, such as `provisionally_ignored`, match nothing",
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "sub-objects in camelCase: `location.filePath`, `rule.cweNames`, `external_ticket.externalSlug`",
+		Contract:  "nested objects in camelCase: `location.filePath`, `rule.cweNames`, `external_ticket.externalSlug`",
 		Hosted:    "in snake_case: `file_path`, `cwe_names`, `external_slug`",
 	},
 	{
@@ -49,34 +49,34 @@ var differences = []core.Difference{
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "`usage.location` as every location",
-		Hosted:    "with `path`, `start_line`, `start_col`, `end_col` and `url` beside",
+		Contract:  "`usage.location` in the form of other locations",
+		Hosted:    "also with `path`, `start_line`, `start_col`, `end_col` and `url`",
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "`line_of_code_url`, `repository.url` empty where no address is known",
-		Hosted:    "the address of the finding's and the project's page here",
+		Contract:  "`line_of_code_url`, `repository.url` empty if no address is known",
+		Hosted:    "the address of the finding's or the project's page in Redoubt",
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "`rule_message`, `state_updated_at` may be null",
+		Contract:  "`rule_message`, `state_updated_at` can be null",
 		Hosted:    "the rule's template, and `created_at`",
 	},
 	{
 		Operation: "listFindings",
-		Contract:  "`sourcing_policy` absent where no policy has the rule",
+		Contract:  "`sourcing_policy` absent if no policy has the rule",
 		Hosted:    "null",
 	},
 	{
 		Operation: "getFinding",
 		Contract:  "as in the list",
-		Hosted:    "as in the list, in its dialect",
+		Hosted:    "as in the list of this dialect",
 	},
 	{
 		Operation: "listDependencies",
 		Contract:  "`transitivity` as `direct`",
-		Hosted: "as `DIRECT`, `TRANSITIVE`, `UNKNOWN_TRANSITIVITY`; `package`, " +
-			"`definedAt`, `resolvedUrl` and `pathToTransitivity` beside",
+		Hosted: "as `DIRECT`, `TRANSITIVE`, `UNKNOWN_TRANSITIVITY`; also with `package`, " +
+			"`definedAt`, `resolvedUrl` and `pathToTransitivity`",
 		Answer: dependencies.HostedDependencies,
 	},
 	{
@@ -88,33 +88,33 @@ var differences = []core.Difference{
 	{
 		Operation: "searchScans",
 		Contract:  "`cursor` absent on the last page",
-		Hosted:    "always there, with `hasMore`",
+		Hosted:    "always present, with `hasMore`",
 		Answer:    scans.HostedScans,
 	},
 	{
 		Operation: "listDependencies",
 		Contract:  "`includeArchived` and `licensePolicySettings` in `dependencyFilter` are errors",
-		Hosted:    "taken: nothing is of archived projects alone, and all licences are allowed",
+		Hosted:    "accepted: `includeArchived: true` matches nothing, and all licenses are allowed",
 	},
 	{
 		Operation: "searchScans",
-		Contract:  "`statuses` that no scan here has are errors",
+		Contract:  "`statuses` that Redoubt does not use are errors",
 		Hosted:    "`SCAN_STATUS_PENDING` and `SCAN_STATUS_CANCELLED` select nothing",
 	},
 	{
 		Operation: "listSecrets",
-		Contract:  "words of `status` that no secret here has are errors",
+		Contract:  "values of `status` that Redoubt does not use are errors",
 		Hosted:    "`FINDING_STATUS_REMOVED` and `FINDING_STATUS_UNKNOWN` select nothing",
 	},
 	{
 		Operation: "listPolicies",
 		Contract:  "policies of all products",
-		Hosted:    "those of code and secrets: it knows no others",
+		Hosted:    "policies of code and secrets",
 		Answer:    policies.HostedPolicies,
 	},
 	{
 		Operation: "listPolicyRules",
-		Contract:  "the rules of any policy",
-		Hosted:    "those of code and secrets; of the supply chain's a 404",
+		Contract:  "rules of all policies",
+		Hosted:    "rules of code and secrets; a 404 for the supply chain",
 	},
 }

@@ -58,7 +58,7 @@ func TestClientSDK(t *testing.T) {
 	}
 	clienttest.Tell(t, clienttest.Client{
 		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Asked: service.Asked(),
-		Verdict: "reads what is there but findings and scans, which it refuses: its schemas take a finding for two kinds at once and want numbers as text",
+		Verdict: "reads all data except findings and scans: its schemas match a finding to two types and require numbers as text",
 	})
 	if want := clienttest.Pinned(t, "apimatic-semgrep-sdk"); got["version"] != want {
 		t.Errorf("version %v, want %s", got["version"], want)

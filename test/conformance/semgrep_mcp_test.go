@@ -37,7 +37,7 @@ func TestClientSemgrepMCP(t *testing.T) {
 		t.Errorf("%d pages prove nothing", got.Pages)
 	}
 	same(t, "findings", w.openInSemgrepMCP(t), timesAlike(got.Findings))
-	clienttest.Tell(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read what is there"})
+	clienttest.Tell(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read all data correctly"})
 }
 
 // openInSemgrepMCP are the open findings of both types, the newest first, as the

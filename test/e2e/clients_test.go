@@ -20,9 +20,9 @@ func TestClientSemgrep(t *testing.T) {
 		name, verdict string
 		run           func(*ciWorld)
 	}{
-		{"semgrep ci", "what it prints is what is stored", firstScan},
-		{"semgrep login", "gets a token once somebody approves it, and scans with it", login},
-		{"semgrep show", "`identity` and `deployment` print what is there", show},
+		{"semgrep ci", "prints the stored results", firstScan},
+		{"semgrep login", "receives a token after approval, and scans with it", login},
+		{"semgrep show", "`identity` and `deployment` print correct data", show},
 	} {
 		t.Run(command.name, func(step *testing.T) {
 			before := len(w.requests())

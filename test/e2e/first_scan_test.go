@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans.md has of make test-hosts, again, with what commands print now")
+var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans-example.md has of make test-hosts, again, with what commands print now")
 
 // TestFirstScan types the commands of docs/start/first-scan.md into one shell, in an
 // empty home folder, and compares what they print with what the page says that

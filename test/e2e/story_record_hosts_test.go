@@ -16,7 +16,7 @@ import (
 
 // Where the story is told, and between which lines.
 const (
-	storyPage  = "../../docs/guides/managed-scans.md"
+	storyPage  = "../../docs/guides/managed-scans-example.md"
 	storyBegin = "<!-- What follows is recorded: make test-hosts compares it, and make transcript-hosts writes it again. -->\n"
 	storyEnd   = "<!-- Here ends what is recorded. -->\n"
 )

@@ -32,7 +32,7 @@ type Command struct {
 	NoCode      bool          `help:"Send no code around findings." name:"no-code" env:"REDOUBT_NO_CODE"`
 	FailOpen    bool          `help:"Exit with 0 when a step failed. What a policy blocks still fails." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
 	SARIF       string        `help:"Write new and blocking findings as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
-	JSON        string        `help:"Write the result as JSON; docs/guides/connect-your-ci.md describes it." name:"json" placeholder:"FILE"`
+	JSON        string        `help:"Write the result as JSON; docs/guides/redoubt-ci.md describes it." name:"json" placeholder:"FILE"`
 	Pass        []string      `arg:"" optional:"" name:"flag" help:"After --: flags for semgrep ci."`
 }
 
@@ -49,7 +49,7 @@ type build struct {
 	terminal bool // somebody watches
 }
 
-// How a run ends; docs/guides/connect-your-ci.md tells people.
+// Exit codes, as described in docs/guides/redoubt-ci.md.
 const (
 	ciPasses  = 0
 	ciBlocked = 1

@@ -16,12 +16,12 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
 
-// TestExitCodesOfCI holds that a run ends with the codes that connect-your-ci.md
+// TestExitCodesOfCI holds that a run ends with the codes that redoubt-ci.md
 // has, and that what it writes says the same.
 func TestExitCodesOfCI(t *testing.T) {
-	codes := doctest.ExitCodes(t, "../../../docs/guides/connect-your-ci.md", "| exit code | means |")
+	codes := doctest.ExitCodes(t, "../../../docs/guides/redoubt-ci.md", "| exit code | means |")
 	if diff := cmp.Diff([]string{"0", "1", "2"}, codes); diff != "" {
-		t.Fatalf("docs/guides/connect-your-ci.md (-here +there):\n%s", diff)
+		t.Fatalf("docs/guides/redoubt-ci.md (-here +there):\n%s", diff)
 	}
 	unread := []ci.UnreadFile{{Name: "a/uv.lock", Reason: "it is cut off"}}
 	for name, test := range map[string]struct {

@@ -23,7 +23,7 @@ var Names = []string{
 }
 
 // Reads is the verdict on a client that reads all there is.
-const Reads = "reads what is there"
+const Reads = "reads all data correctly"
 
 // Client is a row of the table.
 type Client struct {
