@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// timeLayout is RFC 3339 in UTC with six fractional digits (semantics §2).
+// timeLayout is RFC 3339 in UTC with six fractional digits (docs/reference/requests.md).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 // Time is a date-time: written in UTC with six fractional digits, read as any
@@ -47,7 +47,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 
 // Instant is a point in time as requests give it: an ISO 8601 date, which is its
 // first instant, or date and time, in UTC where no zone stands; both also in the
-// basic form, and with a blank for the T (semantics §9).
+// basic form, and with a blank for the T (docs/reference/scans.md).
 type Instant string
 
 // instantLayouts are the forms of an Instant. Go reads fractions of seconds
@@ -79,7 +79,7 @@ func (i Instant) Time() (time.Time, error) {
 }
 
 // ID is a member that requests may give as a string or as a number, as clients
-// do with ids, cursors and epoch seconds (semantics §2). It is sent as a string.
+// do with ids, cursors and epoch seconds (docs/reference/requests.md). It is sent as a string.
 type ID string
 
 // UnmarshalJSON reads either form.
@@ -110,7 +110,7 @@ func (n *Int) UnmarshalJSON(b []byte) error {
 }
 
 // Flag is a truth value that the contract types as an integer: sent as 0 or 1,
-// read as 0, 1, false or true (semantics §9).
+// read as 0, 1, false or true (docs/reference/scans.md).
 type Flag bool
 
 // MarshalJSON writes 0 or 1.

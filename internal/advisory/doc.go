@@ -1,6 +1,6 @@
 // Package advisory knows what is known to be wrong with packages: it reads OSV
 // records, groups those that are one vulnerability, and answers which versions
-// of a package they affect, how badly, and what to upgrade to (semantics §14);
+// of a package they affect, how badly, and what to upgrade to (docs/reference/advisories.md);
 // EPSS scores and the catalogue of exploited vulnerabilities too.
 //
 // Its border: bytes and names in, matches out. It makes no finding (ingest

@@ -60,7 +60,7 @@ type Event struct {
 // Evidence says what a severity stands on, weakest first.
 type Evidence uint8
 
-// Kinds of evidence (semantics §14).
+// Kinds of evidence (docs/reference/advisories.md).
 const (
 	NoEvidence Evidence = iota
 	DatabaseWord

@@ -36,7 +36,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Clock tells the time.
 	Clock func() time.Time
-	// SecretKey hashes what identifies secrets (semantics §16).
+	// SecretKey hashes what identifies secrets (docs/reference/secrets.md).
 	SecretKey []byte
 	// Advisories are what inventories are matched against. Nil matches nothing.
 	Advisories *advisory.Library

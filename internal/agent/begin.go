@@ -23,7 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// source is what all uploads here are: semgrep's (semantics §4).
+// source is what all uploads here are: semgrep's (docs/reference/findings.md).
 const source = policy.Source
 
 // beginRequest is what a scanner says when it starts.
@@ -64,7 +64,7 @@ const (
 type begun struct {
 	Project model.Project `json:"project"`
 	// Globs bind the token that began it: what it says of its repository counts
-	// among their projects (semantics §12).
+	// among their projects (docs/reference/tokens.md).
 	Globs     model.ProjectGlobs `json:"globs,omitempty"`
 	Ref       string             `json:"ref"`
 	Commit    string             `json:"commit"`
@@ -143,8 +143,8 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 	return out, nil
 }
 
-// ref is the branch in full. Jenkins names the branch of the remote (semantics
-// §4).
+// ref is the branch in full. Jenkins names the branch of the remote
+// (docs/reference/addressing.md).
 func ref(environment, branch string) string {
 	if environment == "jenkins" {
 		branch = strings.TrimPrefix(branch, "origin/")

@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -219,11 +218,7 @@ func TestAMoveElsewhereJoinsNothing(t *testing.T) {
 func TestNoCopyPassesTheGate(t *testing.T) {
 	w := newWorld(t, storetest.Engines[0])
 	(&wire{world: w, t: t, name: "acme/any", first: "acme/any"}).blockEval()
-	before := flag.Lookup("rapid.checks").Value.String()
-	defer func() { _ = flag.Set("rapid.checks", before) }()
-	if err := flag.Set("rapid.checks", "60"); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Checks(t, 25)
 	histories := 0
 	rapid.Check(t, func(t *rapid.T) {
 		histories++

@@ -33,16 +33,12 @@ const blocking = "r1"
 // nothing else where it tells all; one that does not count changes nothing, nor does the
 // same again; and the gate blocks what is new.
 func TestHistoriesOverTheWire(t *testing.T) {
-	for engine, count := range map[string]int{storetest.Engines[0]: 150, storetest.Engines[1]: 30} {
+	for engine, count := range map[string]int{storetest.Engines[0]: 40, storetest.Engines[1]: 15} {
 		t.Run(engine, func(t *testing.T) {
 			if *wireHistories > 0 {
 				count = *wireHistories
 			}
-			before := flag.Lookup("rapid.checks").Value.String()
-			defer func() { _ = flag.Set("rapid.checks", before) }()
-			if err := flag.Set("rapid.checks", fmt.Sprint(count)); err != nil {
-				t.Fatal(err)
-			}
+			storetest.Checks(t, count)
 			w := newWorld(t, engine)
 			projects := 0
 			rapid.Check(t, func(t *rapid.T) {

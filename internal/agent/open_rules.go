@@ -50,7 +50,7 @@ func (a *Agent) readable(serve handler) handler {
 		d, err := a.openDeployment(r.Context(), named)
 		switch {
 		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
-			return model.ErrNotFound // another tenant's is not there (semantics §1)
+			return model.ErrNotFound // another tenant's is not there
 		case err != nil:
 			return err
 		}

@@ -45,7 +45,7 @@ func (w *world) captured(name string) string {
 
 // TestASecretIsOneHoweverItComes takes the real scanner's upload, and the JSON
 // and SARIF that the same run wrote, in both orders: all are one source, and
-// what people decided about the secret holds for all (semantics §4, §16).
+// what people decided about the secret holds for all (docs/explanation/identity.md).
 func TestASecretIsOneHoweverItComes(t *testing.T) {
 	ways := map[string]func(*world){
 		"ci":    func(w *world) { w.replay("full") },

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrUnauthenticated means no, an unknown, an expired or a revoked token: one
-// answer for all of them (semantics §3).
+// answer for all of them (docs/reference/errors.md).
 var ErrUnauthenticated = errors.New("unauthenticated")
 
 // Store is the storage that authentication needs.
@@ -72,7 +72,7 @@ func (c Caller) Actor() model.Actor {
 func (c Caller) Globs() model.ProjectGlobs { return c.Token.ProjectGlobs }
 
 // Is reports whether the id or slug names the caller's own deployment. All
-// others, existing or not, are the same to it (semantics §1).
+// others, existing or not, are the same to it (docs/reference/addressing.md).
 func (c Caller) Is(idOrSlug string) bool {
 	return idOrSlug != "" && (idOrSlug == c.Deployment.Slug || idOrSlug == strconv.FormatInt(c.Deployment.ID, 10))
 }
@@ -89,7 +89,7 @@ func (c Caller) CanUpload() bool {
 // who takes one is given a repository's credential.
 func (c Caller) CanRun() bool { return c.Token.Has(model.ScopeRunner) }
 
-// CanWrite reports whether the token may change anything (semantics §12). That
+// CanWrite reports whether the token may change anything (docs/reference/tokens.md). That
 // of a user needs the role for it, too.
 func (c Caller) CanWrite() bool {
 	return !c.Token.Has(model.ScopeReadOnly) && c.Has(model.RoleTriager)

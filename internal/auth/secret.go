@@ -18,7 +18,7 @@ import (
 // prefix marks a token of ours, for people and for secret scanners.
 const prefix = "rdt"
 
-// secretBytes is how many random bytes a token holds (semantics §12).
+// secretBytes is how many random bytes a token holds (docs/reference/tokens.md).
 const secretBytes = 32
 
 // maxSecret bounds what is looked at before it is thrown away.

@@ -104,7 +104,7 @@ func Detect(e Env, f Facts) Context {
 		branch = f.Branch
 	}
 	if s.name == "jenkins" {
-		branch = strings.TrimPrefix(branch, "origin/") // of the remote (semantics §4)
+		branch = strings.TrimPrefix(branch, "origin/") // of the remote
 	}
 	c.Ref = model.FullRef(branch)
 	return c

@@ -153,7 +153,7 @@ type projectsDeleteCmd struct {
 	Yes  bool   `help:"Confirm the deletion; it cannot be undone." required:""`
 }
 
-// Run deletes the project and all of it but its audit events (semantics §5).
+// Run deletes the project and all of it but its audit events (docs/reference/projects.md).
 func (c projectsDeleteCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {

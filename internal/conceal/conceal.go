@@ -17,7 +17,7 @@ import (
 
 // Reading is what was read of an upload and freed of secrets, by what was known
 // before the transaction: the store may tell of more rules that look for them
-// (semantics §16).
+// (docs/reference/secrets.md).
 type Reading interface {
 	// Reports returns a report for each source. Known tells which rules of a tool
 	// look for secrets, beyond what was known when the reading was cleaned.

@@ -67,7 +67,7 @@ const starters = "=+-@\t\r\n＝＋－＠"
 
 // breaks end a cell for readers that split by something else than commas, as the
 // settings of many countries have it, and so do not see the quotes around a text
-// (semantics §4).
+// (docs/reference/finding-queries.md).
 const breaks = ";\t|\r\n"
 
 // startsFormula reports whether a spreadsheet may compute the text.
@@ -78,7 +78,7 @@ func startsFormula(s string) bool {
 
 // Harmless puts an apostrophe before text that a spreadsheet may compute: at its
 // start, and behind whatever in it a reader may take for the end of a cell
-// (semantics §4).
+// (docs/reference/finding-queries.md).
 func Harmless(s string) string {
 	if startsFormula(s) {
 		s = "'" + s

@@ -135,7 +135,7 @@ func TestABlindDiffScanThatComesAgain(t *testing.T) {
 }
 
 // TestADecisionOnALongMatchHoldsForItsEdits where a ref edited it, and for that code on other
-// refs then; a ref that shows it first has something new (semantics §5).
+// refs then; a ref that shows it first has something new (docs/explanation/identity.md).
 func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {

@@ -43,7 +43,7 @@ type evalWorld struct {
 }
 
 // step draws work on a branch and a scan of it. Where as many are told as before and they
-// are others, nobody can notice (semantics §4) unless their messages differ: no such scan is
+// are others, nobody can notice (docs/explanation/identity.md) unless their messages differ: no such scan is
 // drawn.
 func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")

@@ -20,7 +20,7 @@ func Seen(globs model.ProjectGlobs, p model.Project, err error) (model.Project, 
 
 // MayTake refuses a name that a token's globs leave out, as if there were none.
 // One that they allow may be taken, though it be an old name of a project that
-// they leave out: that is not there for the token (semantics §12).
+// they leave out: that is not there for the token (docs/reference/tokens.md).
 func MayTake(globs model.ProjectGlobs, name string) error {
 	if !globs.Allows(name) {
 		return model.ErrNotFound

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Scope is what a request must show to use a route (semantics §12).
+// Scope is what a request must show to use a route (docs/reference/tokens.md).
 type Scope string
 
 // Scopes of routes.
@@ -22,7 +22,7 @@ const (
 )
 
 // Bound is how a route holds a token that is bound to projects by globs to them
-// (semantics §12). What they leave out is as if it did not exist.
+// (docs/reference/tokens.md). What they leave out is as if it did not exist.
 type Bound string
 
 // Ways to hold a token to its projects.

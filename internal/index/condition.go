@@ -137,7 +137,7 @@ func (s *state) addConditions(p *partition, mode model.PolicyMode, projects [][]
 }
 
 // stanceOn returns the strictest of what policies say of a row's rule and of the
-// conditions that it matches (semantics §10).
+// conditions that it matches (docs/reference/policies.md).
 func (s *state) stanceOn(product model.IssueType, r *row) stance {
 	number := s.projects.entries[r.project].audience
 	best := s.rules.entries[r.rule].stances[number]

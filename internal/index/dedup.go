@@ -74,7 +74,7 @@ func (p *partition) elect(s *state) {
 
 // electOne marks the rows that dedup keeps: of all refs the newest one on the
 // project's primary branch, else the newest; of each ref the newest there
-// (semantics §4).
+// (docs/reference/finding-queries.md).
 func (p *partition) electOne(s *state, lineage uint32, seen map[uint32]bool) {
 	const none = ^uint32(0)
 	newest, chosen := none, none

@@ -13,7 +13,7 @@ import (
 )
 
 // Due dates are nowhere stored: a due date is the day on which a finding's clock began
-// and the days that policies give it (semantics §10). Rows stand in the order of
+// and the days that policies give it (docs/reference/due-dates.md). Rows stand in the order of
 // relevant_since, and that is where most clocks begin: so those of one number of days
 // stand in the order of their due dates too, and a range of due dates is a range of
 // ordinals. The others, whose clock was stopped or began later, have a bitmap for each

@@ -20,7 +20,7 @@ var dueNow = time.UnixMicro(1_700_000_000_000_000).UTC().AddDate(0, 0, 14)
 
 func clockOfDue() time.Time { return dueNow }
 
-// naiveDue is the day on which a finding is due, by semantics §10 in its plainest form.
+// naiveDue is the day on which a finding is due, by docs/reference/due-dates.md in its plainest form.
 func (w *world) naiveDue(f model.IndexedFinding) (day time.Time, dated bool) {
 	status := model.StatusOf(f.State, w.lineages[f.LineageID].Triage.State)
 	if !slices.Contains([]model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}, status) {

@@ -164,7 +164,7 @@ func (s *state) rulesOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 }
 
 // free returns those of the names of projects that none has now: by these, the project that had
-// one answers (semantics §7).
+// one answers (docs/reference/projects.md).
 func (s *state) free(names map[string]bool) map[string]bool {
 	out := maps.Clone(names)
 	for n, p := range s.projects.entries {

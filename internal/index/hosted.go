@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Hosted is a page in the hosted dialect (semantics §13).
+// Hosted is a page in the hosted dialect (docs/reference/response-formats.md).
 type Hosted struct {
 	page *Page
 	org  string // address of the deployment's pages, without a slash at its end

@@ -317,7 +317,7 @@ func TestDropGivesMemoryBack(t *testing.T) {
 }
 
 // A walk by page numbers may see a finding twice, but sees each that was there
-// when it began (semantics §4).
+// when it began (docs/reference/finding-queries.md).
 func TestWalkingPagesLosesNothingWhileFindingsArrive(t *testing.T) {
 	w := newWorld()
 	seed(w)

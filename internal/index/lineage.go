@@ -145,7 +145,7 @@ func (m *members) take() []byte {
 	return out
 }
 
-// ticket gives the list in a ticket, which is never null (semantics §2).
+// ticket gives the list in a ticket, which is never null (docs/reference/requests.md).
 func ticket(t *model.ExternalTicket) *model.ExternalTicket {
 	if t == nil {
 		return nil

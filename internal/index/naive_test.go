@@ -13,7 +13,7 @@ import (
 )
 
 // list is what the filter selects, newest first, found by looking at every
-// finding: the rules of semantics §4 in their plainest form.
+// finding: the rules of docs/reference/finding-queries.md in their plainest form.
 func (w *world) list(f model.FindingFilter) []model.IndexedFinding {
 	var out []model.IndexedFinding
 	for _, finding := range w.findings {
@@ -202,7 +202,7 @@ func reachability(finding model.IndexedFinding, a model.Annotations) model.Reach
 	return model.ReachabilityUnknown
 }
 
-// shown is the finding's JSON by the contract's tables and semantics §2, built
+// shown is the finding's JSON by the contract's tables and docs/reference/requests.md, built
 // as a map and decoded again.
 func (w *world) shown(t rapid.TB, finding model.IndexedFinding) any {
 	t.Helper()

@@ -91,7 +91,7 @@ func (s *state) removePolicies(ids []int64) {
 }
 
 // updateStances finds what policies say of a rule: the strictest that has it and is
-// for the project (semantics §4, §10). Where none is, as once a rule is removed,
+// for the project (docs/reference/findings.md). Where none is, as once a rule is removed,
 // the default policy of its product speaks, and monitors.
 func (s *state) updateStances(name string) {
 	for _, n := range s.rulesByName[name] {
@@ -166,7 +166,7 @@ func (s *state) inModes(p *partition, modes []model.PolicyMode) *roaring.Bitmap 
 }
 
 // rowsByMode sorts rows by their mode: the strictest of that of their rule and of the
-// conditions that they match (semantics §10). Rows without a policy are left out.
+// conditions that they match (docs/reference/policies.md). Rows without a policy are left out.
 func (s *state) rowsByMode(p *partition) (byMode [model.ModeBlock + 1]*roaring.Bitmap) {
 	stricter, projects := roaring.New(), s.projectsByAudience()
 	byMode[0] = emptyBitmap

@@ -184,7 +184,7 @@ func (r *row) small(f field) uint8 {
 }
 
 // before is the order of ordinals: by relevant_since, then id. Lists read it
-// backwards (semantics §4).
+// backwards (docs/reference/finding-queries.md).
 func (r *row) before(other *row) bool {
 	if r.relevant != other.relevant {
 		return r.relevant < other.relevant
@@ -193,7 +193,7 @@ func (r *row) before(other *row) bool {
 }
 
 // inherit takes over what hangs on the lineage. An annotation tells the
-// reachability only where the scanner knows none (semantics §4).
+// reachability only where the scanner knows none (docs/reference/findings.md).
 func (r *row) inherit(l *lineage, m inherited) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
 	r.status = uint8(model.StatusOf(model.State(r.state), l.triage))

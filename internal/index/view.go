@@ -36,7 +36,7 @@ func (v *View) read(t model.IssueType, fn func(s *state, p *partition)) {
 	}
 }
 
-// Page selects one page of the filter's list, newest first (semantics §4).
+// Page selects one page of the filter's list, newest first (docs/reference/finding-queries.md).
 // Pages count from 0; one beyond the end is empty.
 func (v *View) Page(ctx context.Context, f model.FindingFilter, page, size int) (*Page, error) {
 	out := v.newPage()

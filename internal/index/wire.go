@@ -18,7 +18,7 @@ type encoder struct {
 }
 
 // finding appends one finding in the contract's shape: what changes, then the
-// scan's body, then the rule's part (semantics §2).
+// scan's body, then the rule's part (docs/reference/requests.md).
 func (e *encoder) finding(b []byte, it *item) []byte {
 	r := &it.row
 	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
@@ -63,7 +63,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 }
 
 // withTicket appends the scan's body. The ticket about a supply-chain finding is that
-// about the use it tells of, which was written before there was a ticket (semantics §2).
+// about the use it tells of, which was written before there was a ticket (docs/reference/requests.md).
 func (it *item) withTicket(b []byte) []byte {
 	const before = `"usage":{"external_ticket":`
 	if it.issueType != model.SCA || it.note == emptyLineageJSON {
@@ -128,7 +128,7 @@ var (
 	historical     = memberTexts{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
 )
 
-// timeLayout is how this API writes times, in UTC (semantics §2).
+// timeLayout is how this API writes times, in UTC (docs/reference/requests.md).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 const dayMicros = 24 * 3600 * 1_000_000

@@ -13,7 +13,7 @@ import (
 const maxScans = 100
 
 // ApplyAll takes in all that was read of one request, a scan for each source
-// (semantics §9), in one transaction: all or none. The reports are used up.
+// (docs/reference/scans.md), in one transaction: all or none. The reports are used up.
 func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*model.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
 		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once",

@@ -214,7 +214,7 @@ func (w *exemptWorld) compare(step string) {
 
 // TestExceptionsFollowTheModel mixes exceptions, people, uploads and time.
 func TestExceptionsFollowTheModel(t *testing.T) {
-	rapidChecks(t, *storeChecks)
+	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()

@@ -12,7 +12,7 @@ import (
 
 // Follow brings the advisories' findings of a ref in line with what the
 // advisories say of its inventory, through the ordinary life of findings
-// (semantics §5, §14). It runs after an upload to the ref, with the scan, and
+// (docs/explanation/life-of-a-finding.md). It runs after an upload to the ref, with the scan, and
 // when advisories changed, with scan 0; at is when findings come and go. It breaks off with the
 // context's error when that ends.
 //

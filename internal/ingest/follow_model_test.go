@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// shelf is semantics §14 said once more, for one project, as plainly as
+// shelf is docs/reference/advisories.md said once more, for one project, as plainly as
 // possible: advisories, what lockfiles hold, what a scanner says, and the
 // findings that follow, in lockfiles that do not move. Versions are small numbers.
 type shelf struct {
@@ -246,7 +246,7 @@ func (s *shelf) names(group int) (all []string, shown string) {
 	return all, all[0]
 }
 
-// scan is the life of a scanner's findings: see semantics §5. What it names
+// scan is the life of a scanner's findings: see docs/explanation/life-of-a-finding.md. What it names
 // otherwise than it did, and the advisories call the same, is the same finding.
 func (s *shelf) scan(ref string, told []string, full bool) {
 	now := s.standing()

@@ -154,7 +154,7 @@ func rank(r *model.Result) int {
 	return rank
 }
 
-// identity decides what tells the finding from all others (semantics §4, §16).
+// identity decides what tells the finding from all others (docs/explanation/identity.md).
 //
 // A secret is its rule, path and keyed hash. Else the scanner's match_based_id
 // counts, of which matches of code take the formula group and the code: the

@@ -18,14 +18,14 @@ type Upload struct {
 	// Globs bind the token that hands it in to projects; none is all of them.
 	Globs model.ProjectGlobs
 	// Decides says that who hands it in may triage. Else VEX documents are held as
-	// proposed, and mutes outside of the code count as not said (semantics §12).
+	// proposed, and mutes outside of the code count as not said (docs/reference/uploads.md).
 	Decides bool
 
 	Ref    string // branch or ref, short or in full; empty is HEAD
 	Commit string // empty takes the report's
 	Full   bool   // a scan of all, not only of what a change request touches
 	// DeclaredFull lets a full report that does not tell where it looked assert
-	// all of its source (semantics §5).
+	// all of its source (docs/explanation/life-of-a-finding.md).
 	DeclaredFull bool
 	Category     string // empty takes the report's
 	// At back-dates the scan and what it finds; zero is now.
@@ -49,7 +49,7 @@ type Upload struct {
 	// scan as far as it is known. Nil looks at nothing.
 	Before func(ctx context.Context, project model.Project, scan model.Scan, seen []Sighting) error
 	// Whole says that the lockfiles of all reports of the request are all that
-	// there are: what any source stated of another one is gone (semantics §15).
+	// there are: what any source stated of another one is gone (docs/reference/lockfiles.md).
 	Whole bool
 	// Begun is the running scan that the upload ends, as AddScan stored it: its
 	// start is the upload's. Nil makes a scan that is over already, as imports do.
@@ -67,7 +67,7 @@ type Upload struct {
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
-// records a scan, and writes what the report changes (semantics §4, §5, §15).
+// records a scan, and writes what the report changes (docs/explanation/identity.md).
 //
 // A malformed upload, or with Strict one that holds a broken item, is a
 // *model.InvalidError and must be rolled back. Other errors are the store's.

@@ -59,7 +59,7 @@ func inventoryDigest(inventory model.Inventory) model.Digest {
 }
 
 // putInventories states what the lockfiles hold, and drops those that the
-// source brought before and a full scan no longer finds (semantics §15).
+// source brought before and a full scan no longer finds (docs/reference/lockfiles.md).
 //
 // A lockfile that was searched, skipped or unresolved and is not stated could not be read:
 // nothing is said about it. Nothing is dropped by a report whose inventories are

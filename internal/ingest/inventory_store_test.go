@@ -18,10 +18,10 @@ import (
 )
 
 // What is in force is the newest statement about each lockfile, whatever came
-// in what order (semantics §15); rows that stay keep their ids, and new ones
-// have greater ids than all before (semantics §8).
+// in what order (docs/reference/lockfiles.md); rows that stay keep their ids, and new ones
+// have greater ids than all before (docs/reference/dependencies.md).
 func TestInventoriesOnRealStores(t *testing.T) {
-	rapidChecks(t, *storeChecks)
+	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()

@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// Scope is where a scan looked: what it may close (semantics §5).
+// Scope is where a scan looked: what it may close (docs/explanation/life-of-a-finding.md).
 type Scope struct {
 	Full bool
 	// Declared says that the report asserts all of its source, where it does
@@ -157,7 +157,7 @@ func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searc
 func live(state model.State) bool { return state == model.Unresolved || state == model.Muted }
 
 // markMissed marks live findings that the scan missed where it looked, so that results
-// without code do not continue them (semantics §4).
+// without code do not continue them (docs/explanation/identity.md).
 func (p *planner) markMissed(staying []*model.Finding) {
 	for _, row := range staying {
 		if row.Coverage != model.CoverageMissed && p.Scope.misses(row) {

@@ -130,7 +130,7 @@ func fillAnnotations(into *model.Annotations, from model.Annotations) {
 }
 
 // triage lists the decisions that changed: the best one of joined lineages, and
-// what people were at when a finding came back, which is reopened (semantics §5).
+// what people were at when a finding came back, which is reopened (docs/explanation/life-of-a-finding.md).
 func (j *joiner) triage(now time.Time, by model.Actor) (out []model.TriageEvent) {
 	groups := j.groups()
 	touched := map[int64]bool{}

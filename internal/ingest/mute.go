@@ -9,7 +9,7 @@ import (
 )
 
 // proposeMutes takes back what the report mutes outside of the code, where its
-// sender may not triage (semantics §12).
+// sender may not triage (docs/reference/uploads.md).
 func (u *Upload) proposeMutes(sightings []Sighting) {
 	for i := range sightings {
 		if s := &sightings[i]; !u.Decides && s.Finding.State == model.Muted && s.Result.MutedOutside {

@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// OutcomeOf decides whether a scan counts (semantics §5, order): a re-run of a
+// OutcomeOf decides whether a scan counts (docs/reference/scans.md): a re-run of a
 // commit that others followed is superseded, one that started before the newest
 // applied full scan is late, and a diff scan before the newest applied diff scan
 // too. They are recorded and change nothing.

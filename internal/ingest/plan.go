@@ -67,7 +67,7 @@ type Changes struct {
 	Copies []model.Identity
 }
 
-// Plan decides the life of findings (semantics §5): which of the report's
+// Plan decides the life of findings (docs/explanation/life-of-a-finding.md): which of the report's
 // sightings are new, still there, back, or moved, and which stored findings it
 // closes. It is pure: the same arguments give the same changes, in the same
 // order.

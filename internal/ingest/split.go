@@ -125,7 +125,7 @@ type entry struct {
 
 // splitLineages sees to it that a lineage has one finding of a source on a ref: where a
 // file that moved is there again at its old place, one of the two is a copy, which nobody
-// decided on (semantics §5). What the primary branch has stays, else what was there first.
+// decided on (docs/explanation/identity.md). What the primary branch has stays, else what was there first.
 // The others go to the lineage that holds their identity, if that is not here, else to one
 // of their own.
 func (p *planner) splitLineages(rows []model.Finding) {

@@ -11,13 +11,13 @@ import (
 // writes of an import are in it, so an upload counts whole or not at all.
 type Store interface {
 	// Now is the commit's clock value: the same throughout, rising from commit
-	// to commit (semantics §4).
+	// to commit.
 	Now() time.Time
 	// Together may put off the writes of fn until its next read or its end.
 	Together(ctx context.Context, fn func() error) error
 
 	// ProjectForScan finds the project by its host's id, then by name or old
-	// name; unknown, it creates it (semantics §7). What the globs of the token
+	// name; unknown, it creates it (docs/reference/projects.md). What the globs of the token
 	// leave out is as if it were not there, here and in UpdateProjectByScan.
 	ProjectForScan(ctx context.Context, globs model.ProjectGlobs, p model.Project) (model.Project, error)
 	// Project finds the project of a scan that was added while it ran.
@@ -60,7 +60,7 @@ type Store interface {
 
 	// PutRules stores contents not seen before and returns the id of each, in
 	// the order given. New names enter the default policy of their product,
-	// with the mode they ask for, else monitor, not served (semantics §10).
+	// with the mode they ask for, else monitor, not served (docs/reference/policies.md).
 	PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error)
 
 	// RuleLanguages finds the languages of rules by name, of all their contents; none
@@ -88,7 +88,7 @@ type Store interface {
 	UpdateTriage(ctx context.Context, events []model.TriageEvent) error
 
 	// RefreshScores writes the EPSS scores of what supply-chain findings on the refs are
-	// about to their lineages, where they changed (semantics §14).
+	// about to their lineages, where they changed (docs/reference/advisories.md).
 	RefreshScores(ctx context.Context, refs []model.ProjectRef) error
 
 	// Supplement tells findings, by id, what they do not tell themselves.
@@ -100,7 +100,7 @@ type Store interface {
 	PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error)
 	// DropInventories removes what the source stated of the ref until a time, or
 	// with no source what any did, but for the lockfiles to keep. It returns the
-	// paths dropped, and how many dependencies went with them (semantics §15).
+	// paths dropped, and how many dependencies went with them (docs/reference/lockfiles.md).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (
 		paths []string, dependencies int, err error,
 	)

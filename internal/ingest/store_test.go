@@ -23,22 +23,12 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-var storeChecks = flag.Int("store.checks", 80, "random histories for each engine on real stores")
-
-// rapidChecks bounds the histories of a test, where each takes long.
-func rapidChecks(t *testing.T, n int) {
-	t.Helper()
-	before := flag.Lookup("rapid.checks").Value.String()
-	t.Cleanup(func() { _ = flag.Set("rapid.checks", before) })
-	if err := flag.Set("rapid.checks", fmt.Sprint(n)); err != nil {
-		t.Fatal(err)
-	}
-}
+var storeChecks = flag.Int("store.checks", 25, "random histories for each engine on real stores")
 
 // What [truth] says holds of the rows of a real store, and the index lists these rows, after
 // every upload, triage, and deletion of a ref.
 func TestHistoriesOnRealStores(t *testing.T) {
-	rapidChecks(t, *storeChecks)
+	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -339,7 +329,7 @@ func (r *realm) listedOf(id int64) (out listed) {
 	return out
 }
 
-// shownAs is the table of semantics §4, row by row.
+// shownAs is the table of docs/reference/findings.md, row by row.
 func shownAs(state model.State, decided model.TriageState) model.Status {
 	switch {
 	case state == model.Fixed:

@@ -48,14 +48,14 @@ type Summary struct {
 	ScanID  int64
 	Outcome model.ScanOutcome
 	// Repeat means that the upload is exactly the latest one that was applied,
-	// so that nothing at all was written (semantics §5).
+	// so that nothing at all was written (docs/reference/scans.md).
 	Repeat bool
 
 	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
 
 	// MorePlaces counts what no item stands for: further places of secrets that a
 	// file holds more than once, since a secret is one finding of a file
-	// (semantics §16).
+	// (docs/reference/secrets.md).
 	MorePlaces int
 
 	// Items lists every finding that changed, so it is bounded by what is
@@ -65,14 +65,14 @@ type Summary struct {
 	model.Refusals
 	Counts model.FindingCounts
 
-	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote (semantics §15).
+	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote (docs/reference/sbom.md).
 	SkippedVulnerabilities int
 
 	// Became tells of findings that the upload names otherwise than they are stored what
 	// they are, as where it tells nothing of their code.
 	Became map[model.Identity]model.KnownAs
 	// Copies are findings of a recorded upload that would be copies if it counted: no
-	// decision on their lineage is theirs (semantics §5).
+	// decision on their lineage is theirs (docs/explanation/identity.md).
 	Copies []model.Identity
 
 	Lockfiles           int      // stated by the upload
@@ -113,7 +113,7 @@ func morePlaces(sightings []Sighting) (n int) {
 	return n
 }
 
-// countSightings counts distinct unmuted occurrences by product (semantics §9).
+// countSightings counts distinct unmuted occurrences by product (docs/reference/scans.md).
 func countSightings(sightings []Sighting) (c model.FindingCounts) {
 	for i := range sightings {
 		f := &sightings[i].Finding

@@ -64,7 +64,7 @@ func (u *Upload) Check(now time.Time) error {
 }
 
 // source is the tool and the category: a scan closes only findings of its own
-// (semantics §4).
+// (docs/explanation/identity.md).
 func (u *Upload) source() string {
 	parts := []string{model.CanonicalTool(u.Report.Tool), u.Category, u.Report.Image}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
@@ -105,7 +105,7 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) mode
 	return scan
 }
 
-// products are those of the rules that ran (semantics §9): as the report says,
+// products are those of the rules that ran (docs/reference/scans.md): as the report says,
 // else as its rules and inventories show.
 func products(r *model.Report, sightings []Sighting) model.Products {
 	p := r.Products

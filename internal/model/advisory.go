@@ -9,12 +9,12 @@ import (
 )
 
 // SourceAdvisories is the source of the findings that follow from advisories
-// and the inventory in force, without a scan (semantics §14).
+// and the inventory in force, without a scan (docs/reference/advisories.md).
 const SourceAdvisories = "advisories"
 
 // Match says that a lockfile in force holds an affected version of a package:
 // one for each lockfile, package and vulnerability, however many of its
-// versions are there (semantics §14).
+// versions are there (docs/reference/advisories.md).
 type Match struct {
 	Group  int64   // of the vulnerability; stored, never another's
 	Former []int64 // groups that became part of it

@@ -19,7 +19,7 @@ func (t IssueType) String() string { return issueTypes.name(t) }
 // ParseIssueType reads a wire name.
 func ParseIssueType(s string) (IssueType, bool) { return issueTypes.parse(s) }
 
-// Severity orders findings by the harm they may do (semantics §4).
+// Severity orders findings by the harm they may do (docs/reference/findings.md).
 type Severity uint8
 
 // Severities, mildest first.
@@ -43,7 +43,7 @@ func ParseSeverity(s string) (Severity, bool) { return severities.parse(s) }
 const NotRated = "not rated"
 
 // SeverityOfScore places a score from 0 to 10 as CVSS does: critical from 9, high
-// from 7, medium from 4, else low (semantics §14).
+// from 7, medium from 4, else low (docs/reference/advisories.md).
 func SeverityOfScore(score float64) Severity {
 	switch {
 	case score >= 9:
@@ -118,7 +118,7 @@ func ParseTransitivity(s string) (Transitivity, bool) { return transitivities.pa
 // ValidationState says whether a secret was tried against its provider.
 type ValidationState uint8
 
-// Validation states of a secret (semantics §6).
+// Validation states of a secret (docs/reference/triage.md).
 const (
 	NoValidator ValidationState = iota + 1
 	ConfirmedValid
@@ -147,7 +147,7 @@ func ParseValidationState(s string) (ValidationState, bool) {
 // EPSSBand sorts exploit probabilities into the words of the triage filter.
 type EPSSBand uint8
 
-// Bands of semantics §6.
+// Bands of docs/reference/triage.md.
 const (
 	EPSSNone   EPSSBand = iota + 1 // no score
 	EPSSLow                        // below 0.1
@@ -163,7 +163,7 @@ func (b EPSSBand) String() string { return epssBands.name(b) }
 // ParseEPSSBand reads a wire name.
 func ParseEPSSBand(s string) (EPSSBand, bool) { return epssBands.parse(s) }
 
-// BandOf places a score, which is nil where none is known (semantics §6).
+// BandOf places a score, which is nil where none is known (docs/reference/triage.md).
 func BandOf(score *EPSS) EPSSBand {
 	switch {
 	case score == nil:

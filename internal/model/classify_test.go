@@ -64,7 +64,7 @@ func TestRuleBoardsAreTheModes(t *testing.T) {
 	}
 }
 
-// TestStatusOf is the whole table of semantics §4.
+// TestStatusOf is the whole table of docs/reference/findings.md.
 func TestStatusOf(t *testing.T) {
 	triages := []TriageState{TriageUntriaged, TriageIgnored, TriageReviewing, TriageFixing, TriageReopened}
 	want := map[State][]Status{

@@ -7,7 +7,7 @@ import (
 )
 
 // Dependency is one package version that a lockfile of a project's primary
-// branch holds (semantics §8).
+// branch holds (docs/reference/dependencies.md).
 type Dependency struct {
 	ID           int64
 	ProjectID    int64
@@ -56,7 +56,7 @@ type Hash struct {
 	Hex       string
 }
 
-// Inventory is a statement about one lockfile: everything it holds (semantics §15).
+// Inventory is a statement about one lockfile: everything it holds (docs/reference/lockfiles.md).
 type Inventory struct {
 	Lockfile     string
 	Dependencies []Dependency // ids and projects unset
@@ -85,7 +85,7 @@ type DependencyProject struct {
 }
 
 // DependencyFilter selects dependencies; zero members do not filter. All are
-// and-ed, the entries of Packages or-ed among themselves (semantics §8).
+// and-ed, the entries of Packages or-ed among themselves (docs/reference/dependencies.md).
 type DependencyFilter struct {
 	Name       string // case-insensitive substring
 	Version    string // equal

@@ -10,7 +10,7 @@ import (
 // Deployment is the tenant: nothing is read or written without one.
 type Deployment struct {
 	ID        int64
-	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (semantics §1)
+	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit
 	Name      string
 	CreatedAt time.Time
 	OpenRules bool // whether the rules are served to who shows no token
@@ -43,7 +43,7 @@ func FirstVersion(commits int64) int64 { return commits << chanceBits }
 var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // ValidSlug reports whether s may name a deployment. An all-digit segment of a
-// path is an id, so a slug holds something else too (semantics §1).
+// path is an id, so a slug holds something else too (docs/reference/addressing.md).
 func ValidSlug(s string) bool {
 	return slugPattern.MatchString(s) && strings.Trim(s, "0123456789") != ""
 }
@@ -105,7 +105,7 @@ const AnswerKept = 24 * time.Hour
 
 // KeptAnswer is what a write answered. It is kept under the key that the client
 // gave the request, so that the same request again is answered and not done
-// again (semantics §3).
+// again (docs/reference/requests.md).
 type KeptAnswer struct {
 	Key     string    // the client's, of 1 to 200 visible ASCII characters
 	Request []byte    // a digest of all that was asked for

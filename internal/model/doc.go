@@ -3,6 +3,6 @@
 // the names of its values in the Web API, and Check, which names what is wrong with a value. It imports the standard
 // library only: no SQL, no HTTP, no clock.
 //
-// What the types mean is decided in docs/reference/semantics.md; comments name the section, as in "semantics §5". Other
-// programs build on package api; the names here change without notice.
+// docs/reference defines the behavior; comments name its pages. Other programs build on package api; the names here
+// change without notice.
 package model

@@ -10,7 +10,7 @@ import (
 )
 
 // DueDays says how many days people have to fix the findings that a policy is
-// for, by what these are; 0 is no due date (semantics §10). Which projects and which
+// for, by what these are; 0 is no due date (docs/reference/due-dates.md). Which projects and which
 // product that is about, the policy says.
 type DueDays struct {
 	Critical int `json:"critical,omitempty"`
@@ -153,7 +153,7 @@ func (s Stops) each() iter.Seq2[int64, int64] {
 
 // DueClock is when the days of a finding began to count, in microseconds since 1970:
 // when it came to its ref, came back, or was silenced in the code no more; and later
-// by as long as it was ignored since, until it was fixed (semantics §10). Time that
+// by as long as it was ignored since, until it was fixed (docs/reference/due-dates.md). Time that
 // several stops cover counts once.
 func DueClock(relevantSince, stateUpdatedAt int64, state State, stops Stops) int64 {
 	start, end := relevantSince, int64(math.MaxInt64)

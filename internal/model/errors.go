@@ -9,7 +9,7 @@ import (
 // Errors that callers tell apart. Wrap them with what failed and what to do.
 var (
 	// ErrNotFound means that there is none, or that it belongs to another
-	// tenant: the answer is the same (semantics §1).
+	// tenant: the answer is the same (docs/reference/addressing.md).
 	ErrNotFound = errors.New("not found")
 	// ErrConflict means that the write does not fit what is stored by now.
 	ErrConflict = errors.New("conflict")
@@ -20,7 +20,7 @@ var (
 )
 
 // BusyError means that somebody asks too often, or for too much at once: 429 with
-// Retry-After (semantics §3).
+// Retry-After (docs/reference/errors.md).
 type BusyError struct {
 	Text string        // for people: who does what too often
 	Wait time.Duration // until the next request may pass; a second at least
@@ -57,7 +57,7 @@ func Invalid(location, format string, args ...any) error {
 	return &InvalidError{Fields: []FieldError{{Location: location, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// OutageError is why storage cannot do its part (semantics §3). It is an error, and
+// OutageError is why storage cannot do its part (docs/reference/errors.md). It is an error, and
 // an ErrUnavailable: repeating the request may work once its cause is gone.
 type OutageError string
 

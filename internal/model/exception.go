@@ -49,7 +49,7 @@ func ParseExceptionKind(s string) (ExceptionKind, bool) { return exceptionKinds.
 
 // Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
 // some projects and paths, or some findings of one project. While it is active it ignores them by
-// a triage of its own, and when it ends they are open again (semantics §5).
+// a triage of its own, and when it ends they are open again (docs/reference/triage.md).
 type Exception struct {
 	ID    int64
 	State ExceptionState

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State is what the scans say of a finding (semantics §5).
+// State is what the scans say of a finding (docs/explanation/life-of-a-finding.md).
 type State uint8
 
 // States of a finding.
@@ -44,7 +44,7 @@ func (s Status) String() string { return statuses.name(s) }
 // ParseStatus reads a wire name.
 func ParseStatus(s string) (Status, bool) { return statuses.parse(s) }
 
-// StatusOf derives the status from what scans and people say (semantics §4).
+// StatusOf derives the status from what scans and people say (docs/reference/findings.md).
 func StatusOf(state State, triage TriageState) Status {
 	switch {
 	case state == StateRemoved:
@@ -66,7 +66,7 @@ func StatusOf(state State, triage TriageState) Status {
 type Digest [16]byte
 
 // IdentityKind says who vouches for an identity. Kinds never mix: equal hashes
-// of two kinds are two identities (semantics §4).
+// of two kinds are two identities (docs/explanation/identity.md).
 type IdentityKind uint8
 
 // Kinds of identity, best first.
@@ -74,7 +74,7 @@ const (
 	IdentityMatchBased IdentityKind = iota + 1 // the scanner's formula group, the code and its number
 	IdentityTool                               // another fingerprint of the scanner's
 	IdentityOwn                                // ours, version 1: tool, rule, path, code, ordinal
-	IdentitySecret                             // rule, path, keyed hash of the secret (semantics §16)
+	IdentitySecret                             // rule, path, keyed hash of the secret
 	IdentityDependency                         // rule or vulnerability, lockfile, package
 )
 
@@ -85,7 +85,7 @@ type Identity struct {
 }
 
 // Coverage says how much of a finding's file the last scan that looked there could read,
-// and whether it saw the finding (semantics §4).
+// and whether it saw the finding (docs/explanation/identity.md).
 type Coverage uint8
 
 // Coverages of a finding.
@@ -105,7 +105,7 @@ type KnownAs struct {
 
 // Finding is one occurrence: a finding on one ref, as one source sees it. It is
 // the narrow row that decides and filters; the members that only readers want
-// are its body (semantics §4, §5).
+// are its body (docs/explanation/identity.md).
 type Finding struct {
 	ID        int64 // counts up per deployment, fits uint32
 	IssueType IssueType
@@ -146,7 +146,7 @@ type Finding struct {
 	FirstScanID    int64
 }
 
-// ScanStream is what one source has said of one ref so far (semantics §5, order).
+// ScanStream is what one source has said of one ref so far (docs/reference/scans.md).
 type ScanStream struct {
 	LastScanID    int64     // newest applied scan; 0 when none
 	LastDigest    Digest    // of that scan's upload
@@ -226,7 +226,7 @@ type MergedFinding struct {
 }
 
 // Precedent is what the history of a finding tells of another one in whose place it
-// is, and on which people had decided (semantics §5). It says what the decision was
+// is, and on which people had decided (docs/explanation/life-of-a-finding.md). It says what the decision was
 // then; it decides nothing.
 type Precedent struct {
 	FindingID int64     `json:"finding_id"`
@@ -258,7 +258,7 @@ type InventoryStatement struct {
 
 // LineageMerge makes one finding of several lineages of a project, as when a
 // file that moved on one ref was first seen under its new path on another
-// (semantics §4, §5). Into keeps its id; its annotations are as given. The
+// (docs/explanation/identity.md). Into keeps its id; its annotations are as given. The
 // identities, findings and trails of From hang on Into afterwards, and the
 // lineages of From are no more.
 type LineageMerge struct {
@@ -268,7 +268,7 @@ type LineageMerge struct {
 
 // FormulaGroup is a match_based_id without the ordinal behind it: rule, path and
 // pattern with what its metavariables stand for. The ordinal says only the order
-// in the file, and changes when a line is put above (semantics §4).
+// in the file, and changes when a line is put above (docs/explanation/identity.md).
 func FormulaGroup(matchBasedID string) string {
 	i := strings.LastIndexByte(matchBasedID, '_')
 	if i < 0 || i == len(matchBasedID)-1 || strings.Trim(matchBasedID[i+1:], "0123456789") != "" {
@@ -309,7 +309,7 @@ type FindingFilter struct {
 	IssueType IssueType
 	Since     time.Time // inclusive, on relevant_since
 	Ref       string    // in full; empty for all
-	Dedup     bool      // one occurrence per lineage (semantics §4)
+	Dedup     bool      // one occurrence per lineage
 
 	Visible      ProjectGlobs // what the caller may see
 	Projects     []string     // names, case-insensitive
@@ -347,7 +347,7 @@ type FindingFilter struct {
 	ValidationStates []ValidationState
 
 	// IDs restricts to these findings when HasIDs is set; unknown ones are
-	// skipped (semantics §6).
+	// skipped (docs/reference/triage.md).
 	HasIDs bool
 	IDs    []int64
 
@@ -370,7 +370,7 @@ type Target struct {
 }
 
 // SecretFilter selects secrets to list; zero members do not filter. Values of
-// one member are or-ed, members and-ed (semantics §16).
+// one member are or-ed, members and-ed (docs/reference/finding-queries.md).
 type SecretFilter struct {
 	Visible          ProjectGlobs // what the caller may see
 	ProjectIDs       []int64

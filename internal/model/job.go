@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// Job is durable work that outlives the request and the process (semantics §11).
+// Job is durable work that outlives the request and the process.
 type Job struct {
 	ID           int64
 	DeploymentID int64  // 0: a job of the server

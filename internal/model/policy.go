@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// PolicyMode says what a finding of a rule does to a build (semantics §10).
+// PolicyMode says what a finding of a rule does to a build (docs/reference/policies.md).
 type PolicyMode uint8
 
 // Policy modes, mildest first: the strictest of several wins.
@@ -32,7 +32,7 @@ func (m PolicyMode) String() string { return policyModes.name(m) }
 func ParsePolicyMode(s string) (PolicyMode, bool) { return policyModes.parse(s) }
 
 // ParseRuleBoard reads the identifiers of the policies filter, as
-// rule-board-audit (semantics §4).
+// rule-board-audit (docs/reference/findings.md).
 func ParseRuleBoard(s string) (PolicyMode, bool) { return ruleBoards.parse(s) }
 
 // Policy is a set of rules for one product, and what holds for their findings.
@@ -208,7 +208,7 @@ func StanceOf(p Policy, mode PolicyMode) Stance {
 	return Stance{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
 }
 
-// Stricter returns the stricter of two stances (semantics §10): by mode; of two
+// Stricter returns the stricter of two stances (docs/reference/policies.md): by mode; of two
 // that block, the one that blocks all; else the older policy's. The zero Stance
 // is milder than any.
 func (s Stance) Stricter(o Stance) Stance {
@@ -421,11 +421,11 @@ func (c *PolicyCondition) Sentence() string {
 	return strings.Join(append([]string{text}, c.places()...), ", ")
 }
 
-// SecretRule names a rule of a tool that looks for secrets (semantics §16).
+// SecretRule names a rule of a tool that looks for secrets (docs/reference/secrets.md).
 type SecretRule struct{ Tool, Name string }
 
 // CanonicalTool spells the tool as its source does: the editions of semgrep and
-// opengrep are one (semantics §4).
+// opengrep are one (docs/reference/findings.md).
 func CanonicalTool(tool string) string {
 	tool = strings.ToLower(strings.TrimSpace(tool))
 	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a project's members (semantics §7).
+// Limits of a project's members (docs/reference/projects.md).
 const (
 	MaxTags      = 10
 	MaxTagLength = 64 // characters
@@ -43,7 +43,7 @@ type ManagedScan struct {
 type Project struct {
 	ID            int64    // global, fits uint32
 	Name          string   // two segments or more, as acme/payments
-	OldNames      []string // that answer still (semantics §7); a Batch has them, other lists do not
+	OldNames      []string // that answer still; a Batch has them, other lists do not
 	URL           string   // absolute, or empty when no scan told it
 	Tags          []string
 	CreatedAt     time.Time
@@ -59,7 +59,7 @@ type Project struct {
 }
 
 // Default returns the default branch, which is refs/heads/main until a branch
-// was fully scanned (semantics §7).
+// was fully scanned (docs/reference/projects.md).
 func (p Project) Default() string {
 	if p.DefaultBranch == "" {
 		return "refs/heads/main"
@@ -89,7 +89,7 @@ func CheckProjectURL(address string) error {
 
 // CheckProjectName says what is wrong with a project name, or nil. A name has
 // two segments or more, none empty, "." or "..", and no control characters
-// (semantics §1).
+// (docs/reference/addressing.md).
 func CheckProjectName(name string) error {
 	if len(name) > 512 || !utf8.ValidString(name) {
 		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
@@ -128,7 +128,7 @@ func CheckNewProjectName(name string) error {
 
 // NormalTags trims tags and drops empty and repeated ones, keeping the order, and
 // what terminals would obey (IsControl).
-// More than MaxTags, or one longer than MaxTagLength, is an error (semantics §7).
+// More than MaxTags, or one longer than MaxTagLength, is an error (docs/reference/projects.md).
 func NormalTags(tags []string) ([]string, error) {
 	out := make([]string, 0, len(tags))
 	for _, tag := range tags {
@@ -148,11 +148,11 @@ func NormalTags(tags []string) ([]string, error) {
 }
 
 // DefaultRefFilter is the spelling that some clients send for "no filter"
-// (semantics §4).
+// (docs/reference/addressing.md).
 const DefaultRefFilter = "_default"
 
 // FullRef returns a branch or ref in full: main becomes refs/heads/main, what
-// starts with refs/ stays, and none is HEAD (semantics §4).
+// starts with refs/ stays, and none is HEAD (docs/reference/addressing.md).
 func FullRef(ref string) string {
 	switch {
 	case ref == "" || ref == "HEAD":

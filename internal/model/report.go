@@ -10,7 +10,7 @@ import (
 )
 
 // Report is what one scanner run says, freed of its file format. Secrets in it
-// are redacted already (semantics §16).
+// are redacted already (docs/reference/secrets.md).
 type Report struct {
 	Tool        string // as semgrep, gitleaks; lower case
 	ToolVersion string
@@ -150,7 +150,7 @@ type Result struct {
 	DataFlow   []FlowStep   // from source to sink; empty when not told
 }
 
-// SecretMatch is what may be kept of a secret (semantics §16).
+// SecretMatch is what may be kept of a secret (docs/reference/secrets.md).
 type SecretMatch struct {
 	// Hash is keyed and tells the secret from others in its file: that of the
 	// secret itself or, of Semgrep, whose uploads do not hold it, of its line.
@@ -173,11 +173,11 @@ type Vulnerable struct {
 	Reachability  Reachability
 	Condition     string // under which it is reachable; mostly empty
 	Malicious     bool
-	Unrated       bool // nobody told how severe it is: medium stands in (semantics §14)
+	Unrated       bool // nobody told how severe it is: medium stands in
 	Fixes         []Fix
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS
-	Group         int64 // of advisories (semantics §14); 0 from scanners
+	Group         int64 // of advisories; 0 from scanners
 }
 
 // CodeDigest is what is kept of a scanner's hash of code, which is hex.

@@ -3,7 +3,7 @@ package model
 // SBOMFormat is a family of bill-of-materials documents.
 type SBOMFormat string
 
-// Formats of an export (semantics §11).
+// Formats of an export (docs/reference/sbom.md).
 const (
 	CycloneDX SBOMFormat = "SBOM_FORMAT_CYCLONEDX"
 	SPDX      SBOMFormat = "SBOM_FORMAT_SPDX"
@@ -11,11 +11,11 @@ const (
 )
 
 // SBOMTool is the tool that exports name as their writer, and so the source of what is
-// read from them (semantics §4). Importing an SBOM of this tool skips its vulnerabilities.
+// read from them (docs/reference/sbom.md). Importing an SBOM of this tool skips its vulnerabilities.
 const SBOMTool = "redoubt"
 
 // SBOMNote begins the names of what components of an export say for imports:
-// properties in CycloneDX; in SPDX, without it, parts of sourceInfo (semantics §11).
+// properties in CycloneDX; in SPDX, without it, parts of sourceInfo (docs/reference/sbom.md).
 const SBOMNote = "redoubt:"
 
 // Notes of an export. Lockfiles are paths in the repository, in an export of all

@@ -3,7 +3,7 @@ package model
 import "time"
 
 // ScanTimeout is how long a scan may run before it counts as never finished
-// (semantics §9).
+// (docs/reference/scans.md).
 const ScanTimeout = time.Hour
 
 // Products is a set of issue types.
@@ -50,7 +50,7 @@ func ParseScanStatus(s string) (ScanStatus, bool) { return scanStatuses.parse(s)
 // ScanOutcome says what a completed scan did to the findings of its ref.
 type ScanOutcome uint8
 
-// Outcomes of a scan (semantics §5, order).
+// Outcomes of a scan (docs/reference/scans.md).
 const (
 	ScanPending    ScanOutcome = iota // nothing decided yet
 	ScanApplied                       // its findings count
@@ -74,7 +74,7 @@ func (o ScanOutcome) String() string {
 // Recorded reports whether the scan was recorded only and changed nothing.
 func (o ScanOutcome) Recorded() bool { return o == ScanLate || o == ScanSuperseded }
 
-// FindingCounts counts distinct unmuted occurrences by product (semantics §9).
+// FindingCounts counts distinct unmuted occurrences by product (docs/reference/scans.md).
 type FindingCounts struct {
 	Code        int
 	Secrets     int
@@ -104,13 +104,13 @@ type Scan struct {
 	Digest      Digest        // of the upload's bytes, by which it is known again; zero once that is forgotten
 	Error       string        // why it failed, for people
 	// Unread names the lockfiles that the scanner found and could not read: it
-	// says nothing about them (semantics §15).
+	// says nothing about them (docs/reference/lockfiles.md).
 	Unread []string
 	RunID  int64 // managed run that it is of; 0: none
 }
 
 // StatusAt returns the status at the given time: a scan still running after
-// ScanTimeout shows as never finished (semantics §9).
+// ScanTimeout shows as never finished (docs/reference/scans.md).
 func (s Scan) StatusAt(now time.Time) ScanStatus {
 	if s.Status == ScanRunning && now.Sub(s.StartedAt) > ScanTimeout {
 		return ScanNeverFinished
@@ -126,7 +126,7 @@ type ScanFilter struct {
 	Full      *bool
 	Products  []IssueType  // any of them enabled
 	Statuses  []ScanStatus // any of them, judged now
-	Since     time.Time    // exclusive, on the start (semantics §9)
+	Since     time.Time    // exclusive, on the start
 	MinTime   *float64     // seconds, inclusive
 	MaxTime   *float64     // seconds, inclusive
 	Projects  ProjectGlobs // what the caller may see
@@ -161,7 +161,7 @@ const (
 )
 
 // ScanGap is something that a scan did not look at, or not to its end: there it
-// says nothing, and closes nothing (semantics §5, §15), but for GapParse, which names no place.
+// says nothing, and closes nothing (docs/explanation/life-of-a-finding.md), but for GapParse, which names no place.
 type ScanGap struct {
 	Kind string `json:"kind"`           // one of the kinds above
 	What string `json:"what"`           // a path, or the name of a rule
@@ -169,8 +169,8 @@ type ScanGap struct {
 	Why  string `json:"why,omitempty"`  // as the scanner says; empty when it does not
 }
 
-// ScanGate is what the policies said to a scan that failed its build (semantics
-// §10).
+// ScanGate is what the policies said to a scan that failed its build
+// (docs/reference/policies.md).
 type ScanGate struct {
 	Reason   string    `json:"reason"` // for people, as the build was told
 	Blocking []Blocked `json:"blocking"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Scope is something that a token may do (semantics §12).
+// Scope is something that a token may do (docs/reference/tokens.md).
 type Scope string
 
 // Scopes of a token.
@@ -17,7 +17,7 @@ const (
 	ScopeRunner   Scope = "runner"    // takes managed runs, and nothing else
 )
 
-// Dialect is the shape of the answers that a token's bearer gets (semantics §13).
+// Dialect is the shape of the answers that a token's bearer gets (docs/reference/response-formats.md).
 type Dialect string
 
 // Dialects.
@@ -33,7 +33,7 @@ func ParseDialect(s string) (d Dialect, ok bool) {
 }
 
 // Token is a credential of one deployment. Its secret is shown once and kept
-// as a hash (semantics §12).
+// as a hash (docs/reference/tokens.md).
 type Token struct {
 	ID           int64
 	PublicID     string // names the token in lists and logs
@@ -142,7 +142,7 @@ func WideNetwork(address string) string {
 	return netip.PrefixFrom(at, bits).Masked().String()
 }
 
-// How long what OAuth clients are given is good for (decision 0030).
+// How long what OAuth clients are given is good for (decision 0026).
 const (
 	OAuthCodeFor    = time.Minute
 	OAuthAccessFor  = time.Hour

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNote is the longest triage note, in characters (semantics §6).
+// MaxNote is the longest triage note, in characters (docs/reference/triage.md).
 const MaxNote = 3000
 
 // MaxTriage is the most findings that one bulk triage selects, before their
@@ -128,7 +128,7 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 
 // Lineage is one finding through all its refs, moves and changed rule texts:
 // the identities that are one thing. Triage and annotations hang here, so every
-// ref shows them and a new occurrence inherits them (semantics §4).
+// ref shows them and a new occurrence inherits them (docs/explanation/identity.md).
 type Lineage struct {
 	ID          int64
 	ProjectID   int64
@@ -148,7 +148,7 @@ type TriageEvent struct {
 	Note      string
 }
 
-// Annotations are what no scanner brings (semantics §4). A nil or empty member
+// Annotations are what no scanner brings (docs/reference/findings.md). A nil or empty member
 // was never written.
 type Annotations struct {
 	Assistant          *Assistant        `json:"assistant,omitempty"`
@@ -243,7 +243,7 @@ func (a Annotations) HasPRState(state string) bool {
 }
 
 // FindingComment is what somebody wrote about a finding, for people. It decides nothing, and
-// hangs on the lineage, as decisions do (semantics §6).
+// hangs on the lineage, as decisions do (docs/reference/triage.md).
 type FindingComment struct {
 	ID          int64
 	LineageID   int64

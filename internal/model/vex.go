@@ -262,7 +262,7 @@ type VEXReceipt struct {
 
 // How much uploads alone may propose. What comes past it is taken: the oldest
 // proposals of the project go, and of a deployment those of the project that has
-// most (semantics §12).
+// most (docs/reference/uploads.md).
 const (
 	MaxVEXProposals          = 100    // documents of a project
 	MaxVEXProposedStatements = 20_000 // in all proposals of a project together

@@ -43,7 +43,7 @@ type modelRule struct {
 	newest  int // the number of the newest key that came, of webhooks
 }
 
-// TestOutboxTellsWhatItMust holds decision 0043: whatever the order of commits, looks, kills,
+// TestOutboxTellsWhatItMust verifies decision 0035: whatever the order of commits, looks, kills,
 // refusals, pauses and removals, each message of a rule that stays comes at least once and
 // under its id, and none begins to come once it was answered that it is not wanted.
 func TestOutboxTellsWhatItMust(t *testing.T) {

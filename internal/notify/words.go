@@ -134,7 +134,7 @@ func (p picture) where() string {
 }
 
 // called adds to names of projects in a filter what those are called now that had one
-// (semantics §7).
+// (docs/reference/projects.md).
 func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {

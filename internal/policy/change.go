@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Source is that of what scanners report that are served policies (semantics
-// §4): only its findings follow what policies leave out.
+// Source is that of what scanners report that are served policies
+// (docs/reference/findings.md): only its findings follow what policies leave out.
 const Source = "semgrep"
 
 // Storage is what a change of a policy reads and writes.
@@ -30,7 +30,7 @@ type Storage interface {
 }
 
 // Save makes a policy, or changes the one of the id. In the same transaction it
-// removes the findings on paths that the policy now leaves out (semantics §10),
+// removes the findings on paths that the policy now leaves out (docs/reference/policies.md),
 // on every ref of the projects that it is for, and returns how many there were:
 // a scan that follows does not look there, and would take them for fixed.
 func Save(ctx context.Context, tx Storage, p model.Policy) (_ model.Policy, removed int, err error) {

@@ -1,5 +1,5 @@
 // Package policy decides what scanners are served and when a build fails: the
-// rules a policy takes in, the document made of them, the gate (semantics §10).
+// rules a policy takes in, the document made of them, the gate (docs/reference/policies.md).
 //
 // Its border: decisions on the nouns, pure but for the change of a policy, which
 // works on the storage that it declares (change.go). HTTP and the scanner itself

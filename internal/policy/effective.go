@@ -9,7 +9,7 @@ import (
 )
 
 // EffectivePolicy is what holds for a project: the policies that are for it, and
-// their rules (semantics §10).
+// their rules (docs/reference/policies.md).
 type EffectivePolicy struct {
 	Policies []model.Policy
 	// Rules has each rule once, as the strictest of its policies has it, in the
@@ -63,7 +63,7 @@ func LoadEffectivePolicy(ctx context.Context, s SetStorage, project model.Projec
 	return set.For(project), nil
 }
 
-// For is what holds for a project, with the blocking rules that are not served (semantics §10).
+// For is what holds for a project, with the blocking rules that are not served (docs/reference/policies.md).
 func (s Set) For(p model.Project) EffectivePolicy {
 	e := For(p, s.Policies, s.Served)
 	for _, r := range s.Blocking {

@@ -20,7 +20,7 @@ type Sighting struct {
 	Mode         model.PolicyMode // of the condition
 	PolicyID     int64            // that has the rule in mode block, or the condition
 	// Proposed says that it is muted, if it is, by what was known of it and not by
-	// this report (semantics §12): a scan that counts tells.
+	// this report (docs/reference/uploads.md): a scan that counts tells.
 	Proposed bool
 	Advised  bool           // it is the advisories', and no scanner's
 	told     model.Identity // by the scan, where it is stored under another one
@@ -76,7 +76,7 @@ func reached(f *model.Finding) bool {
 }
 
 // PrimaryAfter is the primary branch as it is once the scan is applied: the
-// first branch fully scanned, by a run that counts and did not fail, becomes it (semantics §7).
+// first branch fully scanned, by a run that counts and did not fail, becomes it (docs/reference/projects.md).
 func PrimaryAfter(p model.Project, scan model.Scan) string {
 	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != model.ScanError &&
 		!scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {

@@ -47,7 +47,7 @@ type GateStorage interface {
 }
 
 // Judge collects the facts about the findings of one scan that policies compare: what the
-// primary branch had before the scan (semantics §10), and what became of them once it is applied.
+// primary branch had before the scan (docs/reference/policies.md), and what became of them once it is applied.
 type Judge struct {
 	s         GateStorage
 	policies  []EffectivePolicy // that the facts are for

@@ -134,7 +134,7 @@ func (b *bench) LineagesOf(_ context.Context, _ int64, ids []model.Identity) (ma
 
 // TestJudge holds what a scan of a branch is compared with: the primary branch
 // before it, in its own source and among what the advisories say, by rules that
-// nobody serves as by others (semantics §10).
+// nobody serves as by others (docs/reference/policies.md).
 func TestJudge(t *testing.T) {
 	finding := func(n byte, rule string, change func(*model.Finding)) model.Finding {
 		f := model.Finding{ID: int64(n) + 100, Identity: model.Identity{Hash: model.Digest{n}}, LineageID: int64(n), RuleName: rule, Path: "p", State: model.Unresolved, IssueType: model.SAST}

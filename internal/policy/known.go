@@ -14,7 +14,7 @@ type lineageKey struct {
 	advised bool
 }
 
-// know tells which of the findings the primary branch has (semantics §10): of a
+// know tells which of the findings the primary branch has (docs/reference/policies.md): of a
 // lineage as many as it had unresolved, so that one that moved is known and a copy
 // beside it is new. What is under the primary branch's own identity comes first,
 // then what the ref has already. A copy has none of the lineage's decisions either.

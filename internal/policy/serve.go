@@ -45,7 +45,7 @@ func (e EffectivePolicy) Ignored() [][2]any {
 }
 
 // Document is the rules of the products as scanners get them: as they were
-// added, but for the actions, since the gate is the server's (semantics §10),
+// added, but for the actions, since the gate is the server's (docs/reference/policies.md),
 // and with their policy and version. Where only is not empty, no others are in
 // it.
 func Document(

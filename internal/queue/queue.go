@@ -1,5 +1,5 @@
 // Package queue runs durable jobs: work of accepted requests, deliveries to receivers and code
-// hosts, and periodic work (semantics §11).
+// hosts, and periodic work.
 //
 // A job is a row with a lease. One poller per process claims due jobs, within limits per kind,
 // deployment and key. A running job renews its lease; an expired lease frees the job for another

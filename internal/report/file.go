@@ -16,7 +16,7 @@ type file struct {
 
 // join makes one upload of several files: a report for each source in them,
 // whatever files it came in, since a request is one scan by each source
-// (semantics §9). What was refused is told with the name of its file where
+// (docs/reference/uploads.md). What was refused is told with the name of its file where
 // there is more than one.
 func join(files []file) []*model.Report {
 	var all []*model.Report

@@ -14,7 +14,7 @@ import (
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
 //
-// Its files share what they know of secrets (semantics §16): one that any of
+// Its files share what they know of secrets (docs/reference/secrets.md): one that any of
 // them tells is taken out of all, and a rule that any of them calls one for
 // secrets is one in all, whichever came first. So a reading gives nothing out
 // before all of it is read. All of its options must have the same key.
@@ -183,7 +183,7 @@ func (r *Reading) Blanker() *secrets.Blanker { return secrets.NewBlanker(r.redac
 // A secret is not in the upload, and the scanner's ids and hashes of it are
 // unkeyed, so they could be guessed: kept is only its code_hash under the
 // server's key, which identifies it as long as its line stays. A report of
-// Semgrep's has the line, and so gives the same identity (semantics §16).
+// Semgrep's has the line, and so gives the same identity (docs/explanation/identity.md).
 func ReadCIResults(r io.Reader, o format.Options) (*Reading, error) {
 	var one Reading
 	o.Secrets = one.redactor(o.Key)

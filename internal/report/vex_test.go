@@ -131,7 +131,7 @@ func TestNamesOfAVulnerabilityAreBounded(t *testing.T) {
 	}
 }
 
-// TestNoSecretStaysInVEX: semantics §16 holds for what VEX says too.
+// TestNoSecretStaysInVEX: docs/reference/secrets.md holds for what VEX says too.
 func TestNoSecretStaysInVEX(t *testing.T) {
 	secret := "gh" + "p_" + strings.Repeat("a1B2c3", 6)
 	own := `"status_notes":"Redoubt triage: ignored, false_positive. see ` + secret + `",`

@@ -1,6 +1,6 @@
 // Package sbom writes bills of materials: what projects depend on, and the
-// supply-chain findings about it, as CycloneDX or SPDX documents (semantics
-// §11); and what was decided about those findings alone, as OpenVEX.
+// supply-chain findings about it, as CycloneDX or SPDX documents
+// (docs/reference/sbom.md); and what was decided about those findings alone, as OpenVEX.
 //
 // It is pure but for the storage that Export declares: Content goes in, a
 // document comes out, and the same content gives the same bytes whatever its

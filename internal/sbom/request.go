@@ -16,7 +16,7 @@ type Format struct {
 	XML      bool     // written as XML too, not only as JSON
 }
 
-// Formats lists what can be exported (semantics §11).
+// Formats lists what can be exported (docs/reference/sbom.md).
 func Formats() []Format {
 	return []Format{
 		{Name: model.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},

@@ -29,6 +29,7 @@ func upgrade(rt *rapid.T, held map[string]int) {
 // whichever lockfiles changed since they were stored.
 func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		storetest.Checks(t, 30)
 		tenantID, history := newTenant(t, s).id, 0
 		rapid.Check(t, func(rt *rapid.T) {
 			history++

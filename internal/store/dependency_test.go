@@ -166,6 +166,7 @@ func TestDependencyFilters(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		inForce, projects := d.world()
+		storetest.Checks(t, 40)
 		rapid.Check(t, func(rt *rapid.T) {
 			d := tenant{rt, d.s, d.id}
 			f := anyFilter(projects).Draw(rt, "filter")

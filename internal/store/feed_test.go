@@ -105,6 +105,7 @@ func feedOf(d tenant, since int64) replica {
 // whole feed hands over.
 func TestFeedOfChangesMakesTheWhole(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		storetest.Checks(t, 25)
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			n++

@@ -6,7 +6,7 @@
 //
 // All work on a deployment runs within View or Update. Every statement of a Tx gets the id of the
 // deployment as $1, so one that does not name its tenant does not run. A row of another tenant is
-// model.ErrNotFound, as if it did not exist (semantics §1).
+// model.ErrNotFound, as if it did not exist (docs/reference/addressing.md).
 package store
 
 import (

@@ -1,5 +1,5 @@
 // Package triage decides about findings in bulk: selection, transition,
-// propagation over refs, and the trail (semantics §6).
+// propagation over refs, and the trail (docs/reference/triage.md).
 //
 // It answers no HTTP and writes no SQL; what it needs of both is declared here.
 package triage

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// naive says what a valid request does, from semantics §6, finding by finding:
+// naive says what a valid request does, from docs/reference/triage.md, finding by finding:
 // the ids it answers, and the triage of every lineage afterwards.
 func naive(w *world, r Request) (ids []int64, after map[int64]model.Triage) {
 	after = map[int64]model.Triage{}

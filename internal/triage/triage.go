@@ -49,7 +49,7 @@ type Result struct {
 }
 
 // Apply makes the decision, whole or not at all: the store's transaction is one
-// (semantics §6). Triage hangs on the lineage, so it holds on every ref, also
+// (docs/reference/triage.md). Triage hangs on the lineage, so it holds on every ref, also
 // where a ref was filtered for. Each lineage that changes gets one line in the
 // trail. A request that is not allowed is a *model.InvalidError, with all its
 // faults, and nothing is written; other errors are those of store and selector.

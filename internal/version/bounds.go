@@ -22,7 +22,7 @@ var operators = []string{">=", "<=", "==", ">", "<", "="}
 
 // ParseRange reads a lower and an upper bound; empty ones do not bound. Both
 // are inclusive unless an operator in front says otherwise: >= > <= < = ==, on
-// either side (semantics §8). What is no version, such as ^1.2 or 1.x, is an error.
+// either side (docs/reference/dependencies.md). What is no version, such as ^1.2 or 1.x, is an error.
 func ParseRange(lower, upper string) (Range, error) {
 	var r Range
 	for _, side := range []struct{ text, operator string }{{lower, ">="}, {upper, "<="}} {

@@ -1,5 +1,5 @@
 // Package version orders the versions of packages as their ecosystem does and
-// answers whether a version lies within bounds (semantics §8, §14).
+// answers whether a version lies within bounds (docs/reference/dependencies.md).
 //
 // It is pure: names and versions in, answers out. It knows no dependency, no
 // filter and no storage. The orders of semantic versions, Maven, RubyGems

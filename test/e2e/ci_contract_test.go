@@ -41,7 +41,7 @@ type printedResult struct {
 
 type printedPlace struct{ Line, Col int64 }
 
-// severities are what the scanner's words mean (semantics §4).
+// severities are what the scanner's words mean (docs/reference/findings.md).
 var severities = map[string]string{"INFO": "low", "WARNING": "medium", "ERROR": "high", "CRITICAL": "critical", "HIGH": "high", "MEDIUM": "medium", "LOW": "low"}
 
 // contract reads the operations of the contract and checks each answer against
@@ -85,7 +85,7 @@ func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsC
 			}
 			found := info.DependencyMatch.Found
 			want["severity"], want["dependency"] = severities[p.Extra.Metadata.SCASeverity], []string{found.Package, found.Version, found.Ecosystem, found.Transitivity}
-			// A rule that only knows versions has nothing to reach (semantics §4).
+			// A rule that only knows versions has nothing to reach (docs/reference/findings.md).
 			want["reachable"] = info.Reachable || p.Extra.Metadata.Kind == "upgrade-only"
 			answer = got(f.RuleMessage, f.Severity, f.MatchBasedID, f.Location, f.Rule.CWENames, f.Repository.Name, f.Ref)
 			answer["dependency"] = []string{f.FoundDependency.Package, f.FoundDependency.Version, f.FoundDependency.Ecosystem, f.FoundDependency.Transitivity}

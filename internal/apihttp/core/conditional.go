@@ -13,7 +13,7 @@ import (
 // deployment, the hour, a server's answer. Of lists that are made of one state of the deployment it names that
 // state, which is told without making the list: the deployment's version, its name and the server's in links, the
 // program, the query and who asks. It is weak: the same tag is the same list, and the bytes may be packed in
-// another way (semantics §3).
+// another way (docs/reference/requests.md).
 
 // ifNoneMatch is the header of the tags of answers that a client has.
 const ifNoneMatch = "If-None-Match"

@@ -18,7 +18,7 @@ import (
 // Cursors makes and reads positions in lists. Each carries a checksum, under a
 // key of the server, over the list it belongs to: operation, deployment, filter
 // and what the caller may see. Altered, or with other filters, it is refused
-// (semantics §3).
+// (docs/reference/requests.md).
 type Cursors struct {
 	Key []byte
 	Old [][]byte // which are still believed
@@ -91,7 +91,7 @@ var errCursor = errors.New("is not a cursor of this list: it was altered, or the
 	"made with; start over without a cursor")
 
 // starts reports whether a cursor asks for the beginning of a list: it is empty,
-// or 0, as clients send that count from there (semantics §3).
+// or 0, as clients send that count from there (docs/reference/requests.md).
 func starts(cursor string) bool { return cursor == "" || cursor == "0" }
 
 // Encode writes a position as text.

@@ -112,7 +112,7 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 // that the schema has and whole numbers as integers. It refuses what the library accepts
 // in silence: a member given twice in one object, in whichever spelling, and NUL
 // characters, which no database text holds. It returns each null that the schema does not
-// admit (semantics §2), which the library overlooks: a filter that is null would select
+// admit (docs/reference/requests.md), which the library overlooks: a filter that is null would select
 // everything.
 func (s *Spec) readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
@@ -267,7 +267,7 @@ var strictQueries = []string{"countFindings", "exportFindings", "listFindingChan
 
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
-// name[0] (semantics §2). Others are refused by strict operations and ignored by the
+// name[0] (docs/reference/requests.md). Others are refused by strict operations and ignored by the
 // rest. What a dialect is lenient with is settled before the rest is looked at.
 func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)

@@ -32,7 +32,7 @@ func nameDialect(h http.Header, r *http.Request) {
 }
 
 // settleDialect finds the dialect of a request to an operation: that of its header,
-// else that of its token (semantics §13). The answer names it.
+// else that of its token (docs/reference/response-formats.md). The answer names it.
 func (c *Call) settleDialect(operation string) error {
 	c.dialect = cmp.Or(c.Caller.Token.Dialect, model.DialectContract)
 	if sent := c.R.Header.Get(api.DialectHeader); sent != "" {
@@ -55,7 +55,7 @@ func (c *Call) settleDialect(operation string) error {
 func (c *Call) Hosted() bool { return c.dialect == model.DialectHosted }
 
 // Difference is one way in which the hosted dialect is not the contract's
-// (semantics §13). The table in docs/guides/clients.md is made of them.
+// (docs/reference/response-formats.md). The table in docs/guides/clients.md is made of them.
 type Difference struct {
 	Operation        string // id
 	Contract, Hosted string // in words, for that table

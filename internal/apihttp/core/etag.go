@@ -16,7 +16,7 @@ import (
 )
 
 // A tag names a state of what people may set, and of nothing else: a scan that
-// comes between reading and writing is no conflict (semantics §3).
+// comes between reading and writing is no conflict (docs/reference/requests.md).
 
 // ifMatch is the header of the tag that a change is based on.
 const ifMatch = "If-Match"

@@ -36,7 +36,7 @@ func Undecoded(ctx huma.Context, body any) bool {
 }
 
 // Copies checks the members of a body that repeat a part of the path: they may
-// be absent, but not differ (semantics §1). It also returns what is null and may not be:
+// be absent, but not differ (docs/reference/addressing.md). It also returns what is null and may not be:
 // every body is checked here.
 func Copies(ctx huma.Context, body any) []error {
 	c := CallOf(ctx.Context())
@@ -86,7 +86,7 @@ func Single(value string) []string {
 	return []string{value}
 }
 
-// RefFilter is a ref in full; empty where it sets no filter (semantics §4).
+// RefFilter is a ref in full; empty where it sets no filter (docs/reference/addressing.md).
 func RefFilter(ref string) string {
 	if ref == "" || ref == model.DefaultRefFilter {
 		return ""

@@ -40,7 +40,7 @@ func (p *ProblemError) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
-// statusOf is semantics §3, row by row.
+// statusOf is docs/reference/errors.md, row by row.
 var statusOf = map[string]int{
 	api.CodeInvalidArgument:      http.StatusBadRequest,
 	api.CodeUnauthenticated:      http.StatusUnauthorized,
@@ -56,7 +56,7 @@ var statusOf = map[string]int{
 }
 
 // notFound is the one text for what is missing and for what is another tenant's
-// (semantics §1).
+// (docs/reference/addressing.md).
 const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment " +
 	"of the token."
 

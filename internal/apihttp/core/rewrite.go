@@ -12,7 +12,7 @@ import (
 // canonicalPath lets one plain pattern serve all spellings of a path: it
 // collapses repeated slashes and drops the last one, without a redirect that
 // would lose a body, and turns the slashes of a project's name into %2F, which no router does
-// (semantics §1).
+// (docs/reference/addressing.md).
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()

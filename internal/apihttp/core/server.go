@@ -33,7 +33,7 @@ type Config struct {
 	// SigningKeys sign download addresses and cursors, and are of at least 16 bytes;
 	// all servers of one database share them.
 	SigningKeys httpx.SigningKeys
-	// SecretKey hashes secrets in imported reports (semantics §16).
+	// SecretKey hashes secrets in imported reports (docs/reference/secrets.md).
 	SecretKey []byte
 	// PublicURL, Listening and Names are those of httpx.Trust.
 	PublicURL string

@@ -144,7 +144,7 @@ func (s *Spec) finish(o *operation) {
 	for _, p := range op.Parameters {
 		if p.In == "query" {
 			o.params[p.Name] = p.Schema.Type == huma.TypeArray
-			if !p.Required { // no value is the same as not sending it (semantics §2)
+			if !p.Required { // no value is the same as not sending it
 				p.Extensions = map[string]any{"allowEmptyValue": true}
 			}
 		}
@@ -157,7 +157,7 @@ func (s *Spec) finish(o *operation) {
 		// Without the media type that the library adds for raw bytes.
 		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
 		o.body = s.Resolve(body.Schema)
-		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object (semantics §2)
+		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object
 	}
 	for _, status := range []string{"200", "304"} {
 		answer := op.Responses[status]
@@ -232,7 +232,7 @@ func (s *Spec) config() huma.Config {
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{hostedAnswer},
 	}
-	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (semantics §2)
+	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored
 	for _, t := range s.Tags {
 		c.Tags = append(c.Tags, &huma.Tag{Name: t.Name, Description: t.Text})
 	}

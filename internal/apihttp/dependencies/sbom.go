@@ -93,7 +93,7 @@ func formatOf(f *api.FormatVersion, bad *core.Faults) (model.SBOMFormat, string)
 	return format, "1.5"
 }
 
-// createSBOMExport stores the job and answers at once (semantics §11).
+// createSBOMExport stores the job and answers at once (docs/reference/sbom.md).
 func createSBOMExport(ctx context.Context, c *core.Call, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
 	input, err := json.Marshal(in.request)
 	if err != nil {

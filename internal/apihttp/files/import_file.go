@@ -26,7 +26,7 @@ const (
 )
 
 // Reader reads the files of an upload. One lockfile among several that
-// cannot be read keeps none of the others out (semantics §15).
+// cannot be read keeps none of the others out (docs/reference/uploads.md).
 type Reader struct {
 	Call     *core.Call
 	In       *api.ImportQuery

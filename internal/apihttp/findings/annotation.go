@@ -97,7 +97,7 @@ func shownFinding(ctx context.Context, c *core.Call, id int64) (store.Occurrence
 }
 
 // removedFinding is the answer about a finding that is in no list any more: not
-// found, and why, with the finding that it was merged into (semantics §5), which
+// found, and why, with the finding that it was merged into (docs/reference/findings.md), which
 // is of the same project.
 func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 	events, err := c.Tx.History(ctx, id)

@@ -26,7 +26,7 @@ type findingsInput struct {
 }
 
 // Resolve turns the parameters into a filter, and refuses those that the
-// contract ties to the other issue type (semantics §4).
+// contract ties to the other issue type (docs/reference/finding-queries.md).
 func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	var bad core.Faults
 	q := &in.FindingsQuery
@@ -91,7 +91,7 @@ func listFindings(ctx context.Context, c *core.Call, in *findingsInput) (core.Wr
 	return unlessKnown(c, view, in, findingsPage{page, in.filter.IssueType}), nil
 }
 
-// findingsPage writes both lists, one of which is empty (semantics §2).
+// findingsPage writes both lists, one of which is empty (docs/reference/requests.md).
 type findingsPage struct {
 	page      *index.Page
 	issueType model.IssueType

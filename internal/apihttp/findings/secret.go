@@ -61,7 +61,7 @@ func lower(values []string, prefix string) []string {
 }
 
 // called returns the ids of those projects that names mean, in any case. A name that none
-// has now means the project that had it, spelled as it was (semantics §7).
+// has now means the project that had it, spelled as it was (docs/reference/projects.md).
 func called(ctx context.Context, c *core.Call, projects []model.Project, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		found := false
@@ -132,7 +132,7 @@ type secretModes struct {
 }
 
 // of returns the mode of a secret of a project: the strictest of its rule's modes and of
-// the conditions that it matches (semantics §10).
+// the conditions that it matches (docs/reference/policies.md).
 func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
 	mode := model.ModeMonitor
 	for _, s := range m.stances[o.RuleName] {

@@ -76,7 +76,7 @@ func tiedFilters(f *api.TriageFilter) []tied {
 
 // hasFilter reports whether anything selects findings: what is empty, or asks
 // for what is the case anyway, does not. A time does, whatever it is: who sends
-// one has said since when (semantics §6).
+// one has said since when (docs/reference/triage.md).
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
 		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.Due,

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// deleteRef takes a ref out of a project (semantics §5). Once it is gone, the
+// deleteRef takes a ref out of a project (docs/reference/scans.md). Once it is gone, the
 // same request answers the same again.
 func deleteRef(ctx context.Context, c *core.Call, in *api.DeleteRefQuery) (*api.DeleteRefResponse, error) {
 	if model.CheckProjectName(in.Project) != nil {

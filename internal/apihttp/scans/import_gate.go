@@ -12,7 +12,7 @@ import (
 )
 
 // importGate judges the reports of an upload as scans are judged that report by
-// themselves (semantics §10).
+// themselves (docs/reference/policies.md).
 type importGate struct {
 	tx     *store.Tx
 	given  *policy.EffectivePolicy // to the project, with the rules of all reports seen

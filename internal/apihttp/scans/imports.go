@@ -20,7 +20,7 @@ import (
 
 // importReports reads reports from the body as it comes in, and takes all of
 // them in within one transaction. Nothing is kept of the body on the way, and
-// secrets in it are gone before anything is written (semantics §16). With a key,
+// secrets in it are gone before anything is written (docs/reference/secrets.md). With a key,
 // what is compared is the files and fields, not how the form puts them.
 func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.Server.Intake.Reserve()

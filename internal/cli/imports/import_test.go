@@ -89,7 +89,7 @@ func npmLock(name string) string {
 }
 
 // TestImportFolder imports 137 lockfiles, of which one is cut off the second
-// time: the others are taken, and what was known of it stays (semantics §15).
+// time: the others are taken, and what was known of it stays (docs/reference/uploads.md).
 func TestImportFolder(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (b *bom) spend(count *int, n int) bool {
 }
 
 // noted is what a bill of materials that Redoubt wrote tells of a component
-// (semantics §11). Others may hold the same: what it says is no more than whoever
+// (docs/reference/sbom.md). Others may hold the same: what it says is no more than whoever
 // sends a document can say anyway, and it is cleaned and bounded as that is.
 type noted struct {
 	ecosystems   []string

@@ -54,7 +54,7 @@ type packagesByRef map[string]*part
 // standsAlone reports whether the BOM is a VEX document: it says something of
 // vulnerabilities, and lists no packages or only those that it speaks of. An SBOM is
 // what tells which packages need which, what lists others too, and what leaves a
-// vulnerability without an analysis, and what Redoubt wrote with packages (semantics §15).
+// vulnerability without an analysis, and what Redoubt wrote with packages (docs/reference/sbom.md).
 func (c *cycloneDX) standsAlone() bool {
 	if c.isOurs() && len(c.parts) > 0 {
 		return false

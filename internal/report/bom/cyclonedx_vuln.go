@@ -111,7 +111,7 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 // upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
 var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
 
-// shownID is the CVE among the vulnerability's ids, else its own (semantics §14).
+// shownID is the CVE among the vulnerability's ids, else its own (docs/reference/advisories.md).
 func shownID(v *cdx.Vulnerability) string {
 	if !strings.HasPrefix(v.ID, "CVE-") {
 		for _, r := range list(v.References) {
@@ -123,7 +123,7 @@ func shownID(v *cdx.Vulnerability) string {
 	return read.Text(v.ID).Name()
 }
 
-// severityOfRatings follows semantics §14: the score of CVSS 4, else of 3,
+// severityOfRatings follows docs/reference/advisories.md: the score of CVSS 4, else of 3,
 // else the word of any rating, else 0.
 func severityOfRatings(ratings []cdx.VulnerabilityRating) model.Severity {
 	for _, method := range []cdx.ScoringMethod{

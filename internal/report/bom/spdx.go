@@ -120,7 +120,7 @@ func (s *spdx) creators(list read.Texts) {
 var toolVersion = regexp.MustCompile(`-(?:v[0-9]|[0-9]+\.[0-9])`)
 
 // splitTool takes name and version of a tool apart, which SPDX joins with a hyphen. The
-// name is part of the source (semantics §4) and must not change with the version. We
+// name is part of the source (docs/reference/findings.md) and must not change with the version. We
 // write our own name, then whatever version the build has.
 func splitTool(tool string) (name, version string) {
 	if version, ours := strings.CutPrefix(tool, model.SBOMTool+"-"); ours {

@@ -12,19 +12,19 @@ type Options struct {
 	Name string
 	// Format is what to read the file as; empty detects it.
 	Format Format
-	// Category makes a source of its own of the same tool (semantics §4). It
+	// Category makes a source of its own of the same tool (docs/reference/findings.md). It
 	// beats the category that a report names itself.
 	Category string
 	// Root is the folder of the checkout on the machine that scanned. Absolute
 	// paths below it become paths of the repository; those below roots that
 	// the report itself tells do so anyway.
 	Root string
-	// Key is the server's key for hashes of secrets (semantics §16). Without
+	// Key is the server's key for hashes of secrets (docs/reference/secrets.md). Without
 	// one no secret is hashed, and equal ones cannot be told from others.
 	Key []byte
 	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
 	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
-	// what goes into them (semantics §4). It may be nil.
+	// what goes into them (docs/explanation/identity.md). It may be nil.
 	RuleText func(name string) []byte
 	// Source returns a file of the checkout that was scanned, or nothing. With it the code
 	// of matches is taken from there that Semgrep's JSON does not tell, as long as the file

@@ -8,7 +8,7 @@ import (
 )
 
 // severityWords are the words of all tools. Semgrep's are INFO, WARNING, ERROR
-// and, newer, the four names (semantics §4); SARIF's are note, warning, error.
+// and, newer, the four names (docs/reference/findings.md); SARIF's are note, warning, error.
 var severityWords = map[string]model.Severity{
 	"critical": model.SeverityCritical,
 	"high":     model.SeverityHigh, "error": model.SeverityHigh, "important": model.SeverityHigh,

@@ -59,14 +59,14 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 	return rows
 }
 
-// TestInventoryBesideOthers holds the other table of docs/reference/lockfiles.md to the
+// TestInventoryBesideOthers compares the table of docs/reference/osv-scalibr.md with the
 // names that are read.
 func TestInventoryBesideOthers(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "lockfiles.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "osv-scalibr.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(doc), "| reader | files | read here |\n|---|---|---|\n")
+	_, table, _ := strings.Cut(string(doc), "| reader | files | supported |\n|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := strings.Split(table, "\n")
 	if len(rows) < 50 {
@@ -109,7 +109,7 @@ func backquoted(cell string) (names []string) {
 func TestInventoryTable(t *testing.T) {
 	yes := map[bool]string{true: "yes", false: "–"}
 	var b strings.Builder
-	b.WriteString("| files | ecosystem | line | direct or transitive | licences | checksums |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| files | ecosystem | line | direct or transitive | licenses | checksums |\n|---|---|---|---|---|---|\n")
 	for _, row := range inventoryRows(t) {
 		if row.read == 0 {
 			t.Errorf("no testdata of %v has a dependency", row.names)

@@ -70,7 +70,7 @@ func TestLockfilesEmpty(t *testing.T) {
 }
 
 // TestLockfilesOfOthers: what is no lockfile of that name is an error, and not
-// a statement that there are no dependencies (semantics §15).
+// a statement that there are no dependencies (docs/reference/lockfiles.md).
 func TestLockfilesOfOthers(t *testing.T) {
 	for _, c := range lockfileCases {
 		for what, text := range notLockfiles() {

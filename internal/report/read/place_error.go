@@ -27,7 +27,7 @@ var (
 
 // FormatError says why a file is not what its name says: an empty list of
 // dependencies would be taken for the truth, and drop those that are known
-// (semantics §15).
+// (docs/reference/uploads.md).
 type FormatError struct {
 	// Namesake says that the file is another tool's: several use its name, and it has
 	// nothing of this one's. It is then no lockfile, and no failure.

@@ -76,7 +76,7 @@ func traitsOf(driver read.Text) traits {
 }
 
 // ToolName is a driver's name in lower case with hyphens. semgrep and opengrep
-// are one tool (semantics §4), whatever the engine.
+// are one tool (docs/reference/findings.md), whatever the engine.
 func ToolName(driver read.Text) string {
 	name := strings.ToLower(strings.Join(strings.Fields(driver.Name()), "-"))
 	switch {

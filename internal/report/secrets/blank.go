@@ -10,7 +10,7 @@ import (
 )
 
 // Blanker takes secrets out of source code as a Reading takes them out of
-// reports (semantics §16), and leaves every line where it was. The zero Blanker
+// reports (docs/reference/secrets.md), and leaves every line where it was. The zero Blanker
 // knows of no secret yet.
 type Blanker struct {
 	redactor *Redactor

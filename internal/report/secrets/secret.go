@@ -36,7 +36,7 @@ const (
 const MaxPiece = 128
 
 // Redactor remembers the raw secrets of a report to take them out of all of it
-// (semantics §16).
+// (docs/reference/secrets.md).
 type Redactor struct {
 	key   []byte
 	Whole map[string]bool // secrets, taken out of everything

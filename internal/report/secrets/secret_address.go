@@ -9,7 +9,7 @@ import (
 
 // AddressWatch learns what signs in at the addresses of a file as it is read, before
 // anybody takes an address apart: readers cut it at its colons, and paths lose one of
-// its slashes, so that no shape is left to know it by (semantics §16).
+// its slashes, so that no shape is left to know it by (docs/reference/secrets.md).
 type AddressWatch struct {
 	learn func(secret string)
 	tail  []byte // the end of what was seen

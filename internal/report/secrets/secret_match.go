@@ -13,7 +13,7 @@ import (
 // TakeOf remembers a secret and says what identifies it: itself or, of
 // Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
 // hold the secret but the same hash of those lines, and the two are one source
-// (semantics §4, §16).
+// (docs/explanation/identity.md).
 func (r *Redactor) TakeOf(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
 	match.Hash = r.Take(secret)
 	if tool == SemgrepTool && match.Hash != (model.Digest{}) {

@@ -10,7 +10,7 @@ import (
 )
 
 // RuleTraits are what a rule says of itself that may tell that it looks for
-// secrets (semantics §16).
+// secrets (docs/reference/secrets.md).
 type RuleTraits struct {
 	Name                       string
 	Product                    read.Text

@@ -11,7 +11,7 @@ import (
 )
 
 // Blank takes out of the texts of all results and VEX documents what looks like a secret, for no
-// rule needs to look for secrets to quote one (semantics §16). It goes by the
+// rule needs to look for secrets to quote one (docs/reference/secrets.md). It goes by the
 // shape of the text and by the name that it is given to, and not by its entropy
 // alone: hashes, ids and images stay.
 func (r *Redactor) Blank(reports []*model.Report) {

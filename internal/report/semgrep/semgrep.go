@@ -15,7 +15,7 @@ import (
 )
 
 // semgrep reads the JSON of semgrep and opengrep, which are one tool to us
-// (semantics §4).
+// (docs/reference/findings.md).
 //
 // What the run looked at comes from paths.scanned. Taken out of it, and told as skipped, are files with an error of
 // their own, as a timeout, and lockfiles that could not be resolved: silence about them means nothing. Of a file

@@ -42,7 +42,7 @@ type CICompletion struct {
 	// whether the scan looked for lockfiles at all its rules tell.
 	Inventories []model.Inventory
 	// Unresolved names the lockfiles, or manifests without one, that the
-	// scanner found and says nothing about (semantics §15). Unread are those of
+	// scanner found and says nothing about (docs/reference/lockfiles.md). Unread are those of
 	// them that it could not read; it did not try the others, as of a part of
 	// the repository that a diff scan found unchanged.
 	Unresolved, Unread []string

@@ -19,7 +19,7 @@ import (
 // What tells Semgrep's findings apart, as the scanner itself computes it, so
 // that a report that does not hold its ids joins those that do. The hashes are
 // taken over the text of a Python tuple. Secrets get none: an unkeyed hash of
-// one could be guessed (semantics §16).
+// one could be guessed (docs/reference/secrets.md).
 
 // SyntacticID is the scanner's syntactic_id: of the rule, the file, the code
 // and the ordinal among equal ones, in MurmurHash3 for x64 with 128 bits and seed

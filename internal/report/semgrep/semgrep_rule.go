@@ -138,7 +138,7 @@ func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *mo
 		Name:      name,
 		IssueType: model.SAST,
 		Severity:  cmp.Or(format.SeverityOf(string(severity)), model.SeverityMedium),
-		// The contract has no word for a confidence not told (semantics §2).
+		// The contract has no word for a confidence not told (docs/reference/requests.md).
 		Confidence:           cmp.Or(format.ConfidenceOf(string(md.Confidence)), model.ConfidenceMedium),
 		Category:             read.Text(md.Category.First()).Name(),
 		Subcategories:        md.Subcategory.Names(),
@@ -155,7 +155,7 @@ func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *mo
 		Version: int(md.Served),
 	}
 	switch {
-	case isSCA: // its findings are as bad as the package (semantics §4)
+	case isSCA: // its findings are as bad as the package
 		r.IssueType, r.Severity = model.SCA, cmp.Or(format.SeverityOf(string(md.SCASeverity)), r.Severity)
 	case words.IsSecret():
 		r.IssueType = model.Secrets

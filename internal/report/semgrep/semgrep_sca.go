@@ -52,7 +52,7 @@ func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *
 	}
 }
 
-// reachability follows semantics §4: what kind of rule it is comes first, then
+// reachability follows docs/reference/findings.md: what kind of rule it is comes first, then
 // what the scanner found.
 func (r *semgrepRule) reachability(sca *semgrepSCA) model.Reachability {
 	switch r.meta.SCAKind {

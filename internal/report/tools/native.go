@@ -139,7 +139,7 @@ type leak struct {
 	severity model.Severity
 }
 
-// leaked takes a secret, of which only a keyed hash stays (semantics §16). The
+// leaked takes a secret, of which only a keyed hash stays (docs/reference/secrets.md). The
 // secret is remembered even where the finding is refused.
 func (n *native) leaked(l leak) {
 	match := &model.SecretMatch{

@@ -93,7 +93,7 @@ func spelling(ecosystem, name string) string {
 }
 
 // knownAs is the CVE among the ids of a vulnerability, else its own
-// (semantics §14).
+// (docs/reference/advisories.md).
 func knownAs(id string, aliases read.Texts) string {
 	ids := append([]string{id}, aliases.Names()...)
 	cves := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return !strings.HasPrefix(s, "CVE-") })

@@ -103,7 +103,7 @@ func moveScores(ctx context.Context, q *sqldb.Session, now time.Time) error {
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about
 // to their lineages, and whether it is known to be exploited, where that
-// changed, and touches nothing else of them (semantics §14). Of several CVEs of
+// changed, and touches nothing else of them (docs/reference/advisories.md). Of several CVEs of
 // one vulnerability the highest score counts. Where refs is nil it is all findings of
 // the deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, refs []model.ProjectRef) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // Annotate changes what no scanner brings of a lineage, with an audit event of
-// what it was and is (semantics §4). What edit leaves as it was changes
+// what it was and is (docs/reference/findings.md). What edit leaves as it was changes
 // nothing. An unknown lineage is model.ErrNotFound.
 func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*model.Annotations)) error {
 	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *model.Annotations) { edit(a) })

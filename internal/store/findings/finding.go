@@ -189,7 +189,7 @@ func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 }
 
 // NewFindingIDs reserves n ids, which count up per deployment and fit uint32
-// (semantics §4). A deployment that used them up gets model.ErrTooLarge.
+// (docs/reference/addressing.md). A deployment that used them up gets model.ErrTooLarge.
 func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil

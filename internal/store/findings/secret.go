@@ -15,7 +15,7 @@ const secretStep = 5000
 
 // SecretsPage lists secrets with all that is kept of them, by id, after the one
 // with the given id, limit at most, and tells whether there are more. Removed
-// ones are not listed (semantics §4).
+// ones are not listed (docs/reference/findings.md).
 func (tx *Tx) SecretsPage(
 	ctx context.Context, f model.SecretFilter, afterID int64, limit int,
 ) ([]Occurrence, bool, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // UpdateTriage writes each event's After to its lineage and appends the event
-// to the trail, which nothing rewrites (semantics §6). Several events of one
+// to the trail, which nothing rewrites (docs/reference/triage.md). Several events of one
 // lineage count in the order given. A lineage that already has that triage is
 // left alone; an unknown one is model.ErrNotFound.
 func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) error {

@@ -12,7 +12,7 @@ import (
 
 // Dependencies lists what is in force on the primary branches, by id, after the
 // one with the given id, limit at most, and tells whether there are more
-// (semantics §8). Ids only grow, so a boundary between pages repeats and loses
+// (docs/reference/dependencies.md). Ids only grow, so a boundary between pages repeats and loses
 // no row that stays. Version bounds that are none are a model.InvalidError.
 func (tx *Tx) Dependencies(
 	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,

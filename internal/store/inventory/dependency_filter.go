@@ -10,7 +10,7 @@ import (
 )
 
 // versionMatcher is what a filter asks of a package's name and version
-// (semantics §8). It looks at names before it looks at versions.
+// (docs/reference/dependencies.md). It looks at names before it looks at versions.
 type versionMatcher struct {
 	ecosystems []string // none for any
 	part       string   // of the name, in lower case; empty for any

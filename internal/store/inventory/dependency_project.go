@@ -14,7 +14,7 @@ const dependencyProjectStep = 100
 
 // DependencyProjects lists the projects whose primary branch has dependencies
 // that the filter keeps, with their count, by id, after the one with the given
-// id, limit at most, and tells whether there are more (semantics §8).
+// id, limit at most, and tells whether there are more (docs/reference/dependencies.md).
 func (tx *Tx) DependencyProjects(
 	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.DependencyProject, bool, error) {

@@ -27,7 +27,7 @@ func scanInventory(r sqldb.Row) (i inventory, err error) {
 
 // PutInventory makes the statement the one in force about its lockfile, keeping
 // the ids of rows that stay, and returns how many rows came and went
-// (semantics §15). A statement older than the one in force changes nothing. One
+// (docs/reference/lockfiles.md). A statement older than the one in force changes nothing. One
 // that says the same, as its digest tells, takes over as source and changes no
 // row.
 func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
@@ -84,7 +84,7 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 // DropInventories removes what the source stated of the ref until a time, or
 // with no source what any did of the checkout, but for the lockfiles to keep. It returns the paths
 // dropped, sorted by their bytes, and how many dependencies went with them
-// (semantics §15).
+// (docs/reference/lockfiles.md).
 func (tx *Tx) DropInventories(
 	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
 ) (dropped []string, dependencies int, err error) {

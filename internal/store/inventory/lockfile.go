@@ -16,7 +16,7 @@ const LockfileStep = 100
 // Lockfiles lists the lockfiles of a project's primary branch that hold
 // dependencies which the filter keeps, with their count, by id, after the one
 // with the given id, limit at most, and tells whether there are more
-// (semantics §8). An unknown project has none.
+// (docs/reference/dependencies.md). An unknown project has none.
 func (tx *Tx) Lockfiles(
 	ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.LockfileSummary, bool, error) {

@@ -20,7 +20,7 @@ type deploymentImage struct {
 }
 
 // CreateDeployment makes a tenant with one default policy per product
-// (semantics §10), and does first what is to be done in it, all in one
+// (docs/reference/policies.md), and does first what is to be done in it, all in one
 // transaction. No name means the slug. A slug that is taken is
 // model.ErrConflict.
 func (s *DB) CreateDeployment(

@@ -34,8 +34,8 @@ func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, err
 		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
 }
 
-// DeleteProject drops a project and all of it but the audit trail (semantics
-// §5). Its names are free again.
+// DeleteProject drops a project and all of it but the audit trail
+// (docs/reference/projects.md). Its names are free again.
 func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	p, err := tx.Project(ctx, id)
 	if err != nil {

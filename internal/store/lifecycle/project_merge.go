@@ -14,7 +14,7 @@ import (
 
 // MergeProjects makes one project of two that are the same repository: all of
 // from goes over to into, under whose id and name it is from now on; from's
-// names keep answering (semantics §7). Where both have it, into's counts: the
+// names keep answering (docs/reference/projects.md). Where both have it, into's counts: the
 // occurrence of a finding, its decision, the members of the project. Of two
 // statements about one lockfile the newer counts.
 func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Project, error) {

@@ -13,7 +13,7 @@ import (
 // lineagePair is two lineages that share an identity, one of each project.
 type lineagePair struct{ from, into int64 }
 
-// mergeIdentities merges the lineages of two projects (semantics §7). Where both projects
+// mergeIdentities merges the lineages of two projects (docs/reference/projects.md). Where both projects
 // have the same finding, the decision of into counts, else that of from. Two lineages that
 // share identities with each other alone become one. Where there are several, their findings
 // are matched by identity, one by one.

@@ -11,7 +11,7 @@ import (
 
 // DeleteRef takes a branch that is no more out of a project: its occurrences
 // become removed and its inventory is dropped, triage stays with the lineages,
-// and all returns with the next scan of it (semantics §5). The primary branch is
+// and all returns with the next scan of it (docs/reference/scans.md). The primary branch is
 // refused; a ref that no scan told of is model.ErrNotFound.
 func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error {
 	p, err := tx.Project(ctx, projectID)
@@ -89,7 +89,7 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 }
 
 // forgetUploads lets no coming upload to a ref pass for one before, nor a commit for one that
-// others followed: what is sent again returns (semantics §5).
+// others followed: what is sent again returns (docs/reference/scans.md).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
 	return tx.Write(ctx,
 		`UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
@@ -104,7 +104,7 @@ type staleRef struct {
 
 // ExpireRefs deletes, as DeleteRef does, the refs whose newest scan started
 // before the given time, but for primary branches, and returns how many there
-// were (semantics §5).
+// were (docs/reference/scans.md).
 func (tx *Tx) ExpireRefs(ctx context.Context, before time.Time) (int, error) {
 	scanStale := func(r sqldb.Row) (s staleRef, err error) { return s, r.Scan(&s.projectID, &s.ref) }
 	stale, err := sqldb.Many(ctx, tx, scanStale, `SELECT project_id, ref FROM scan AS s WHERE deployment_id = $1

@@ -54,7 +54,7 @@ func policyValues(p model.Policy) []any {
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
-// (semantics §10).
+// (docs/reference/policies.md).
 var defaultPolicies = []model.Policy{
 	{Name: "Code", Slug: "code", Product: model.SAST, Default: true},
 	{Name: "Supply chain", Slug: "supply-chain", Product: model.SCA, Default: true},
@@ -99,7 +99,7 @@ func (tx *Tx) addPolicies(ctx context.Context, policies []model.Policy) error {
 	return tx.Insert(ctx, "policy (deployment_id, "+PolicyColumns+")", rows, "")
 }
 
-// AddDefaultPolicies adds one default policy per product (semantics §10).
+// AddDefaultPolicies adds one default policy per product (docs/reference/policies.md).
 func (tx *Tx) AddDefaultPolicies(ctx context.Context) error {
 	ids, err := tx.NewIDs(ctx, seqPolicy, len(defaultPolicies))
 	if err != nil {
@@ -157,7 +157,7 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p model.Policy) (before model.Po
 
 // DeletePolicy drops a policy with its list of rules; the rules' versions stay,
 // and the next full scan removes the findings of those that no other policy of
-// a project has (semantics §5). The default policy of a product stays:
+// a project has (docs/explanation/life-of-a-finding.md). The default policy of a product stays:
 // model.ErrConflict.
 func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	p, err := tx.Policy(ctx, id)

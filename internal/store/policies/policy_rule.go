@@ -151,7 +151,7 @@ func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.Po
 		policyID, mode, tx.Now(), tx.Actor().String(), arg)
 }
 
-// SetRuleMode decides what a rule of a policy does to builds (semantics §10).
+// SetRuleMode decides what a rule of a policy does to builds (docs/reference/policies.md).
 // The rule now answers who changed it; a mode that it has already changes
 // nothing. An unknown policy or rule is model.ErrNotFound.
 func (tx *Tx) SetRuleMode(

@@ -79,7 +79,7 @@ func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]s
 // order given. Names that no policy lists enter the default one of their product
 // with the mode they ask for, else monitor, not served; a new content of a known
 // name becomes what the policies show, completed with what only the one before
-// tells (semantics §10).
+// tells (docs/reference/policies.md).
 func (tx *Tx) PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error) {
 	contents, known, err := tx.knownContents(ctx, rules)
 	if err != nil {

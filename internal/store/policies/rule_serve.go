@@ -25,7 +25,7 @@ type Serving struct {
 	Text     []byte           // JSON, in the scanner's own rule language
 	Checked  bool             // whether the scanner itself has parsed the text
 	Starter  bool             // it comes with the server
-	Mode     model.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor (semantics §10)
+	Mode     model.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor
 	PolicyID int64            // 0 for the default policy of its product
 }
 

@@ -78,7 +78,7 @@ func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]model.RuleVersio
 
 // RemoveRule takes a rule out of a policy: it serves it no more, and the next
 // full scan of a project that no other policy gives it removes its findings
-// (semantics §5). An unknown one is model.ErrNotFound.
+// (docs/explanation/life-of-a-finding.md). An unknown one is model.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
 	p, err := sqldb.One(
 		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name,

@@ -37,7 +37,7 @@ func (s *DB) RecentDeployments(ctx context.Context, since time.Time, limit int) 
 }
 
 // Deployment finds a tenant: all digits are an id, anything else is a slug
-// (semantics §1).
+// (docs/reference/addressing.md).
 func (s *DB) Deployment(ctx context.Context, idOrSlug string) (d model.Deployment, err error) {
 	isID := idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == ""
 	var id int64

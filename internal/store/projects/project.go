@@ -101,7 +101,7 @@ func (tx *Tx) Project(ctx context.Context, id int64) (model.Project, error) {
 }
 
 // ProjectByName finds the project of a name, else the one that last had it
-// (semantics §7). Names are compared exactly.
+// (docs/reference/projects.md). Names are compared exactly.
 func (tx *Tx) ProjectByName(ctx context.Context, name string) (model.Project, error) {
 	p, err := tx.ProjectWhere(ctx, `AND id = COALESCE((SELECT id FROM project WHERE deployment_id = $1 AND name = $2),
 		(SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2))`, name)

@@ -12,12 +12,12 @@ import (
 )
 
 // ProjectForScan finds the project that a scan is of: by its host's id, then by
-// name, then by old name; unknown, it makes one (semantics §7). One that is
+// name, then by old name; unknown, it makes one (docs/reference/projects.md). One that is
 // known stays as it is: whether the scan counts is not decided yet.
 //
 // The globs bound the token that hands the scan in. A project that they leave
 // out is as if there were none, and a name that they leave out is
-// model.ErrNotFound (semantics §12).
+// model.ErrNotFound (docs/reference/tokens.md).
 func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
 	known, err := tx.FindProjectForScan(ctx, globs, scan)
 	if !errors.Is(err, model.ErrNotFound) || !globs.Allows(scan.Name) {
@@ -84,7 +84,7 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoI
 
 // UpdateProjectByScan takes over what a scan that counts tells of its project.
 // Known by its host's id under another name, the project is renamed, unless
-// another one has that name (semantics §7). A URL, an id or tags that the scan
+// another one has that name (docs/reference/projects.md). A URL, an id or tags that the scan
 // brings replace what is stored; what it does not tell stays. The address that a
 // connection tells wins over the URL: scanners lose its port.
 //
@@ -153,7 +153,7 @@ func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (strin
 }
 
 // ScanApplied notes on the project that a scan was applied. The first branch
-// fully scanned becomes the default branch (semantics §7). The time of the
+// fully scanned becomes the default branch (docs/reference/projects.md). The time of the
 // latest scan is told by the scan itself: it is neither a change of the index
 // nor an audit event.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {

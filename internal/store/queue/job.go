@@ -30,7 +30,7 @@ type jobImage struct {
 	Input string `json:"input"`
 }
 
-// AddJob queues work, due at once, and returns it with its id (semantics §11).
+// AddJob queues work, due at once, and returns it with its id.
 // Kind, token and input are the caller's; the token must be unguessable. The
 // actor of the transaction is who asked for it, within the bounds of RequestJob.
 func (tx *Tx) AddJob(ctx context.Context, j model.Job) (model.Job, error) {

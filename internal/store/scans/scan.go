@@ -167,7 +167,7 @@ func (s *DB) HasUpload(
 }
 
 // Stream tells what stands on a project's ref as a source sees it: the order
-// of semantics §5. The commit is that of the upload to judge: superseded is one
+// of docs/reference/scans.md. The commit is that of the upload to judge: superseded is one
 // that was applied here before another one was. An upload that tells no commit
 // neither is superseded nor supersedes, nor does one that the deletion of its
 // ref made forgotten: what is scanned again returns.

@@ -84,7 +84,7 @@ func (tx *Tx) UnresolvedBySource(ctx context.Context, projectID int64, ref strin
 
 // ScansWithUnread lists the scans since a time that could not read some of the
 // lockfiles that they found and that no later scan of their ref and source
-// followed, newest first, limit at most (semantics §15).
+// followed, newest first, limit at most (docs/reference/lockfiles.md).
 func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND unread_json <> '[]' AND NOT EXISTS (

@@ -19,7 +19,7 @@ type ScanCursor struct {
 }
 
 // Scans lists the scans that a filter selects after the cursor, latest start
-// first, then highest id (semantics §9), limit at most, and tells whether there
+// first, then highest id (docs/reference/scans.md), limit at most, and tells whether there
 // are more. Statuses are judged at Now; those of the scans returned are as
 // stored, see model.Scan.StatusAt.
 func (tx *Tx) Scans(

@@ -154,7 +154,7 @@ func (q *Session) In(column string, n int, values any) (condition string, arg an
 }
 
 // Sequence names a run of ids that nothing ever repeats, across all tenants
-// (semantics §4: global, and below 2^53; projects' fit uint32).
+// (docs/reference/addressing.md: global, and below 2^53; projects' fit uint32).
 type Sequence string
 
 // SeqConnection numbers rows of several tables.

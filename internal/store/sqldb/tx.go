@@ -67,7 +67,8 @@ func (s *DB) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func
 
 // Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. It locks the deployment
 // first, so the writers of one tenant come one after the other, wherever they run, and the clock rises strictly
-// from commit to commit even where the server's stands still or steps back (semantics §4). In one process short
+// from commit to commit even where the server's stands still or steps back (docs/reference/findings.md). In one
+// process short
 // ones go before those of Long. If any answer changed, the deployment's version grows (model.NextVersion).
 //
 // An unknown deployment is model.ErrNotFound; a database that is busy, gone

@@ -86,6 +86,17 @@ func folder(t testing.TB) string {
 	return dir
 }
 
+// Checks sets how many random cases the properties of a test try. Tests that use it do not run in parallel.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	const name = "rapid.checks"
+	before := flag.Lookup(name).Value.String()
+	t.Cleanup(func() { _ = flag.Set(name, before) })
+	if err := flag.Set(name, fmt.Sprint(n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Each runs a test on a fresh store of each engine.
 func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()

@@ -179,7 +179,7 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 }
 
 // rateByAdvisories rates rules of vulnerabilities that their scanner does not rate, as
-// their findings are rated (semantics §14).
+// their findings are rated (docs/reference/advisories.md).
 func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRule) error {
 	var names []string
 	for i := range rules {

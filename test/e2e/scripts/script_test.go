@@ -134,7 +134,7 @@ func ask(ts *testscript.TestScript, method, path, body string) (int, string, err
 	return res.StatusCode, string(text), err
 }
 
-// refusedScript allows the second that semantics §12 and the server's cache
+// refusedScript allows the second that docs/reference/tokens.md and the server's cache
 // take, and as much again for a busy machine.
 func refusedScript(ts *testscript.TestScript, _ bool, _ []string) {
 	for range 40 {

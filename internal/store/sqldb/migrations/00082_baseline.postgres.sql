@@ -122,7 +122,7 @@ CREATE TABLE advisory_match (
     PRIMARY KEY (deployment_id)
 );
 
--- advisory_member puts records that share names into one group (semantics §14).
+-- advisory_member puts records that share names into one group.
 CREATE TABLE advisory_member (
     advisory_id BIGINT PRIMARY KEY,
     group_id    BIGINT NOT NULL
@@ -288,7 +288,7 @@ CREATE TABLE connection (
 );
 
 -- dependency is a narrow row per lockfile and package version. Ids grow within
--- a deployment in the order of commits, so they serve as cursor (semantics §8).
+-- a deployment in the order of commits, so they serve as cursor.
 CREATE TABLE dependency (
     deployment_id      BIGINT   NOT NULL,
     id                 BIGINT   NOT NULL,
@@ -515,7 +515,7 @@ CREATE TABLE index_checkpoint (
     PRIMARY KEY (deployment_id, id)
 );
 
--- inventory is what is in force about one lockfile of one ref (semantics §15).
+-- inventory is what is in force about one lockfile of one ref.
 CREATE TABLE inventory (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -613,7 +613,7 @@ CREATE TABLE kev (
 );
 
 -- lineage is one finding through refs, moves and changed rule texts; triage and
--- annotations hang here (semantics §4).
+-- annotations hang here.
 CREATE TABLE lineage (
     deployment_id    BIGINT   NOT NULL,
     id               BIGINT   NOT NULL,
@@ -852,7 +852,7 @@ CREATE TABLE project (
 CREATE INDEX project_bound_repo_id ON project (deployment_id, bound_repo_id);
 CREATE INDEX project_repo_id ON project (deployment_id, repo_id);
 
--- project_alias keeps old names answering (semantics §7).
+-- project_alias keeps old names answering.
 CREATE TABLE project_alias (
     deployment_id BIGINT NOT NULL,
     name          TEXT   NOT NULL,

@@ -1,0 +1,224 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+var specFile = filepath.Join("..", "..", "api", "openapi.json")
+
+// spec is api/openapi.json, read once.
+var spec = sync.OnceValues(func() (*openapi3.T, error) {
+	text, err := os.ReadFile(specFile)
+	if err != nil {
+		return nil, err
+	}
+	return openapi3.NewLoader().LoadFromData(text)
+})
+
+// judge is a transport that lets no answer through that openapi.json or the
+// rules for all answers do not allow.
+type judge struct{ base http.RoundTripper }
+
+// RoundTrip sends the request and judges the answer.
+func (j judge) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := j.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := judged(r, resp, body); err != nil {
+		return nil, fmt.Errorf("%s %s answered %d against the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+func judged(r *http.Request, resp *http.Response, body []byte) error {
+	if resp.Header.Get("X-Request-Id") == "" {
+		return errors.New("no X-Request-Id")
+	}
+	if resp.StatusCode >= 400 && r.Method != http.MethodHead {
+		if err := problemShape(resp, body); err != nil {
+			return err
+		}
+	}
+	doc, err := spec()
+	if err != nil {
+		return err
+	}
+	path, item := pathOf(doc, r.URL.EscapedPath())
+	if item == nil || item.GetOperation(r.Method) == nil {
+		if resp.StatusCode < 400 && strings.HasPrefix(r.URL.Path, "/api/v1/deployments") && r.Method != http.MethodHead {
+			return errors.New("openapi.json does not describe the operation")
+		}
+		return nil
+	}
+	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r,
+			Route:   &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)},
+		},
+		Status: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: true},
+	})
+	if err != nil || r.Method == http.MethodHead {
+		return err
+	}
+	return bodyFits(item.GetOperation(r.Method), []string{"paths", path, strings.ToLower(r.Method), "responses"}, resp, body)
+}
+
+// bodyFits validates a body against its schema. The library above would compile
+// the schema anew for each answer, which takes most of the time of these tests.
+func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []byte) error {
+	status := strconv.Itoa(resp.StatusCode)
+	if op.Responses.Value(status) == nil {
+		status = "default"
+	}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	answer := op.Responses.Value(status)
+	if answer.Value.Content[media] == nil {
+		return fmt.Errorf("openapi.json knows no %s here", media)
+	}
+	at = append(at, status)
+	if shared, ok := strings.CutPrefix(answer.Ref, "#/"); ok {
+		at = strings.Split(shared, "/")
+	}
+	if !strings.HasSuffix(media, "json") || resp.Header.Get("Content-Disposition") != "" {
+		return nil // a document, which has a schema of its own
+	}
+	schema, err := compiled(append(at, "content", media, "schema"))
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// schemas compiles the schemas of openapi.json, each once.
+var schemas struct {
+	sync.Mutex
+	compiler *jsonschema.Compiler
+	byPlace  map[string]*jsonschema.Schema
+}
+
+// compiled is the schema at a place in openapi.json.
+func compiled(at []string) (*jsonschema.Schema, error) {
+	const document = "https://redoubt.example.com/openapi.json"
+	schemas.Lock()
+	defer schemas.Unlock()
+	if schemas.compiler == nil {
+		text, err := os.ReadFile(specFile)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		schemas.compiler, schemas.byPlace = jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
+		schemas.compiler.DefaultDraft(jsonschema.Draft2020)
+		schemas.compiler.AssertFormat()
+		if err := schemas.compiler.AddResource(document, doc); err != nil {
+			return nil, err
+		}
+	}
+	place := document + "#"
+	for _, part := range at {
+		place += "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+	}
+	if schemas.byPlace[place] == nil {
+		schema, err := schemas.compiler.Compile(place)
+		if err != nil {
+			return nil, err
+		}
+		schemas.byPlace[place] = schema
+	}
+	return schemas.byPlace[place], nil
+}
+
+// problemShape holds every error to docs/reference/errors.md.
+func problemShape(resp *http.Response, body []byte) error {
+	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
+		return fmt.Errorf("an error of Content-Type %q", got)
+	}
+	var p api.Problem
+	decode := json.NewDecoder(bytes.NewReader(body))
+	decode.DisallowUnknownFields()
+	if err := decode.Decode(&p); err != nil {
+		return err
+	}
+	switch {
+	case p.Status != resp.StatusCode:
+		return fmt.Errorf("status %d in the body", p.Status)
+	case p.Type == "" || p.Title == "" || p.Detail == "" || p.Instance == "" || p.Code == "":
+		return errors.New("an empty member")
+	case p.Message != p.Detail:
+		return errors.New("error and detail differ")
+	case p.Errors == nil:
+		return errors.New("errors is null")
+	case p.RequestID != resp.Header.Get("X-Request-Id"):
+		return errors.New("request_id is not that of the header")
+	}
+	return nil
+}
+
+// pathOf finds the path template of an address. A project's name may hold
+// slashes, so its parameter takes as many segments as are left.
+func pathOf(doc *openapi3.T, path string) (string, *openapi3.PathItem) {
+	segments := strings.Split(path, "/")
+	best := ""
+	for template := range doc.Paths.Map() {
+		if !matches(strings.Split(template, "/"), segments) {
+			continue
+		}
+		fewer := strings.Count(template, "{") - strings.Count(best, "{") // what is written out beats a parameter
+		if best == "" || fewer < 0 || fewer == 0 && len(template) > len(best) {
+			best = template
+		}
+	}
+	return best, doc.Paths.Find(best)
+}
+
+func matches(template, segments []string) bool {
+	for i, part := range template {
+		if part == "{projectName}" {
+			rest := len(template) - i - 1 // parts behind the name
+			last := len(segments) - rest
+			twoOrMore := strings.Count(strings.ToUpper(strings.Join(segments[min(i, last):last], "/")), "%2F")+last-i >= 2
+			return last > i && (rest == 0 || twoOrMore) && matches(template[i+1:], segments[last:])
+		}
+		if i >= len(segments) || part != segments[i] && (!strings.HasPrefix(part, "{") || segments[i] == "") {
+			return false
+		}
+	}
+	return len(template) == len(segments)
+}

@@ -1,0 +1,134 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+// What matters most asks for the password again, in an old session.
+func TestWhatMattersAsksAgain(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	d.user(d.org, "ben", model.RoleViewer)
+	b := d.browserAs(ada)
+	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
+	b.follow(b.submit("/settings/tokens", token))
+	d.clock.Advance(auth.ProofFor + time.Second)
+	for referer, next := range map[string]string{ // a form may stand on the answer to another one
+		"/orgs/acme/settings/users/ben/role": "/orgs/acme/settings/users",
+		"/orgs/acme/triage/preview?x=1":      "/orgs/acme",
+		"/orgs/acme/policies/1?mode=block":   "/orgs/acme/policies/1?mode=block",
+		"//evil.example/":                    "/",
+		"/nothing/here":                      "/",
+	} {
+		b.header["Referer"] = "http://example.com" + referer
+		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, ui.AgainPath+"?next="+url.QueryEscape(next))
+	}
+	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
+	asked := ui.AgainPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
+	for _, path := range []string{
+		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
+		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
+		"/policies/1/rules", "/policies/1/rules/1/remove", "/policies/1/add-rules", "/policies/new", "/policies/1/settings", "/policies/1/delete", "/policies/1/due", "/policies/1/conditions", "/policies/1/conditions/1/remove", "/projects/1/delete",
+	} {
+		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
+	}
+	for _, e := range d.trail()[len(d.trail())-2:] {
+		if e.Action == "user.role" || e.Action == "user.disable" || e.Action == "user.invite" {
+			t.Errorf("%s was done all the same", e.Action)
+		}
+	}
+	b.page("/settings/users") // looking is free
+	page := b.do(http.MethodGet, asked, nil)
+	shows(t, page.text, "[name=username][value=ada]", "label[for=password]", "input[name=password]", "[data-say=nothing-changed]")
+	hides(t, page.text, "[data-say=code-only]")
+	checkInline(t, page.text)
+	prove := func(password string) answer {
+		return b.do(http.MethodPost, ui.AgainPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
+	}
+	b.wants("a wrong one", prove("wrong"), http.StatusUnauthorized, "")
+	before := b.cookies["redoubt"]
+	b.wants("the right one", prove(goodPassword), http.StatusSeeOther, "/orgs/acme/settings/users?x=1")
+	if b.cookies["redoubt"] == before {
+		t.Error("the session goes on under its old secret")
+	}
+	b.follow(b.submit("/settings/tokens", token))
+	var last answer
+	for range 11 {
+		last = prove("guess")
+	}
+	b.wants("too many tries", last, http.StatusTooManyRequests, "")
+	if last.Header.Get("Retry-After") == "" {
+		t.Error("a program is not told how long to wait")
+	}
+	nobody := d.browser()
+	nobody.wants("a program of nobody", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
+	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+}
+
+// A session by the provider proves something only where the provider asked, and who
+// came by a link has nothing to show.
+func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	begin := func(method string) *browserOf {
+		b := d.browser()
+		secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, method, auth.Origin{}, model.CheckedPassword{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cookies["redoubt"] = secret
+		return b
+	}
+	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
+	silent := begin("oidc")
+	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	anew := begin("oidc anew")
+	anew.follow(anew.submit("/settings/tokens", token))
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	link := begin("link")
+	d.clock.Advance(time.Hour)
+	link.follow(link.submit("/settings/tokens", token))
+}
+
+// Who has nothing to show but a code is asked for it as seldom as for a password.
+func TestAskingForACodeAgainIsBounded(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", model.RoleAdmin)
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browser()
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "link", auth.Origin{}, model.CheckedPassword{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cookies["redoubt"] = secret
+	a := b.setUpApp()
+	d.clock.Advance(auth.ProofFor + time.Second)
+	ask := func() answer {
+		return b.do(http.MethodPost, ui.AgainPath, url.Values{"next": {"/orgs/acme/scans"}})
+	}
+	b.wants("the first time", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	half, tries := b.cookies["redoubt-half"], 0
+	last := ask()
+	for ; last.StatusCode == http.StatusSeeOther && tries < 50; tries++ {
+		last = ask()
+	}
+	b.wants("too many", last, http.StatusTooManyRequests, "")
+	shows(t, last.text, "[role=alert]", "[data-say=code-only]")
+	if tries > 10 || last.Header.Get("Retry-After") == "" || b.cookies["redoubt-half"] == half {
+		t.Errorf("%d half sessions began", tries)
+	}
+	d.clock.Advance(time.Minute)
+	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
+}

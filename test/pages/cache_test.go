@@ -1,0 +1,29 @@
+package pages
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// TestNoPageIsStored calls every row of the table, with and without what it needs: no cache may
+// store any answer but a static asset.
+func TestNoPageIsStored(t *testing.T) {
+	s := newSite(t)
+	fill := strings.NewReplacer("{deployment}", "acme", "{$}", "")
+	for _, route := range web.Routes() {
+		path := fill.Replace(route.Pattern)
+		a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, path, http.NoBody))
+		if got := a.Header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s %s answers %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
+		}
+	}
+	for _, path := range []string{"/overview", "/findings", "/secrets", "/settings/users", "/settings/tokens", "/settings/audit", "/nowhere"} {
+		if got := s.get(path).Header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s: Cache-Control %q", path, got)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+var firstBlockCells = regexp.MustCompile(`<tr data-product="(\w+)" data-matches="(\d+)" data-blocking="(\d+)"`)
+
+// mildRules makes the rules of a report milder than their findings, as in the reports of
+// scanners that state a severity for each result only.
+func mildRules(u ingest.Upload) ingest.Upload {
+	for _, rule := range u.Report.Rules {
+		rule.Severity = model.SeverityMedium
+	}
+	return u
+}
+
+// TestFirstStartBlocksBySeverity: the step makes conditions, of which the preview states what
+// the gate does: by the severity of findings, and for rules that are first seen later.
+func TestFirstStartBlocksBySeverity(t *testing.T) {
+	s := newSite(t)
+	s.as(model.RoleAdmin)
+	s.build(mildRules(branchReport(s, "main", true, "old")))
+	s.build(mildRules(branchReport(s, "topic", true, "old", "fresh")))
+	says(t, s.page(ui.StartPath), ui.StartPath+"/block?severity=high", ui.StartPath+"/block?severity=critical")
+	page := s.page(ui.StartPath + "/block?severity=high")
+	rows := map[string][]string{}
+	for _, m := range firstBlockCells.FindAllStringSubmatch(page, -1) {
+		rows[m[1]] = m[2:]
+	}
+	if len(rows) != 3 || !slices.Equal(rows["sast"], []string{"2", "1"}) || !slices.Equal(rows["secrets"], []string{"0", "0"}) {
+		t.Fatalf("the preview has %v:\n%s", rows, page)
+	}
+	form := formOf(page)
+	for range 2 { // once more changes nothing
+		shows(t, s.follow(ui.StartPath+"/block", form), "[data-say=blocks-severity]")
+		s.change(func(ctx context.Context, tx *store.Tx) error {
+			policies, err := tx.Policies(ctx)
+			for _, p := range policies {
+				if len(p.Conditions) != 1 || p.Conditions[0].Mode != model.ModeBlock || p.Conditions[0].Severity != model.SeverityHigh {
+					t.Errorf("%s has the conditions %+v", p.Slug, p.Conditions)
+				}
+			}
+			return err
+		})
+	}
+	if n := s.blockedIn(s.build(mildRules(branchReport(s, "topic", true, "old", "fresh"))).ScanID); n != 1 {
+		t.Errorf("the gate blocks on %d, the preview said 1", n)
+	}
+	u := mildRules(branchReport(s, "other", true, "old", "never-seen", "medium"))
+	u.Report.Results[2].Severity = model.SeverityMedium
+	if n := s.blockedIn(s.build(u).ScanID); n != 1 {
+		t.Errorf("the gate blocks on %d of a rule that is new and one of medium severity", n)
+	}
+	if n := s.blocking(); n != 0 {
+		t.Errorf("%d rules changed their mode", n)
+	}
+	if a := s.post(ui.StartPath+"/block", url.Values{"severity": {"grave"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("no severity: %s", a.Status)
+	}
+	s.as(model.RoleTriager)
+	if a := s.post(ui.StartPath+"/block", form); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager: %s", a.Status)
+	}
+	if a := s.get(ui.StartPath + "/block?severity=high"); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager sees it: %s", a.Status)
+	}
+}
+
+// TestNewPoliciesTakeImportedRules: a policy that starts with the rules of the default policy
+// has those too that only imports name, and blocks on them as its preview says.
+func TestNewPoliciesTakeImportedRules(t *testing.T) {
+	s := newSite(t)
+	s.as(model.RoleAdmin)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", true, "old", "fresh"))
+	s.serve("code", "served")
+	page := s.sent("/policies/new/preview", url.Values{"name": {"Gate"}, "product": {"sast"}, "projects": {"acme/*"}, "take": {"block"}})
+	if got := foreseen(page)["blocking"]; got[:6] != "1 of 3" {
+		t.Errorf("the preview says %q", got)
+	}
+	s.follow("/policies/new", wouldForm(t, page))
+	modes := func(slug string) map[string]model.PolicyMode {
+		out := map[string]model.PolicyMode{}
+		s.change(func(ctx context.Context, tx *store.Tx) error {
+			policies, err := tx.Policies(ctx)
+			at := slices.IndexFunc(policies, func(p model.Policy) bool { return p.Slug == slug })
+			rules, _, err2 := tx.PolicyRules(ctx, policies[at].ID, 0, 1000)
+			for _, r := range rules {
+				out[r.Rule.Name] = r.Mode
+			}
+			if err == nil {
+				err = err2
+			}
+			return err
+		})
+		return out
+	}
+	own, all := modes("gate"), modes("code")
+	for name := range all {
+		if own[name] != model.ModeBlock {
+			t.Errorf("%s is in mode %v", name, own[name])
+		}
+	}
+	if len(own) != len(all) || len(all) != 3 {
+		t.Errorf("%d of %d rules", len(own), len(all))
+	}
+	if n := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "fresh")).ScanID); n != 1 {
+		t.Errorf("the gate blocks on %d, the preview said 1", n)
+	}
+}

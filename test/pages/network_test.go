@@ -1,0 +1,102 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// network stands between a browser and the pages, as a bad one does.
+type network struct {
+	pages http.Handler
+	down  atomic.Bool              // answers to nothing
+	slow  atomic.Pointer[chan any] // findings wait for it
+	posts atomic.Int64
+}
+
+func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		n.posts.Add(1)
+	}
+	if r.Header.Get("HX-Request") != "" && strings.Contains(r.URL.Path, "/findings/") {
+		if wait := n.slow.Load(); wait != nil {
+			select {
+			case <-*wait:
+			case <-r.Context().Done():
+			}
+		}
+		if n.down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	n.pages.ServeHTTP(w, r)
+}
+
+// On a slow network the panel says that it loads, and nothing is decided about
+// what it showed before; on none it says so, and goes on when asked again.
+func TestThePanelOnABadNetwork(t *testing.T) {
+	s := demoSite(t)
+	n := &network{pages: s.pages}
+	s.pages = n
+	b := s.browse(1280, 900)
+	b.open("/findings")
+	b.run(`window.faults = []; addEventListener("unhandledrejection", e => faults.push(String(e.reason))); addEventListener("error", e => faults.push(e.message))`)
+	rows := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`)
+	b.press("j")
+	b.until(panelID + ` === "` + rows[0] + `"`)
+
+	wait := make(chan any)
+	n.slow.Store(&wait)
+	b.press("j")
+	b.until(`!["", "none", "normal"].includes(getComputedStyle(document.querySelector("#panel"), "::before").content) && document.querySelector("#panel.slow[aria-busy]")`)
+	if got := read[string](b, currentID); got != rows[1] {
+		t.Errorf("the current row is %s", got)
+	}
+	b.press("a")
+	b.press("i")
+	if n.posts.Load() != 0 || read[string](b, `document.activeElement.tagName`) != "BODY" {
+		t.Error("something was decided about the finding before")
+	}
+	b.press("j") // and gives up the one that is on its way
+	n.slow.Store(nil)
+	close(wait)
+	b.until(panelID + ` === "` + rows[1] + `" || ` + panelID + ` === "` + rows[2] + `"`)
+	b.until(panelID + ` === "` + rows[2] + `" && !document.querySelector("#panel").hasAttribute("aria-busy")`)
+
+	n.down.Store(true)
+	b.press("j")
+	b.until(`document.querySelector("#panel [role=alert] button")`)
+	n.down.Store(false)
+	b.run(`document.querySelector("#panel [role=alert] button").click()`)
+	b.until(panelID + ` === "` + rows[3] + `"`)
+	if faults := read[[]string](b, `window.faults`); len(faults) > 0 {
+		t.Errorf("the page's scripts failed: %v", faults)
+	}
+}
+
+// A second press sends nothing twice, and a rule whose mode changes stays where it
+// was on the screen.
+func TestFormsInABrowser(t *testing.T) {
+	s := demoSite(t)
+	n := &network{pages: s.pages}
+	s.pages = n
+	s.as(model.RoleAdmin)
+	b := s.browse(1280, 700)
+	page := "/policies/" + policyOf(s, "code")
+	b.open(page)
+	const place = `Math.round(document.querySelectorAll(".modes")[40].closest("tr").getBoundingClientRect().top)`
+	b.run(`document.querySelectorAll(".modes")[40].scrollIntoView({block: "center"})`)
+	before := read[int](b, place)
+	b.run(`{ const button = document.querySelectorAll(".modes")[40].querySelector("button:not([disabled])"); button.click(); button.click(); }`)
+	b.until(`location.search.includes("changed=") && document.readyState === "complete" && document.querySelector("tr:target [role=status]")`)
+	if sent := n.posts.Load(); sent != 1 {
+		t.Errorf("two presses sent %d forms", sent)
+	}
+	b.until(place + ` !== 0`)
+	if after := read[int](b, place); after < before-3 || after > before+3 {
+		t.Errorf("the rule was at %d and is at %d", before, after)
+	}
+}

@@ -1,0 +1,130 @@
+package pages
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// asks is the address that an open page asks for news at.
+func asks(t *testing.T, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("the page follows nothing:\n%s", page)
+	}
+	return html.UnescapeString(m[1])
+}
+
+// poll asks as the page's script does.
+func (s *site) poll(address string) answer {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, address, nil)
+	r.Header.Set("HX-Request", "true")
+	return s.send(r)
+}
+
+// told is how much is new and how much is gone by what an open page hears; empty: it is told nothing.
+func told(t *testing.T, text string) string {
+	t.Helper()
+	news := document(t, text).Find("#news a[data-new]")
+	if news.Length() == 0 {
+		return ""
+	}
+	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
+	if shown := figures(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
+		t.Errorf("of %q the words say %q", said, shown)
+	}
+	return said
+}
+
+// An open page says how much is new and how much is gone, of what it is about,
+// and stays as it is.
+func TestNewsOfAnOpenPage(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "one", "two"))
+	s.clock.Advance(time.Minute)
+	pages := map[string]string{ // what came, and what went
+		"/overview": "2 1", "/findings": "2 1", "/findings?rules=three": "1 0",
+		"/findings?rules=two": "0 1", "/findings?rules=one": "", "/secrets": "", "/findings?status=any": "2 0",
+	}
+	ask := map[string]string{}
+	for page := range pages {
+		ask[page] = asks(t, s.page(page))
+		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
+			t.Errorf("%s has news of nothing: %s %s", page, a.Status, a.text)
+		}
+	}
+	s.clock.Advance(time.Minute)
+	u := branchReport(s, "main", true, "one", "three", "four")
+	u.Commit = "later"
+	s.build(u)
+	for page, want := range pages {
+		a := s.poll(ask[page])
+		if got := told(t, a.text); a.StatusCode != http.StatusOK || got != want {
+			t.Errorf("%s: %s %q, want %q", page, a.Status, got, want)
+		}
+		// The answer asks on, and what was told is told again only with more.
+		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
+			t.Errorf("%s asks again and hears %s %s", page, next.Status, next.text)
+		}
+	}
+	for _, bad := range []string{"/orgs/acme/news?version=x&at=1&had=1", "/orgs/acme/news?version=0&at=1&had=-1", "/orgs/acme/news?version=0&at=1&had=1&type=dast", "/orgs/acme/news?version=0&at=1&had=1&type=sast&query=severities%3Dodd"} {
+		if a := s.poll(bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, a.Status)
+		}
+	}
+}
+
+// A page with nothing on it loads itself when there is something.
+func TestNewsOfAnEmptyPage(t *testing.T) {
+	s := newSite(t)
+	address := asks(t, s.page("/findings"))
+	b := s.browse(1200, 800)
+	b.open("/findings")
+	s.build(branchReport(s, "main", true, "one"))
+	if a := s.poll(address); a.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+	b.until(`document.querySelectorAll("[data-row]").length === 1`)
+	b.press("j")
+	b.until(panelID)
+	// Now that there is something to disturb, the page only says so.
+	s.clock.Advance(time.Minute)
+	u := branchReport(s, "main", true, "one", "two")
+	u.Commit = "later"
+	s.build(u)
+	b.until(`document.querySelector("#news a[data-new='1'][data-gone='0']")`)
+	if n := read[int](b, `document.querySelectorAll("[data-row]").length`); n != 1 || read[string](b, panelID) == "" {
+		t.Errorf("%d rows", n)
+	}
+	b.run(`document.querySelector("#news a").click()`)
+	b.until(`document.querySelectorAll("[data-row]").length === 2`)
+}
+
+// What somebody else decides is gone from a page about what is open.
+func TestNewsOfADecision(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "one", "two"))
+	address := asks(t, s.page("/findings"))
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		view, err := s.index.Deployment(ctx, s.org.ID)
+		if err != nil {
+			return err
+		}
+		_, err = triage.Apply(ctx, tx, view, triage.Request{State: model.TriageIgnored, Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{1}}})
+		return err
+	})
+	if got := told(t, s.poll(address).text); got != "0 1" {
+		t.Errorf("the page is told %q", got)
+	}
+}

@@ -1,0 +1,129 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web/ui"
+)
+
+func TestOverviewSaysWhatTheListsSay(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/overview")
+	all := 0
+	for _, p := range ui.Products {
+		n := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
+		all += n
+		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+ui.Count(n))
+		if got := total(t, s.page(p.Path)); got != ui.Count(n) {
+			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
+		}
+	}
+	if got := textAt(t, page, "h1 [data-open]"); got != ui.Count(all) {
+		t.Errorf("the overview says that %s are open, %d are", got, all)
+	}
+	shows(t, page, "[data-say=time-to-fix]")
+	says(t, textAt(t, page, "[data-say=silent]"), "14", "acme/gateway")
+	last := regexp.MustCompile(`<td class="num">([^<]*)</td><td class="num">[^<]*</td><td class="num">[^<]*</td><td class="num">[^<]*</td></tr></tbody>`).FindStringSubmatch(page)
+	if last == nil || last[1] != ui.Count(all) {
+		t.Errorf("the trend ends with %v, %d are open", last, all)
+	}
+	checkInline(t, page)
+	for _, m := range regexp.MustCompile(`<li><a href="(/orgs/acme/(?:findings|supply|secrets)[^"]*)"><span class="dot \w+" aria-hidden="true"></span>[^<]* <b>([^<]+)</b>`).FindAllStringSubmatch(page, -1) {
+		if got := total(t, s.page(strings.TrimPrefix(m[1], "/orgs/acme"))); got != m[2] {
+			t.Errorf("the overview says %s, %s shows %s", m[2], m[1], got)
+		}
+	}
+}
+
+// TestOverviewOfSome: a period, a product, a tag or a project narrow all that the overview says,
+// and what its numbers open.
+func TestOverviewOfSome(t *testing.T) {
+	s := demoSite(t)
+	s.as(model.RoleAdmin)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/gateway")
+		if err == nil {
+			_, err = tx.UpdateProject(ctx, p.ID, store.ProjectPatch{Tags: new([]string{"edge case & co"})})
+		}
+		return err
+	})
+	open := model.FindingFilter{Dedup: true, Statuses: []model.Status{model.StatusOpen}}
+	count := func(f model.FindingFilter, of ...ui.Product) (n int) {
+		for _, p := range of {
+			f.IssueType = p.Type
+			n += s.View().Count(f)
+		}
+		return n
+	}
+	tagged, named := open, open
+	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
+	for query, want := range map[string]int{
+		"weeks=4": count(open, ui.Products...), "product=sca": count(open, ui.ProductOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, ui.Products...),
+		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=nobody-has-it": 0,
+	} {
+		page := s.page("/overview?" + query)
+		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {
+			t.Errorf("%s says that %s are open, %d are", query, got, want)
+		}
+		followed := countLinks(t, page)
+		for _, l := range followed {
+			if got := s.total(t, l); got != l.n {
+				t.Errorf("%s says %d %s, and %s has %d", query, l.n, l.of, l.address, got)
+			}
+		}
+		ages := 0
+		for _, m := range regexp.MustCompile(`<tr data-age><td>[^<]*</td><td class="num">(\d+)</td>`).FindAllStringSubmatch(page, -1) {
+			n, _ := strconv.Atoi(m[1])
+			ages += n
+		}
+		if ages != want {
+			t.Errorf("%s: the ages add up to %d, %d are open", query, ages, want)
+		}
+		if len(followed) < 2 && want > 0 {
+			t.Errorf("%s: %d numbers open their rows", query, len(followed))
+		}
+	}
+	shows(t, s.page("/overview?weeks=4"), "[data-say=trend][data-weeks='4']", "[data-say=time-to-fix][data-weeks='4']", "[data-period][data-weeks='4']")
+	for _, bad := range []string{"weeks=5", "weeks=x", "product=none"} {
+		if a := s.get("/overview?" + bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, a.Status)
+		}
+	}
+}
+
+func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
+	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
+}
+
+func TestSinceTheLastVisit(t *testing.T) {
+	s := demoSite(t)
+	look := func(cookie string) (string, string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/acme/overview", nil)
+		if cookie != "" {
+			r.Header.Set("Cookie", cookie)
+		}
+		a := s.send(r)
+		c, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
+		return a.text, c
+	}
+	at := s.clock.Now().UTC().Format(time.RFC3339)
+	first, cookie := look("")
+	hides(t, first, "[data-say=since-visit]")
+	s.clock.Advance(time.Hour)
+	second, cookie := look(cookie)
+	shows(t, second, "[data-say=since-visit][data-new='0']")
+	s.clock.Advance(time.Minute)
+	third, _ := look(cookie)
+	shows(t, third, `[data-say=since-visit] time[datetime="`+at+`"]`)
+	look("redoubt_seen=x.y")
+}

@@ -1,0 +1,66 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+)
+
+// A project is deleted by whom it was counted for and who types its name; by nobody else,
+// and not by the name of another.
+func TestAProjectIsDeletedByItsName(t *testing.T) {
+	s := demoSite(t)
+	s.as(model.RoleAdmin)
+	id := first(s, "/projects", "/projects/")
+	path := "/projects/" + id
+	name := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindStringSubmatch(s.page(path))[1]
+	says(t, s.page(path), `href="/orgs/acme`+path+`/delete"`)
+	asked := s.page(path + "/delete")
+	says(t, textAt(t, asked, "h1"), name)
+	shows(t, asked, "[data-say=for-good]", "[data-say=stays]")
+	checkInline(t, asked)
+	for what, least := range map[string]bool{"findings": true, "scans": true, "vex": false} {
+		m := regexp.MustCompile(`data-count="` + what + `">(\d+)<`).FindStringSubmatch(asked)
+		if m == nil || (m[1] != "0") != least {
+			t.Errorf("it has %v %s", m, what)
+		}
+	}
+	for _, typed := range []string{"", "another/name", strings.ToUpper(name)} {
+		a := s.post(path+"/delete", url.Values{"name": {typed}})
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("by %q: %s", typed, a.Status)
+		}
+		shows(t, a.text, "main [role=alert]")
+	}
+	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
+		s.as(role)
+		lacks(t, s.page(path), path+"/delete")
+		if a := s.get(path + "/delete"); a.StatusCode != http.StatusForbidden {
+			t.Errorf("a %s is asked: %s", role, a.Status)
+		}
+		if a := s.post(path+"/delete", url.Values{"name": {name}}); a.StatusCode != http.StatusForbidden {
+			t.Errorf("a %s deletes: %s", role, a.Status)
+		}
+	}
+	s.as(model.RoleAdmin)
+	s.page(path)
+	if a := s.post(path+"/delete", url.Values{"name": {" " + name + " "}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/projects?deleted=1" {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	shows(t, s.page("/projects?deleted=1"), "[data-say=project-deleted]")
+	for _, gone := range []string{path, path + "/delete"} {
+		if a := s.get(gone); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", gone, a.Status)
+		}
+	}
+	if a := s.post(path+"/delete", url.Values{"name": {name}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("deleted twice: %s", a.Status)
+	}
+	if got := s.audited("project.delete"); strings.Join(got, " ") != "project.delete by user:ada" {
+		t.Errorf("in the audit log: %q", got)
+	}
+}

@@ -1,0 +1,165 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// A finding's page: a ticket is linked, shown with its state, and unlinked.
+func TestTicketsOnThePages(t *testing.T) {
+	s := demoSite(t)
+	s.connectTracker()
+	path := "/findings/" + firstFinding(s)
+	const create, unlink, linked = "#ticket button[name=do][value=create]", "#ticket button[name=do][value=unlink]", `.history .note:contains("SEC-12")`
+	shows(t, s.page(path), create, "#ticket input[name=ticket_url]")
+	hides(t, s.page(path), linked)
+	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
+	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme"+path+"#ticket" {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	page := s.page(path)
+	says(t, page, `href="`+address+`"`, ">SEC-12</a>")
+	shows(t, page, unlink, linked)
+	checkInline(t, page)
+	hides(t, page, create)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.TicketsByURL(ctx, address)
+		if err != nil {
+			return err
+		}
+		one := list[0]
+		one.State, one.CheckedAt, one.Problem = model.TicketClosed, tx.Now(), "<i>odd</i>"
+		return tx.UpdateTicket(ctx, one)
+	})
+	says(t, s.page(path), "&lt;i&gt;odd&lt;/i&gt;")
+	shows(t, s.page(path), "#ticket .tag.good[data-state=closed]", "#ticket time")
+	if a := s.post(path+"/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	page = s.page(path)
+	shows(t, page, create)
+	if n := document(t, page).Find(linked).Length(); n != 2 {
+		t.Errorf("the history has %d lines about linking and unlinking", n)
+	}
+
+	told := map[string]bool{}
+	for name, c := range map[string]struct {
+		form url.Values
+		code int
+		says string
+	}{
+		"a script":         {url.Values{"do": {"link"}, "ticket_url": {"javascript:alert(1)"}}, http.StatusBadRequest, "https://"},
+		"nothing to do":    {url.Values{}, http.StatusBadRequest, ""},
+		"a user in it":     {url.Values{"do": {"link"}, "ticket_url": {"https://me:pw@tracker.example/1"}}, http.StatusBadRequest, ""},
+		"an empty address": {url.Values{"do": {"link"}}, http.StatusBadRequest, "https://"},
+	} {
+		a := s.post(path+"/ticket", c.form)
+		fault := textAt(t, a.text, "[data-ticket-fault]")
+		if told[fault] = true; a.StatusCode != c.code || !strings.Contains(fault, c.says) {
+			t.Errorf("%s: %s %s", name, a.Status, a.text)
+		}
+	}
+	if len(told) != 3 {
+		t.Errorf("of three faults is said %v", told)
+	}
+	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a finding that there is not: %s", a.Status)
+	}
+	s.as(model.RoleViewer)
+	hides(t, s.page(path), create)
+	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusForbidden {
+		t.Errorf("who may only look links one: %s", a.Status)
+	}
+}
+
+// What is asked for shows that it is on its way, and what failed why, with another try.
+func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
+	s := demoSite(t)
+	path := "/findings/" + firstFinding(s)
+	s.connectTracker()
+	if a := s.post(path+"/ticket", url.Values{"do": {"create"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	shows(t, s.page(path), "#ticket [data-state=requested]", "#ticket button[value=unlink]")
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		list, _, _, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 1})
+		if err != nil {
+			return err
+		}
+		list[0].State, list[0].Problem = model.TicketFailed, "The tracker did not take it: no."
+		return tx.UpdateTicket(ctx, list[0])
+	})
+	says(t, s.page(path), "did not take it: no.")
+	shows(t, s.page(path), "#ticket [data-state=failed]", "#ticket button[value=create]", "#ticket input[name=ticket_url]")
+}
+
+// Tickets are made of rows that are picked and of all that a filter matches, by rule and
+// for each finding, and a selection is linked to one.
+func TestTicketsOfASelection(t *testing.T) {
+	s := demoSite(t)
+	var ids []string
+	for _, part := range strings.Split(s.page("/findings"), `data-id="`)[1:4] {
+		id, _, _ := strings.Cut(part, `"`)
+		ids = append(ids, id)
+	}
+	form := func(do string, more ...string) url.Values {
+		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": ids})
+		says(t, preview.text, `name="ticket_url"`, `id="tickets"`)
+		out := formOf(preview.text)
+		out.Set("do", do)
+		for i := 0; i < len(more); i += 2 {
+			out.Set(more[i], more[i+1])
+		}
+		return out
+	}
+	a := s.post("/tickets", form("create"))
+	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // which sets a tracker
+	hides(t, a.text, "[data-state]")
+	s.connectTracker()
+	a = s.post("/tickets", form("create", "each", "1"))
+	hides(t, a.text, "[data-reason]")
+	if n := document(t, a.text).Find("[data-state=requested]").Length(); n != 3 {
+		t.Errorf("%d tickets are made, want one for each of 3", n)
+	}
+	again := s.post("/tickets", form("create"))
+	shows(t, again.text, "td:has([data-state=requested]) [data-reason]")
+	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
+	linked := s.post("/tickets", form("link", "ticket_url", address))
+	says(t, linked.text, `href="`+address+`"`, ">SEC-12</a>")
+	shows(t, linked.text, "[data-state=unknown]")
+	checkInline(t, linked.text)
+	for _, id := range ids {
+		says(t, s.page("/findings/"+id), ">SEC-12</a>")
+	}
+	unpicked := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}})
+	shows(t, unpicked.text, "[data-say=whole-filter]")
+	shows(t, s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": ids}).text, "[data-say=picked-rows]")
+	for name, c := range map[string]url.Values{"nothing to do": form(""), "a script": form("link", "ticket_url", "javascript:alert(1)"), "no selection": {"do": {"create"}, "type": {"sast"}}} {
+		if a := s.post("/tickets", c); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", name, a.Status)
+		}
+	}
+	create := form("create")
+	s.as(model.RoleViewer)
+	if a := s.post("/tickets", create); a.StatusCode != http.StatusForbidden {
+		t.Errorf("who may only look makes tickets: %s", a.Status)
+	}
+}
+
+// connectTracker has tickets made at a Jira that nobody asks here.
+func (s *site) connectTracker() {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostJira, Name: "jira", BaseURL: "https://jira.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		if err != nil {
+			return err
+		}
+		return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "SEC"})
+	})
+}

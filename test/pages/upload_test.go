@@ -1,0 +1,42 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// noUploads refuses whatever is handed in. The real thing is tested in conformance, where
+// the server is, and with a browser in cmd/redoubt.
+type noUploads struct{}
+
+func (noUploads) TakeUpload(http.ResponseWriter, *http.Request, auth.Caller, *api.ImportQuery) (string, error) {
+	return "", &api.Problem{Status: http.StatusBadRequest, Detail: "body: holds no file"}
+}
+
+func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResponse, []int, error) {
+	return api.ImportResponse{}, nil, model.ErrNotFound
+}
+
+// What the address says of a report stands in the form, so that a link leads to it filled in.
+func TestUploadIsFilledIn(t *testing.T) {
+	s := newSite(t)
+	page := s.page("/upload?project=acme%2Fshop&ref=release&full=true&commit=c0ffee")
+	says(t, page, `value="acme/shop"`, `value="release"`, `name="full" value="true" checked`, `value="c0ffee"`, "<details class=\"fold\" open>")
+	lacks(t, page, `name="diff" value="true" checked`)
+	hides(t, page, "#uploadfault .say")
+	d := newDoor(t)
+	shows(t, d.browserAs(d.user(d.org, "ben", model.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
+	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("what was never uploaded: %s", a.Status)
+	}
+	s.as(model.RoleViewer)
+	if a := s.get("/upload"); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a viewer: %s", a.Status)
+	}
+}
