@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
 
-// TestExitCodesOfImport brings every code about that operating.md has, as it says.
+// TestExitCodesOfImport brings every code about that exit-codes.md has, as it says.
 func TestExitCodesOfImport(t *testing.T) {
-	codes := doctest.ExitCodes(t, "../../docs/guides/operating.md", "| exit code | of `redoubt import` means |")
+	codes := doctest.ExitCodes(t, "../../docs/reference/exit-codes.md", "| exit code | result of `redoubt import` |")
 	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, codes); diff != "" {
-		t.Fatalf("docs/guides/operating.md (-here +there):\n%s", diff)
+		t.Fatalf("docs/reference/exit-codes.md (-here +there):\n%s", diff)
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

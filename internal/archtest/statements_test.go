@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The tenants of a PostgreSQL database can be distributed over its nodes (docs/scaling.md) as long as each statement
+// The tenants of a PostgreSQL database can be distributed over its nodes (docs/guides/scaling.md) as long as each statement
 // is about one tenant or about shared tables.
 
 var (
