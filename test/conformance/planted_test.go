@@ -141,7 +141,8 @@ func (g *garden) reports() {
 			copies = reporttest.Planted(g.T, doc, plant)
 		}
 		for i, text := range copies {
-			fields := map[string]string{"project": "acme/app", "ref": "main", "category": fmt.Sprint(name, i)}
+			// Few scans a project: each is matched with all dependencies that the ref has.
+			fields := map[string]string{"project": fmt.Sprint("acme/app-", i/10), "ref": "main", "category": fmt.Sprint(name, i)}
 			body, media := form(g.T, fields, file{name, text})
 			g.accept("imports", body, media)
 		}
