@@ -17,7 +17,7 @@ import (
 // newKeeper makes what keeps the connections to code hosts.
 func newKeeper(
 	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
-) (*hosts.Keeper, error) {
+) (*hosts.Service, error) {
 	open, err := command.CodeHosts(a, o)
 	if err != nil {
 		return nil, err

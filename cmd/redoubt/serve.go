@@ -121,7 +121,7 @@ func (s *starting) steps(a *command.App) error {
 	if err := s.writeReady(a, st, base); err != nil {
 		return err
 	}
-	return firstTokenTold(a, st)
+	return markTokenShown(a, st)
 }
 
 // writeReady writes the ready file, if one is asked for.
@@ -243,8 +243,8 @@ func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment st
 	return newToken(a, st, d, firstTokenName)
 }
 
-// firstTokenTold notes that the first token is somebody's by now.
-func firstTokenTold(a *command.App, st *store.Store) error {
+// markTokenShown notes that the first token is somebody's by now.
+func markTokenShown(a *command.App, st *store.Store) error {
 	untold, err := st.StoredSetting(a.Ctx, untoldToken)
 	if errors.Is(err, model.ErrNotFound) || err == nil && len(untold) == 0 {
 		return nil

@@ -55,7 +55,7 @@ type service struct {
 	queue      *queue.Queue
 	runners    *embedded.Runners // nil where the server makes no managed runs itself
 	sessions   *auth.Sessions
-	keeper     *hosts.Keeper
+	keeper     *hosts.Service
 	notifier   *notify.Notifier
 	listener   net.Listener
 	metrics    net.Listener // nil without an address of its own
@@ -329,7 +329,7 @@ func (s *service) begin(ctx, work context.Context, a *command.App, background *s
 		background.Go(func() { s.runners.Background(ctx, work) })
 	}
 	hangups := hangups()
-	background.Go(func() { s.heedHangups(work, hangups) })
+	background.Go(func() { s.reloadOnSIGHUP(work, hangups) })
 }
 
 // drain answers on for a while after a stop was asked for, so that proxies see by

@@ -50,7 +50,7 @@ func (s *service) kinds(a *command.App) map[string]queue.Kind {
 			Work: queue.Do(s.notifier.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
 			Lease: deliverLease, Attempts: manyAttempts,
 		},
-		store.HearJob:   of(host, queue.Do(s.keeper.Hear)),
+		store.HearJob:   of(host, queue.Do(s.keeper.ProcessWebhook)),
 		store.TellJob:   of(host, queue.Do(s.keeper.Tell)),
 		store.TicketJob: tickets,
 		store.FollowJob: {

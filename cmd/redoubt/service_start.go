@@ -94,10 +94,10 @@ func hangups() chan os.Signal {
 	return c
 }
 
-// heedHangups reads the certificate again at each SIGHUP, which tools that renew
+// reloadOnSIGHUP reads the certificate again at each SIGHUP, which tools that renew
 // certificates send, until the context ends. Without one there is nothing to read.
 // The channel is made before, so that no signal ends the server meanwhile.
-func (s *service) heedHangups(ctx context.Context, hangups chan os.Signal) {
+func (s *service) reloadOnSIGHUP(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {
 		select {

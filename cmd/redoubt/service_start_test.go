@@ -110,7 +110,7 @@ func TestAFirstStartThatIsKilled(t *testing.T) {
 			t.Errorf("token %d works: %v, %v", i, works, err)
 		}
 	}
-	if err := firstTokenTold(a, st); err != nil {
+	if err := markTokenShown(a, st); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := c.firstStart(a, st); err != nil || r.Token != "" {

@@ -20,9 +20,9 @@ func (v *Vulnerability) CVSS() (score float64, vector string) {
 	return score, vector
 }
 
-// Card is what lists show of it.
-func (v *Vulnerability) Card() model.AdvisoryCard {
-	c := model.AdvisoryCard{
+// ListSummary returns the fields that lists show.
+func (v *Vulnerability) ListSummary() model.AdvisorySummary {
+	c := model.AdvisorySummary{
 		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary),
 		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
 	}
@@ -48,16 +48,16 @@ func (v *Vulnerability) Card() model.AdvisoryCard {
 type CardStore interface {
 	// GroupsWithoutCard reads groups after an id that have no card, by id.
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
-	// PutAdvisoryCards stores cards.
-	PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) error
+	// PutAdvisorySummaries stores cards.
+	PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error
 }
 
 // FillCards makes the cards that are missing, batch by batch, and returns how
 // many. One that broke off is gone on with by the next.
 func FillCards(ctx context.Context, s CardStore) (made int, err error) {
-	err = missingCards(ctx, s, func(cards []model.AdvisoryCard) error {
+	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
 		made += len(cards)
-		return s.PutAdvisoryCards(ctx, cards)
+		return s.PutAdvisorySummaries(ctx, cards)
 	})
 	return made, err
 }
@@ -65,20 +65,20 @@ func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 // missingCards hands over the cards of groups that have none.
 func missingCards(ctx context.Context, s interface {
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
-}, take func([]model.AdvisoryCard) error,
+}, take func([]model.AdvisorySummary) error,
 ) error {
 	for after := int64(0); ; {
 		groups, err := s.GroupsWithoutCard(ctx, after, batchRecords)
 		if err != nil || len(groups) == 0 {
 			return err
 		}
-		cards := make([]model.AdvisoryCard, len(groups))
+		cards := make([]model.AdvisorySummary, len(groups))
 		for i, g := range groups {
 			v, err := NewVulnerability(g)
 			if err != nil {
 				return err
 			}
-			cards[i] = v.Card()
+			cards[i] = v.ListSummary()
 		}
 		if err := take(cards); err != nil {
 			return err
@@ -89,11 +89,11 @@ func missingCards(ctx context.Context, s interface {
 
 // Cards reads the cards of groups, and makes those that are missing.
 func Cards(ctx context.Context, s interface {
-	AdvisoryCards(ctx context.Context, groups []int64) (map[int64]model.AdvisoryCard, error)
+	AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]model.AdvisorySummary, error)
 	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error)
 }, groups []int64,
-) (map[int64]model.AdvisoryCard, error) {
-	cards, err := s.AdvisoryCards(ctx, groups)
+) (map[int64]model.AdvisorySummary, error) {
+	cards, err := s.AdvisorySummaries(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Cards(ctx context.Context, s interface {
 		if err != nil {
 			return nil, err
 		}
-		cards[id] = v.Card()
+		cards[id] = v.ListSummary()
 	}
 	return cards, err
 }

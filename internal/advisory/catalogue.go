@@ -32,8 +32,8 @@ type entry struct {
 
 // CatalogueStore is what a catalogue is made of.
 type CatalogueStore interface {
-	// EachAdvisoryCard hands over all cards.
-	EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)) error
+	// EachAdvisorySummary hands over all cards.
+	EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error
 	// GroupsWithoutCard reads groups after an id that have no card, by id.
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// ExploitedNames lists the CVEs that are known to be exploited.
@@ -52,10 +52,10 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 		exploited[name] = true
 	}
 	c := &Catalogue{}
-	if err := s.EachAdvisoryCard(ctx, func(card model.AdvisoryCard) { c.add(card, exploited) }); err != nil {
+	if err := s.EachAdvisorySummary(ctx, func(card model.AdvisorySummary) { c.add(card, exploited) }); err != nil {
 		return nil, err
 	}
-	err = missingCards(ctx, s, func(cards []model.AdvisoryCard) error {
+	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
 		for _, card := range cards {
 			c.add(card, exploited)
 		}
@@ -67,7 +67,7 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 	return c, err
 }
 
-func (c *Catalogue) add(card model.AdvisoryCard, exploited map[string]bool) {
+func (c *Catalogue) add(card model.AdvisorySummary, exploited map[string]bool) {
 	e := entry{
 		group: card.Group, from: uint32(len(c.text)), severity: card.Severity, malicious: card.Malicious,
 		exploited: slices.ContainsFunc(card.Names, func(name string) bool { return exploited[name] }),

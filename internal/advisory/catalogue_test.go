@@ -18,11 +18,11 @@ import (
 
 // stall holds cards in memory.
 type stall struct {
-	cards     []model.AdvisoryCard
+	cards     []model.AdvisorySummary
 	exploited []string
 }
 
-func (s stall) EachAdvisoryCard(_ context.Context, take func(model.AdvisoryCard)) error {
+func (s stall) EachAdvisorySummary(_ context.Context, take func(model.AdvisorySummary)) error {
 	for _, c := range s.cards {
 		take(c)
 	}
@@ -37,7 +37,7 @@ func (s stall) ExploitedNames(context.Context) ([]string, error) { return s.expl
 
 func someCards(t *rapid.T) (s stall) {
 	for i := range rapid.IntRange(0, 12).Draw(t, "cards") {
-		c := model.AdvisoryCard{
+		c := model.AdvisorySummary{
 			Group: int64(i + 1), Names: []string{fmt.Sprintf("CVE-2021-%04d", i)}, Severity: model.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
 			Malicious: rapid.Bool().Draw(t, "malicious"), Summary: rapid.SampledFrom([]string{"", "Remote code", "ReDoS in a Parser"}).Draw(t, "summary"),
 			Packages: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"npm/lodash", "npm/qs", "pypi/jinja2", "gomod/x/text"}), 0, 3, func(s string) string { return s }).Draw(t, "packages"),
@@ -54,7 +54,7 @@ func someCards(t *rapid.T) (s stall) {
 }
 
 // fits says of a card whether a search selects it, in the plainest form.
-func (s stall) fits(q advisory.Search, c model.AdvisoryCard) bool {
+func (s stall) fits(q advisory.Search, c model.AdvisorySummary) bool {
 	text := strings.ToLower(strings.Join(append(append(slices.Clone(c.Names), c.Packages...), c.Summary), "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
 		if !strings.Contains(text, word) {
@@ -66,7 +66,7 @@ func (s stall) fits(q advisory.Search, c model.AdvisoryCard) bool {
 		(!q.Exploited || slices.Contains(s.exploited, c.Names[0])) && (!q.Affecting || q.Here[c.Group].Findings > 0)
 }
 
-func (s stall) matching(q advisory.Search) (out []model.AdvisoryCard) {
+func (s stall) matching(q advisory.Search) (out []model.AdvisorySummary) {
 	for _, c := range s.cards {
 		if s.fits(q, c) {
 			out = append(out, c)
@@ -76,25 +76,25 @@ func (s stall) matching(q advisory.Search) (out []model.AdvisoryCard) {
 }
 
 // order is that of lists: what is here first, the worst first; then the newest.
-func (s stall) order(q advisory.Search) func(a, b model.AdvisoryCard) int {
+func (s stall) order(q advisory.Search) func(a, b model.AdvisorySummary) int {
 	flag := func(b bool) int {
 		if b {
 			return 1
 		}
 		return 0
 	}
-	micros := func(c model.AdvisoryCard) int64 {
+	micros := func(c model.AdvisorySummary) int64 {
 		if c.Modified.IsZero() {
 			return 0
 		}
 		return c.Modified.UnixMicro()
 	}
-	return func(a, b model.AdvisoryCard) int {
+	return func(a, b model.AdvisorySummary) int {
 		x, y := q.Here[a.Group], q.Here[b.Group]
 		by := cmp.Compare(flag(y.Findings > 0), flag(x.Findings > 0))
 		if by == 0 && x.Findings > 0 {
-			known := func(c model.AdvisoryCard) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
-			severity := func(c model.AdvisoryCard) model.Severity { return cmp.Or(c.Severity, model.SeverityMedium) }
+			known := func(c model.AdvisorySummary) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
+			severity := func(c model.AdvisorySummary) model.Severity { return cmp.Or(c.Severity, model.SeverityMedium) }
 			by = cmp.Or(cmp.Compare(severity(b), severity(a)), cmp.Compare(known(b), known(a)), cmp.Compare(y.Projects, x.Projects), cmp.Compare(y.Findings, x.Findings))
 		}
 		return cmp.Or(by, cmp.Compare(micros(b), micros(a)), cmp.Compare(b.Group, a.Group))

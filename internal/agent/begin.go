@@ -222,10 +222,10 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}
 	b.Globs = caller.Globs()
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		if err := gate.MayTake(b.Globs, b.Project.Name); err != nil {
+		if err := gate.CanUseProject(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
-		if err := gate.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
+		if err := gate.CanUpload(ctx, tx, caller, b.Ref, b.Commit); err != nil {
 			return err
 		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
@@ -274,10 +274,10 @@ func projectOfRun(
 			return project, b, err
 		}
 		project, err = tx.Project(ctx, scan.ProjectID)
-		project, err = gate.Seen(caller.Globs(), project, err)
+		project, err = gate.VisibleProject(caller.Globs(), project, err)
 		return project, b, err
 	}
-	if err := gate.MayTake(caller.Globs(), b.Project.Name); err != nil {
+	if err := gate.CanUseProject(caller.Globs(), b.Project.Name); err != nil {
 		return project, b, err
 	}
 	project, err = tx.FindProjectForScan(ctx, caller.Globs(), b.Project)
@@ -307,7 +307,7 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (model
 			Status: model.ScanRunning, TotalTime: -1,
 		})
 		if err == nil {
-			err = tx.QueueTelling(ctx, project.ID, b.Commit)
+			err = tx.EnqueueStatusUpdate(ctx, project.ID, b.Commit)
 		}
 		if err != nil {
 			return known, err

@@ -245,7 +245,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "theirs", TokenID: 4711})
+		runner, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "theirs", TokenID: 4711})
 		runnerID = runner.ID
 		if err != nil {
 			return err

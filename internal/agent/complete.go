@@ -138,7 +138,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	summary, err := ingest.Apply(ctx, c.tx, exceptions.ForImport{Store: c.tx}, ingest.Upload{
 		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref,
 		Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
-		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
+		Advised: c.advised, Before: c.beforeApply, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !c.listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {
@@ -163,9 +163,9 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	return json.Marshal(out)
 }
 
-// look shows the gate what stands before the scan is applied. Rules that nobody knew before
+// beforeApply shows the gate what stands before the scan is applied. Rules that nobody knew before
 // are known by now, and policies may block on them.
-func (c *completion) look(
+func (c *completion) beforeApply(
 	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
 ) (err error) {
 	if slices.ContainsFunc(seen, func(s ingest.Sighting) bool { return !c.listed[s.Finding.RuleName] }) {

@@ -107,7 +107,7 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (mode
 		return known, scan, err
 	}
 	project, err := tx.Project(ctx, scan.ProjectID)
-	if _, err = gate.Seen(caller.Globs(), project, err); err != nil {
+	if _, err = gate.VisibleProject(caller.Globs(), project, err); err != nil {
 		return known, scan, err
 	}
 	return known, scan, gate.MayAddTo(ctx, tx, caller, scan)

@@ -132,7 +132,7 @@ func (a *Agent) tryLease(
 	}
 	by := caller.Actor()
 	err = a.Store.Update(ctx, caller.Deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.SeeRunner(ctx, model.Runner{
+		runner, err := tx.RecordRunnerContact(ctx, model.Runner{
 			Name:      in.Name,
 			TokenID:   caller.Token.ID,
 			Labels:    in.Labels,
@@ -236,7 +236,7 @@ func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err
 			return err
 		}
 		project, err := tx.Project(ctx, run.ProjectID)
-		if _, err = gate.Seen(caller.Globs(), project, err); err != nil {
+		if _, err = gate.VisibleProject(caller.Globs(), project, err); err != nil {
 			return err
 		}
 		runners, err := tx.Runners(ctx)

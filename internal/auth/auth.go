@@ -128,7 +128,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 	now := a.clock()
 	found, ok := a.known.get(sum, now)
 	if !ok {
-		if found, err = a.look(ctx, deploymentID, sum); err != nil {
+		if found, err = a.lookUp(ctx, deploymentID, sum); err != nil {
 			return Caller{}, err
 		}
 		found.Audience = audienceOf(secret)
@@ -143,8 +143,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 	return found, nil
 }
 
-// look asks the store.
-func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte) (c Caller, err error) {
+// lookUp asks the store.
+func (a *Authenticator) lookUp(ctx context.Context, deploymentID int64, sum []byte) (c Caller, err error) {
 	c.Token, err = a.store.TokenByHash(ctx, deploymentID, sum)
 	if err == nil {
 		c.Deployment, err = a.store.Deployment(ctx, strconv.FormatInt(deploymentID, 10))

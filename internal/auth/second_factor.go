@@ -46,10 +46,10 @@ func (e *UnreadableError) Unwrap() error { return e.Cause }
 
 // FactorStore is the storage that second factors need.
 type FactorStore interface {
-	// HalfSession finds a sign-in that waits for the second factor.
-	HalfSession(ctx context.Context, hash []byte) (model.HalfSession, model.User, error)
-	// TryHalfSession counts a try; after too many the sign-in is over.
-	TryHalfSession(ctx context.Context, hash []byte) error
+	// PendingSession finds a sign-in that waits for the second factor.
+	PendingSession(ctx context.Context, hash []byte) (model.PendingSession, model.User, error)
+	// TryPendingSession counts a try; after too many the sign-in is over.
+	TryPendingSession(ctx context.Context, hash []byte) error
 	// FinishSignIn makes a session of it, and uses the proof up.
 	FinishSignIn(
 		ctx context.Context, half []byte, p model.FactorProof, s model.Session, hash []byte,
@@ -99,8 +99,8 @@ func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD)
 
 // Half finds whose sign-in waits for the second factor, by the secret of a
 // HalfError. One that is over is ErrUnauthenticated.
-func (f *SecondFactors) Half(ctx context.Context, secret string) (model.HalfSession, model.User, error) {
-	h, u, err := f.store.HalfSession(ctx, CodeHash(secret))
+func (f *SecondFactors) Half(ctx context.Context, secret string) (model.PendingSession, model.User, error) {
+	h, u, err := f.store.PendingSession(ctx, CodeHash(secret))
 	if errors.Is(err, model.ErrNotFound) {
 		err = ErrUnauthenticated
 	}
@@ -119,7 +119,7 @@ func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Or
 }
 
 // try counts a try to finish a sign-in.
-func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (model.HalfSession, model.User, error) {
+func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (model.PendingSession, model.User, error) {
 	h, u, err := f.Half(ctx, secret)
 	if err != nil {
 		return h, u, err
@@ -127,7 +127,7 @@ func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (mo
 	if err := f.admit(u, from); err != nil {
 		return h, u, err
 	}
-	err = f.store.TryHalfSession(ctx, CodeHash(secret))
+	err = f.store.TryPendingSession(ctx, CodeHash(secret))
 	if errors.Is(err, model.ErrNotFound) {
 		err = ErrUnauthenticated
 	}

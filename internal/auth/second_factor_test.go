@@ -253,7 +253,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 		t.Errorf("ada herself, later: %v", err)
 	}
 	half = f.half()
-	f.clock.Advance(model.HalfSessionFor)
+	f.clock.Advance(model.PendingSessionFor)
 	if _, err := f.Finish(t.Context(), half, f.code(0), home); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("ten minutes later: %v", err)
 	}

@@ -53,12 +53,12 @@ const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
 func connectionRow(c api.Connection) []string {
 	return []string{
 		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks),
-		cmp.Or(c.Problem, c.WebhookProblem, toldElsewhere(c.WebhooksElsewhere), "works"),
+		cmp.Or(c.Problem, c.WebhookProblem, hookPointsElsewhere(c.WebhooksElsewhere), "works"),
 	}
 }
 
-// toldElsewhere says that webhooks tell another address than the server's, where there is one.
-func toldElsewhere(address string) string {
+// hookPointsElsewhere says that webhooks tell another address than the server's, where there is one.
+func hookPointsElsewhere(address string) string {
 	if address == "" {
 		return ""
 	}

@@ -356,7 +356,7 @@ func (r *ownRunner) register(ctx context.Context) error {
 			return err
 		}
 		r.client.Token, r.tokenID = token, made.ID
-		_, err = tx.SeeRunner(ctx, model.Runner{
+		_, err = tx.RecordRunnerContact(ctx, model.Runner{
 			Name: r.runner.Name, TokenID: made.ID, Version: r.runner.Version, Isolation: r.runner.IsolatedBy(),
 		})
 		return err

@@ -82,7 +82,7 @@ func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 		return model.VEXHeld
 	case !newer(d, held):
 		return model.VEXOlder
-	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && sayTheSame(d.Statements, held.Statements):
+	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && equalStatements(d.Statements, held.Statements):
 		return model.VEXSame
 	case len(d.Statements) == 0:
 		return model.VEXWithdrawn
@@ -106,8 +106,8 @@ func issued(d *model.VEXDocument) time.Time {
 	return d.IssuedAt
 }
 
-// sayTheSame compares statements as they are stored.
-func sayTheSame(a, b []model.VEXStatement) bool {
+// equalStatements compares statements as they are stored.
+func equalStatements(a, b []model.VEXStatement) bool {
 	textA, errA := json.Marshal(a)
 	textB, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(textA, textB)

@@ -54,14 +54,14 @@ func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDoc
 	return held, err
 }
 
-// beside is what counts of a proposal's name.
-type beside struct {
+// activeStatements is what counts of a proposal's name.
+type activeStatements struct {
 	held     model.VEXDocument // of its scope; without an id where there is none
 	counting model.VEXDocument // that, or else the one for all refs
 	ids      map[string]bool   // of all statements of both
 }
 
-func besideVEX(ctx context.Context, s Store, d model.VEXDocument) (b beside, err error) {
+func besideVEX(ctx context.Context, s Store, d model.VEXDocument) (b activeStatements, err error) {
 	d.Proposed = false
 	if b.held, err = heldOrNone(ctx, s, d); err != nil {
 		return b, err
@@ -103,7 +103,7 @@ func setID(list []model.VEXStatement) string {
 
 // proposed is what becomes of a document that is proposed, and which statements
 // of it are.
-func (b *beside) proposed(
+func (b *activeStatements) proposed(
 	ctx context.Context, s Store, d model.VEXDocument,
 ) (model.VEXOutcome, []model.VEXStatement, error) {
 	switch {
@@ -124,7 +124,7 @@ func (b *beside) proposed(
 // open is what of a document is to be decided: statements that count already stay
 // in it, those that were refused do not. Where all that is left counts, it may
 // still say less than the document that counts.
-func (b *beside) open(
+func (b *activeStatements) open(
 	ctx context.Context, s Store, d model.VEXDocument,
 ) (model.VEXOutcome, []model.VEXStatement, error) {
 	ids := make([]string, len(d.Statements))
@@ -159,7 +159,7 @@ func (b *beside) open(
 
 // withdrawn counts the statements of the document that counts in the same scope
 // which another list of statements does not have.
-func (b *beside) withdrawn(list []model.VEXStatement) (n int) {
+func (b *activeStatements) withdrawn(list []model.VEXStatement) (n int) {
 	says := idsOf(list)
 	for id := range idsOf(b.held.Statements) {
 		if !says[id] {
@@ -191,17 +191,17 @@ func keepProposal(
 			return 0, nil, err
 		}
 	}
-	if dropped, err = makeRoom(ctx, s, d); err != nil {
+	if dropped, err = evictOldestProposals(ctx, s, d); err != nil {
 		return 0, nil, err
 	}
 	id, err = s.SaveVEX(ctx, d, model.VEXDocument{})
 	return id, dropped, err
 }
 
-// makeRoom drops the oldest proposals of a project until one more is not too
+// evictOldestProposals drops the oldest proposals of a project until one more is not too
 // much, and of the project that has most where the deployment has too many, or too
 // much. It returns which went of the project itself.
-func makeRoom(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
+func evictOldestProposals(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
 	if err != nil {
 		return nil, err

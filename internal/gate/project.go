@@ -9,19 +9,19 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Seen answers as if a project that a token's globs leave out did not exist. It
+// VisibleProject answers as if a project that a token's globs leave out did not exist. It
 // takes what looking for the project answered.
-func Seen(globs model.ProjectGlobs, p model.Project, err error) (model.Project, error) {
+func VisibleProject(globs model.ProjectGlobs, p model.Project, err error) (model.Project, error) {
 	if err == nil && !globs.Allows(p.Name) {
 		return model.Project{}, model.ErrNotFound
 	}
 	return p, err
 }
 
-// MayTake refuses a name that a token's globs leave out, as if there were none.
+// CanUseProject refuses a name that a token's globs leave out, as if there were none.
 // One that they allow may be taken, though it be an old name of a project that
 // they leave out: that is not there for the token (docs/reference/tokens.md).
-func MayTake(globs model.ProjectGlobs, name string) error {
+func CanUseProject(globs model.ProjectGlobs, name string) error {
 	if !globs.Allows(name) {
 		return model.ErrNotFound
 	}
@@ -80,7 +80,7 @@ func Judge(
 // Verdict judges once the scan is applied, or recorded, by what came of it.
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
 	judge.Rename(summary.Became)
-	judge.Part(summary.Copies)
+	judge.MarkCopies(summary.Copies)
 	judge.Advise(reported(summary.Advised))
 	outcome, err := judge.Outcome(ctx, summary.Outcome)
 	return outcome.Verdict, err

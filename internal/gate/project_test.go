@@ -112,7 +112,7 @@ func TestSeen(t *testing.T) {
 		{bound, model.Project{}, errShelf, model.Project{}, errShelf},
 		{nil, model.Project{}, errShelf, model.Project{}, errShelf},
 	} {
-		p, err := Seen(c.globs, c.found, c.err)
+		p, err := VisibleProject(c.globs, c.found, c.err)
 		if diff := cmp.Diff(c.want, p); diff != "" || !errors.Is(err, c.as) {
 			t.Errorf("%v of %v: %v, %s", c.globs, c.found.Name, err, diff)
 		}
@@ -132,10 +132,10 @@ func TestMayTake(t *testing.T) {
 	for name, want := range map[string]error{
 		"acme/a": nil, "acme/unheard-of": nil, "other/x": model.ErrNotFound, "ACME/a": model.ErrNotFound,
 	} {
-		if err := MayTake(model.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
+		if err := CanUseProject(model.ProjectGlobs{"acme/*"}, name); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := MayTake(nil, name); err != nil {
+		if err := CanUseProject(nil, name); err != nil {
 			t.Errorf("%s, with a token of all projects: %v", name, err)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// MayHandIn refuses what the token of a managed run hands in about another ref or commit
+// CanUpload refuses what the token of a managed run hands in about another ref or commit
 // than the run's: what scans there may have been taken over by the code that it scans.
 // What is added to the transaction then is of the run. Other tokens may hand in what their
 // projects allow. Whoever may no more what they might
 // as they were let in is auth.ErrUnauthenticated: an upload can take hours to come.
-func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
+func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
 	if err := stillIn(ctx, tx, caller); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 // MayAddTo refuses what MayHandIn refuses of a scan, and what the token of a managed run adds
 // to a scan that is none of the run: another may scan the same commit at the time.
 func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.Scan) error {
-	if err := MayHandIn(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
+	if err := CanUpload(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
 		return err
 	}
 	run, err := runOf(ctx, tx, caller)

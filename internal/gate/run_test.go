@@ -87,7 +87,7 @@ func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
-		err = gate.MayHandIn(ctx, tx, by, ref, commit)
+		err = gate.CanUpload(ctx, tx, by, ref, commit)
 		return nil
 	})
 	return err
@@ -206,7 +206,7 @@ func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		err := s.View(gone, r.d.ID, func(ctx context.Context, tx *store.Tx) error {
 			cancel()
-			return gate.MayHandIn(ctx, tx, r.token(nil), "main", commit)
+			return gate.CanUpload(ctx, tx, r.token(nil), "main", commit)
 		})
 		if err == nil {
 			t.Error("a store that does not answer lets pass")

@@ -208,7 +208,7 @@ func vulnerabilityID(lower string) string {
 }
 
 // merged has each vulnerability once, as its card shows it.
-func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]model.AdvisoryCard) []Hit {
+func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]model.AdvisorySummary) []Hit {
 	if groups[asked] != 0 {
 		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: asked, IssueType: model.SCA})
 	}

@@ -28,7 +28,7 @@ func look(ctx context.Context, h scm.Host) (s seen, err error) {
 
 // present asks a host who a connection is that shows this credential, and what it sees.
 // What will not do is a model.InvalidError.
-func (k *Keeper) present(
+func (k *Service) present(
 	ctx context.Context, c model.Connection, credential model.HostCredential,
 ) (found seen, err error) {
 	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // a public remote needs none
@@ -46,9 +46,9 @@ func (k *Keeper) present(
 	return found, err
 }
 
-// AskToAdd asks the host of a connection that is to be made who that is there and what it
+// PrepareAdd asks the host of a connection that is to be made who that is there and what it
 // sees. What will not do is a model.InvalidError.
-func (k *Keeper) AskToAdd(
+func (k *Service) PrepareAdd(
 	ctx context.Context, c model.Connection, credential model.HostCredential,
 ) (store.SaveConnection, error) {
 	if err := model.CheckConnection(c); err != nil {
@@ -78,9 +78,9 @@ func (k *Keeper) AskToAdd(
 	}, nil
 }
 
-// AskAgain asks a host again who the connection is and what it sees. What is kept is the
+// PrepareCheck asks a host again who the connection is and what it sees. What is kept is the
 // answer, or what went wrong as the connection's problem, which asked says too.
-func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error) {
+func (k *Service) PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +91,7 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep sto
 		found, asked = look(ctx, h)
 	}
 	if asked == nil {
-		if err := k.lookAtHooks(ctx, deploymentID, c, h); err != nil {
+		if err := k.verifyHooks(ctx, deploymentID, c, h); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -119,10 +119,10 @@ func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep sto
 	}, asked, nil
 }
 
-// AskToChange asks the host who the connection is with another credential, where there is
+// PrepareUpdate asks the host who the connection is with another credential, where there is
 // one. What will not do is a model.InvalidError. What the connection follows now becomes
 // projects at once.
-func (k *Keeper) AskToChange(
+func (k *Service) PrepareUpdate(
 	ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
 ) (store.SaveConnection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
@@ -183,9 +183,9 @@ func (k *Keeper) AskToChange(
 	}, nil
 }
 
-// AskToRemove asks the host of a connection that is to be forgotten to forget our webhooks.
+// PrepareRemove asks the host of a connection that is to be forgotten to forget our webhooks.
 // Where it cannot be asked, they are refused from then on.
-func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error) {
+func (k *Service) PrepareRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (store
 }
 
 // kept writes what a host was asked, in a transaction of its own.
-func (k *Keeper) kept(
+func (k *Service) kept(
 	ctx context.Context, deploymentID int64, by model.Actor, keep store.SaveConnection,
 ) (c model.Connection, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
@@ -213,8 +213,8 @@ func (k *Keeper) kept(
 
 // Check asks a host again who the connection is and what it sees, and keeps the answer:
 // what went wrong is kept as the connection's problem, and returned.
-func (k *Keeper) Check(ctx context.Context, deploymentID int64, by model.Actor, id int64) (model.Connection, error) {
-	keep, asked, err := k.AskAgain(ctx, deploymentID, id)
+func (k *Service) Check(ctx context.Context, deploymentID int64, by model.Actor, id int64) (model.Connection, error) {
+	keep, asked, err := k.PrepareCheck(ctx, deploymentID, id)
 	if err != nil {
 		return model.Connection{}, err
 	}

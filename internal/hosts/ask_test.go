@@ -84,7 +84,7 @@ func TestChangeOfAConnection(t *testing.T) {
 		w := newWorld(t, s)
 		c := w.connect()
 		change := func(d model.ConnectionChange) (model.Connection, error) {
-			keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, c.ID, d)
+			keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, c.ID, d)
 			if err != nil {
 				return model.Connection{}, err
 			}

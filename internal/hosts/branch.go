@@ -11,7 +11,7 @@ import (
 )
 
 // watched is the branch of a repository whose pushes are something to us; empty: none.
-func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
+func (k *Service) watched(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
 	if k.Watched == nil || k.Pushed == nil || !r.Scannable() {
 		return "", nil
 	}
@@ -22,7 +22,7 @@ func (k *Keeper) watched(ctx context.Context, tx *store.Tx, r model.Repository) 
 // it scanned where it is another one than before; what says what came of it. Webhooks come
 // late, twice and in any order: they only say when to ask. Of what was found without one, the
 // webhook is to tell in a while.
-func (k *Keeper) askBranch(
+func (k *Service) askBranch(
 	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool,
 ) (what string, err error) {
 	branch := ""

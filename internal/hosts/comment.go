@@ -16,7 +16,7 @@ import (
 // host's ids. That something is about to be written is kept first, so that what a crash
 // left there is looked for, and never written twice.
 type commenting struct {
-	keeper *Keeper
+	keeper *Service
 	host   scm.Host
 	message
 	at       model.ChangeRequest

@@ -24,7 +24,7 @@ const forgetAfter = 2 * checkEvery
 
 // Follow runs a store.FollowJob: it polls a connection for repositories, pushes and
 // change requests, and adds the next job.
-func (k *Keeper) Follow(ctx context.Context, j model.Job, in store.Following) error {
+func (k *Service) Follow(ctx context.Context, j model.Job, in store.Following) error {
 	c, d := model.Connection{}, model.Deployment{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		d = tx.Deployment()
@@ -47,7 +47,7 @@ func (k *Keeper) Follow(ctx context.Context, j model.Job, in store.Following) er
 }
 
 // EnsureFollowed adds missing jobs for the connections of a deployment.
-func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
+func (k *Service) EnsureFollowed(ctx context.Context, deploymentID int64) error {
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Connections(ctx)
 		for _, c := range list {
@@ -61,7 +61,7 @@ func (k *Keeper) EnsureFollowed(ctx context.Context, deploymentID int64) error {
 
 // follow polls repositories, pushes and tickets, each with its own timeout. The next job repeats
 // failed requests.
-func (k *Keeper) follow(ctx context.Context, d model.Deployment, c model.Connection) {
+func (k *Service) follow(ctx context.Context, d model.Deployment, c model.Connection) {
 	within := func(what string, ask func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)
 		defer cancel()
@@ -88,7 +88,7 @@ func (k *Keeper) follow(ctx context.Context, d model.Deployment, c model.Connect
 }
 
 // propose keeps a change request, and has it scanned where it is new or has another head.
-func (k *Keeper) propose(
+func (k *Service) propose(
 	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
 ) (fresh bool, err error) {
 	c.RepositoryID = r.ID
@@ -98,13 +98,13 @@ func (k *Keeper) propose(
 	return true, k.Proposed(ctx, tx, r, c)
 }
 
-// hearOf is propose of what a host told. What is beside its head may be of the branch alone,
+// recordChangeRequest is propose of what a host told. What is beside its head may be of the branch alone,
 // so that is told again.
-func (k *Keeper) hearOf(
+func (k *Service) recordChangeRequest(
 	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
 ) (fresh bool, err error) {
 	if fresh, err = k.propose(ctx, tx, r, c); err != nil || !fresh {
 		return false, err
 	}
-	return true, tx.QueueTelling(ctx, r.ProjectID, c.HeadCommit)
+	return true, tx.EnqueueStatusUpdate(ctx, r.ProjectID, c.HeadCommit)
 }

@@ -21,8 +21,8 @@ import (
 // webhooks is where hosts tell us things; a deployment and a connection of it follow.
 const webhooks = "/api/webhooks"
 
-// heard is what a job is about that works a webhook off.
-type heard struct {
+// webhookJob is what a job is about that works a webhook off.
+type webhookJob struct {
 	Delivery   int64     `json:"delivery"`
 	Connection int64     `json:"connection"`
 	Event      scm.Event `json:"event"`
@@ -33,7 +33,7 @@ type heard struct {
 const hearRate, hearBurst = 10, 500
 
 // Routes are the rows of the table of operations: where hosts send webhooks.
-func (k *Keeper) Routes() []httpx.Mounted {
+func (k *Service) Routes() []httpx.Mounted {
 	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
 	return []httpx.Mounted{{
 		Route: httpx.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", httpx.Anyone, model.RoleNone,
@@ -42,14 +42,14 @@ func (k *Keeper) Routes() []httpx.Mounted {
 			if g := limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
 				return httpx.Busy(g, "This address asks too often.")
 			}
-			return k.hear(w, r)
+			return k.handleWebhook(w, r)
 		},
 	}}
 }
 
-// hear takes a webhook, once its signature holds: what it tells is worked off by a job. A
+// handleWebhook takes a webhook, once its signature holds: what it tells is worked off by a job. A
 // connection that is not there and a signature that does not fit look the same.
-func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
+func (k *Service) handleWebhook(w http.ResponseWriter, r *http.Request) error {
 	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", model.ErrNotFound)
 	deployment, err := strconv.ParseInt(r.PathValue("deploymentId"), 10, 64)
 	if err != nil {
@@ -87,7 +87,7 @@ func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
 
 // take keeps what was told with the job that works it off. The host's own id of it is
 // under no signature, so what was told is known by its text.
-func (k *Keeper) take(ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte) error {
+func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte) error {
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		d, err := tx.AddDelivery(ctx, store.Delivery{
@@ -100,7 +100,7 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c model.Connectio
 		if nothing, err := k.nothingIn(ctx, tx, c, e); err != nil || nothing != "" {
 			return errors.Join(err, tx.FinishDelivery(ctx, d.ID, nothing))
 		}
-		input, err := json.Marshal(heard{d.ID, c.ID, e})
+		input, err := json.Marshal(webhookJob{d.ID, c.ID, e})
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c model.Connectio
 		if err != nil || before == nil {
 			return err
 		}
-		var instead heard
+		var instead webhookJob
 		if err := json.Unmarshal(before, &instead); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (k *Keeper) take(ctx context.Context, deploymentID int64, c model.Connectio
 
 // nothingIn says why nothing is to be done about an event, before a job is made of it; empty
 // where there may be something.
-func (k *Keeper) nothingIn(ctx context.Context, tx *store.Tx, c model.Connection, e scm.Event) (string, error) {
+func (k *Service) nothingIn(ctx context.Context, tx *store.Tx, c model.Connection, e scm.Event) (string, error) {
 	switch e.Kind {
 	case scm.EventOther:
 		return "nothing to do", nil
@@ -154,8 +154,8 @@ func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
-// Hear runs a store.HearJob: it processes a webhook.
-func (k *Keeper) Hear(ctx context.Context, j model.Job, in heard) error {
+// ProcessWebhook runs a store.HearJob: it processes a webhook.
+func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, model.ErrNotFound) {
 		return queue.PermanentError{Reason: "the connection is gone"}
@@ -178,7 +178,7 @@ func (k *Keeper) Hear(ctx context.Context, j model.Job, in heard) error {
 }
 
 // act does what an event asks for, and says what came of it.
-func (k *Keeper) act(ctx context.Context, deploymentID int64, c model.Connection, in heard) (string, error) {
+func (k *Service) act(ctx context.Context, deploymentID int64, c model.Connection, in webhookJob) (string, error) {
 	if in.Event.Kind == scm.EventRepository {
 		_, err := k.Check(ctx, deploymentID, following, in.Connection)
 		return "repositories were listed again", err
@@ -211,7 +211,7 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c model.Connection
 	}
 	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID,
 		following, func(ctx context.Context, tx *store.Tx) error {
-			_, err := k.hearOf(ctx, tx, r, change)
+			_, err := k.recordChangeRequest(ctx, tx, r, change)
 			return err
 		})
 }

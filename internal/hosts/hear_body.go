@@ -22,15 +22,15 @@ const (
 	largeFor     = time.Minute
 )
 
-// seats says who may read a large webhook. It is safe for concurrent use; the zero one
+// largeBodySlots says who may read a large webhook. It is safe for concurrent use; the zero one
 // has all of them free.
-type seats struct {
+type largeBodySlots struct {
 	mu    sync.Mutex
 	taken map[int64]bool // by connection, whose ids are of all deployments
 }
 
 // take takes the seat of a connection, and says whether it was free.
-func (s *seats) take(connection int64) bool {
+func (s *largeBodySlots) take(connection int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken == nil {
@@ -43,7 +43,7 @@ func (s *seats) take(connection int64) bool {
 	return true
 }
 
-func (s *seats) leave(connection int64) {
+func (s *largeBodySlots) leave(connection int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.taken, connection)
@@ -51,7 +51,7 @@ func (s *seats) leave(connection int64) {
 
 // read reads a webhook to a connection. Of one without anything like a signature nothing is
 // read: it is scm.ErrSignature, as one whose signature does not hold.
-func (k *Keeper) read(r *http.Request, c model.Connection, secret string) (e scm.Event, body []byte, err error) {
+func (k *Service) read(r *http.Request, c model.Connection, secret string) (e scm.Event, body []byte, err error) {
 	if !scm.MayBeSigned(c.Kind, secret, r.Header) {
 		return e, nil, scm.ErrSignature
 	}
@@ -66,7 +66,7 @@ func (k *Keeper) read(r *http.Request, c model.Connection, secret string) (e scm
 }
 
 // body reads the body of a webhook to a connection, whose signature is not looked at yet.
-func (k *Keeper) body(r *http.Request, connection int64) ([]byte, error) {
+func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
 	long := model.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
 	if r.ContentLength > maxWebhook {
 		return nil, long

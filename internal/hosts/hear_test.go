@@ -32,7 +32,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 		if j == nil {
 			return nil
 		}
-		_, _, err = queue.Do(w.keeper.Hear)(w.t.Context(), *j)
+		_, _, err = queue.Do(w.keeper.ProcessWebhook)(w.t.Context(), *j)
 		w.must(err)
 		w.must(w.s.FinishJob(w.t.Context(), *j, nil, ""))
 	}
@@ -174,7 +174,7 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		w.must(err)
 		same(t, "and while that about the first is under way", w.hearings(), 3)
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first}, {Number: 4, State: model.ChangeOpen, HeadCommit: second}}
-		_, _, err = queue.Do(w.keeper.Hear)(t.Context(), *claimed)
+		_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *claimed)
 		w.must(errors.Join(err, s.FinishJob(t.Context(), *claimed, nil, "")))
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{}`))
 		same(t, "what is scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "acme/payments trunk 9999"})
@@ -267,14 +267,14 @@ func TestAPushWaitsForItsHost(t *testing.T) {
 	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
 	w.must(err)
-	_, _, err = queue.Do(w.keeper.Hear)(t.Context(), *j)
+	_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *j)
 	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait != time.Hour {
 		t.Errorf("while the host is to be left alone: %v", err)
 	}
 	w.host.down = nil
 	w.now = w.now.Add(time.Hour)
 	w.host.heads["trunk"] = second
-	_, _, err = queue.Do(w.keeper.Hear)(t.Context(), *j)
+	_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *j)
 	w.must(err)
 	same(t, "pushes", w.pushed, []string{"acme/payments trunk 2222"})
 }

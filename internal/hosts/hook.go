@@ -17,7 +17,7 @@ var errNoHookURL = fmt.Errorf("the server was not told the address at which code
 	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
 
 // HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
-func (k *Keeper) HooksAt() string { return k.HookURL }
+func (k *Service) HooksAt() string { return k.HookURL }
 
 // Hook makes webhooks for the repositories of a connection that are projects, and returns how
 // many have one by now. A webhook that is there stays; one that is silent, lacks events, or has
@@ -26,7 +26,7 @@ func (k *Keeper) HooksAt() string { return k.HookURL }
 // host: it may belong to another server. refused names the repositories where the host refused;
 // the others are made. A server without a public address makes none: that is a
 // model.ErrConflict.
-func (k *Keeper) Hook(
+func (k *Service) Hook(
 	ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64,
 ) (n int, refused, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
@@ -70,14 +70,14 @@ func (k *Keeper) Hook(
 
 // hookAt is where webhooks of a connection are to tell.
 type hookAt struct {
-	*Keeper
+	*Service
 	deploymentID    int64
 	by              model.Actor
 	host            scm.Host
 	address, secret string
 }
 
-func (k *Keeper) hookAt(deploymentID int64, by model.Actor, c model.Connection, h scm.Host) (hookAt, error) {
+func (k *Service) hookAt(deploymentID int64, by model.Actor, c model.Connection, h scm.Host) (hookAt, error) {
 	secret, err := k.Vault.OpenWebhook(deploymentID, c)
 	return hookAt{
 		k, deploymentID, by, h,

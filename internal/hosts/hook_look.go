@@ -18,15 +18,15 @@ const (
 	lookFor   = 20 * time.Second
 )
 
-// lookAtHooks asks a host whether the webhooks that we made there still are as we made them, and
+// verifyHooks asks a host whether the webhooks that we made there still are as we made them, and
 // stores what is wrong, for people: it makes none. What goes wrong at one holds up no other.
-func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
+func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	if !c.Kind.HasWebhooks() {
 		return nil
 	}
 	var list []model.Repository
 	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.RepositoriesToLookAt(ctx, c.ID, maxLooked)
+		list, err = tx.HooksDueForCheck(ctx, c.ID, maxLooked)
 		return err
 	}); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (k *Keeper) lookAtHooks(ctx context.Context, deploymentID int64, c model.Co
 
 // lookAtHook asks for the webhook of one repository. A host that does not answer leaves what was
 // known of it.
-func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
+func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
 	lacks := r.HookLacks
 	list, err := h.Hooks(ctx, r)
 	if ctx.Err() != nil {
@@ -57,7 +57,7 @@ func (k *Keeper) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host,
 		lacks = hookLacks(list, r)
 	}
 	return errors.Join(err, k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		return tx.NoteHookLook(ctx, r.ID, r.HookID, lacks)
+		return tx.RecordHookCheck(ctx, r.ID, r.HookID, lacks)
 	}))
 }
 

@@ -107,7 +107,7 @@ func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 		for _, r := range list {
 			if r.FullName == "acme/web" && err == nil { // of which the host lists no hooks
 				if err = tx.SetRepositoryHook(ctx, r.ID, "9", "https://redoubt.example"); err == nil {
-					err = tx.NoteHookLook(ctx, r.ID, "9", "is switched off")
+					err = tx.RecordHookCheck(ctx, r.ID, "9", "is switched off")
 				}
 			}
 		}

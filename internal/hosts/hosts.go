@@ -51,17 +51,17 @@ type Config struct {
 	Findings func(ctx context.Context, deploymentID int64) (triage.Selector, error)
 }
 
-// Keeper keeps the connections of all deployments. It is safe for concurrent use.
-type Keeper struct {
+// Service keeps the connections of all deployments. It is safe for concurrent use.
+type Service struct {
 	Config
-	seats seats
+	seats largeBodySlots
 }
 
 // New returns a keeper. Register its Follow, Hear, Tell and CreateTicket with a queue.
-func New(c Config) *Keeper { return &Keeper{Config: c} }
+func New(c Config) *Service { return &Service{Config: c} }
 
 // host opens the host of a connection.
-func (k *Keeper) host(deploymentID int64, c model.Connection) (scm.Host, error) {
+func (k *Service) host(deploymentID int64, c model.Connection) (scm.Host, error) {
 	credential, err := k.Vault.Open(deploymentID, c)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (k *Keeper) host(deploymentID int64, c model.Connection) (scm.Host, error) 
 }
 
 // keep writes what a host has, and takes what the connection follows.
-func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository) error {
+func (k *Service) keep(ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository) error {
 	now, err := tx.SaveRepositories(ctx, c.ID, list, true)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (k *Keeper) keep(ctx context.Context, tx *store.Tx, c model.Connection, lis
 }
 
 // connection reads one.
-func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c model.Connection, err error) {
+func (k *Service) connection(ctx context.Context, deploymentID, id int64) (c model.Connection, err error) {
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		c, err = tx.Connection(ctx, id)
 		return err
@@ -90,7 +90,7 @@ func (k *Keeper) connection(ctx context.Context, deploymentID, id int64) (c mode
 
 // unhook asks a host to forget our webhooks, but for those that tell another address than this
 // server's, as a copy of a database has them: they stay.
-func (k *Keeper) unhook(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
+func (k *Service) unhook(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	at, err := k.hookAt(deploymentID, following, c, h)
 	if err != nil {
 		return err

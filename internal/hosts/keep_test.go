@@ -10,8 +10,8 @@ import (
 
 // Add makes a connection, once the host has said who it is there and what it sees. What
 // will not do is a model.InvalidError.
-func (k *Keeper) Add(ctx context.Context, deploymentID int64, by model.Actor, c model.Connection, credential model.HostCredential) (model.Connection, error) {
-	keep, err := k.AskToAdd(ctx, c, credential)
+func (k *Service) Add(ctx context.Context, deploymentID int64, by model.Actor, c model.Connection, credential model.HostCredential) (model.Connection, error) {
+	keep, err := k.PrepareAdd(ctx, c, credential)
 	if err != nil {
 		return c, err
 	}
@@ -20,8 +20,8 @@ func (k *Keeper) Add(ctx context.Context, deploymentID int64, by model.Actor, c 
 
 // Remove forgets a connection. The host is asked to forget our webhooks first; where it
 // cannot be, they are refused from then on.
-func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by model.Actor, id int64) error {
-	keep, err := k.AskToRemove(ctx, deploymentID, id)
+func (k *Service) Remove(ctx context.Context, deploymentID int64, by model.Actor, id int64) error {
+	keep, err := k.PrepareRemove(ctx, deploymentID, id)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by model.Actor,
 
 // Take makes projects of repositories that a connection sees, by globs of their names.
 // None that fits is model.ErrNotFound.
-func (k *Keeper) Take(ctx context.Context, deploymentID int64, by model.Actor, id int64, globs []string) (taken []model.Project, err error) {
+func (k *Service) Take(ctx context.Context, deploymentID int64, by model.Actor, id int64, globs []string) (taken []model.Project, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		taken, err = tx.FollowRepositories(ctx, id, globs)
 		return err
@@ -41,14 +41,14 @@ func (k *Keeper) Take(ctx context.Context, deploymentID int64, by model.Actor, i
 
 // ChangeReplies changes whose replies decide at a connection, and who is linked there. The
 // host is asked who those are that are linked anew.
-func (k *Keeper) ChangeReplies(ctx context.Context, deploymentID int64, by model.Actor, id int64, change func(*model.ReplyPolicy, model.HostPeople)) (model.Connection, error) {
+func (k *Service) ChangeReplies(ctx context.Context, deploymentID int64, by model.Actor, id int64, change func(*model.ReplyPolicy, model.HostPeople)) (model.Connection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return c, err
 	}
 	people := maps.Clone(c.People)
 	change(&c.Replies, people)
-	keep, err := k.AskToChange(ctx, deploymentID, id, model.ConnectionChange{Replies: &c.Replies, People: &people})
+	keep, err := k.PrepareUpdate(ctx, deploymentID, id, model.ConnectionChange{Replies: &c.Replies, People: &people})
 	if err != nil {
 		return c, err
 	}

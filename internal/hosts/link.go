@@ -12,7 +12,7 @@ import (
 // link asks a host who has the names that a connection links anew: what decides later is its
 // id of them, as a name may be another's by then. Links that were there stay as they are, and
 // where nothing is new the host is not asked. What will not do is a model.InvalidError.
-func (k *Keeper) link(
+func (k *Service) link(
 	ctx context.Context, open func() (scm.Host, error), before model.HostPeople, c model.Connection,
 ) (model.HostPeople, error) {
 	all, fresh := c.People.Since(before)

@@ -73,7 +73,7 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	change := func(lines ...string) error {
 		people, err := model.ParseHostPeople(lines)
 		w.must(err)
-		keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{People: &people})
+		keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{People: &people})
 		if err != nil {
 			return err
 		}

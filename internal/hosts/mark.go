@@ -23,7 +23,7 @@ func (o origin) String() string {
 }
 
 // origin is that of what is written by a connection.
-func (k *Keeper) origin(deployment, connection int64) origin {
+func (k *Service) origin(deployment, connection int64) origin {
 	return origin{k.Instance, deployment, connection}
 }
 

@@ -19,7 +19,7 @@ const maxPolled = 300
 // Poll asks a host for what no webhook told: the newest commit of branches that are scanned on push, open change
 // requests, and the replies there. Repositories whose webhooks come, and told of all that was found, are asked each
 // hour alone, for what was lost. What goes wrong at one holds up no other; a host that asks to wait is left alone.
-func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
+func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
 	now := k.Clock()
 	h, err := k.host(deploymentID, c)
 	if err != nil {
@@ -77,7 +77,7 @@ func ofThisRepository(err error) bool {
 
 // poll asks for news of one repository; replies is the first thing that went wrong with the
 // replies there.
-func (k *Keeper) poll(
+func (k *Service) poll(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
 ) (replies, err error) {
 	if _, err := k.askBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
@@ -91,7 +91,7 @@ func (k *Keeper) poll(
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		for i, c := range open {
 			numbers[i] = c.Number
-			fresh, err := k.hearOf(ctx, tx, r, c)
+			fresh, err := k.recordChangeRequest(ctx, tx, r, c)
 			if err == nil && fresh {
 				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at %.12s", c.Number, c.HeadCommit))
 			}

@@ -30,7 +30,7 @@ const settledAfter = time.Minute
 // replying works off what people wrote below our comments at one change request. Whatever
 // told us of it, the texts, who wrote them and what they answer is asked of the host.
 type replying struct {
-	keeper     *Keeper
+	keeper     *Service
 	host       scm.Host
 	deployment int64
 	connection model.Connection
@@ -50,7 +50,7 @@ type replying struct {
 // replies works off the commands in the comments of a change request that were not worked
 // off yet, in the order in which they were written, and returns how many were. One that fails
 // holds up no other. Change requests at which we wrote nothing are nothing to us.
-func (k *Keeper) replies(
+func (k *Service) replies(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository, at model.ChangeRequest,
 ) (int, error) {
 	if c.Replies == model.RepliesOff || k.Findings == nil {
@@ -334,7 +334,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 
 // pollReplies works off the replies at change requests that changed since they were read:
 // what no webhook told. What goes wrong at one holds up no other; replies is the first.
-func (k *Keeper) pollReplies(
+func (k *Service) pollReplies(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
 ) (replies, err error) {
 	if c.Replies == model.RepliesOff || k.Findings == nil {

@@ -252,7 +252,7 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 		return err
 	})
 	off := model.RepliesOff
-	keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{Replies: &off, Credential: &credential})
+	keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{Replies: &off, Credential: &credential})
 	w.must(err)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := keep(ctx, tx)

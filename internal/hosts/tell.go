@@ -40,7 +40,7 @@ type message struct {
 }
 
 // Tell runs a store.TellJob: it reports the results of a commit to its code host.
-func (k *Keeper) Tell(ctx context.Context, j model.Job, about store.Telling) error {
+func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) error {
 	m := message{telling: about}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return m.read(ctx, tx, k.Clock())
@@ -86,7 +86,7 @@ const (
 
 // askedFor is asked of a job that waits for a host that is down, up to a day: a while that
 // grows with how long it has waited.
-func (k *Keeper) askedFor(j model.Job, err error) error {
+func (k *Service) askedFor(j model.Job, err error) error {
 	if errors.Is(err, model.ErrUnavailable) {
 		wait := k.Clock().Sub(j.CreatedAt) / 4
 		return queue.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: model.Line(err.Error())}
@@ -161,7 +161,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 	for _, id := range ids {
 		f, is := byID[id]
 		if !is || told[f.LineageID] || !open[f.LineageID] ||
-			!stops[id] && given.Stance(f.RuleName).Mode != model.ModeComment {
+			!stops[id] && given.RuleMode(f.RuleName).Mode != model.ModeComment {
 			continue
 		}
 		told[f.LineageID] = true
@@ -184,7 +184,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 // say tells the host: beside the commit, and at the change requests whose head it is. While
 // a scan of it is under way, they wait. Success waits for what change requests bring that
 // nobody knew of.
-func (k *Keeper) say(ctx context.Context, m message) error {
+func (k *Service) say(ctx context.Context, m message) error {
 	h, err := k.host(m.deployment.ID, m.connection)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 
 // proposeAll keeps the change requests of a commit, and reports whether one was new, or had
 // another head.
-func (k *Keeper) proposeAll(ctx context.Context, m message, changes []model.ChangeRequest) (some bool, err error) {
+func (k *Service) proposeAll(ctx context.Context, m message, changes []model.ChangeRequest) (some bool, err error) {
 	if len(changes) == 0 {
 		return false, nil
 	}
@@ -244,7 +244,7 @@ func (k *Keeper) proposeAll(ctx context.Context, m message, changes []model.Chan
 
 // comment brings the comments of a change request to what there is to say, where nobody
 // else does so at the time.
-func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at model.ChangeRequest, base string) (err error) {
+func (k *Service) comment(ctx context.Context, h scm.Host, m message, at model.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
 	c := commenting{
 		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
@@ -263,7 +263,7 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at model.Ch
 
 // alone writes at a change request where nobody else does so at the time; else it is a
 // queue.WaitError. It ends before the claim does.
-func (k *Keeper) alone(
+func (k *Service) alone(
 	ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error,
 ) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellFor)

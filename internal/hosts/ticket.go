@@ -41,7 +41,7 @@ type order struct {
 
 // CreateTicket runs a store.TicketJob: it creates a ticket in its tracker. It
 // looks for one that an earlier attempt wrote first, so that there are never two.
-func (k *Keeper) CreateTicket(ctx context.Context, j model.Job, what store.TicketOrder) error {
+func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.TicketOrder) error {
 	o := order{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return o.read(ctx, tx, what.TicketID)
@@ -126,7 +126,7 @@ func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 }
 
 // create writes the ticket, where it is not there yet.
-func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
+func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	t, err := k.tracker(o.deployment.ID, o.connection)
 	if err != nil {
 		return scm.Ticket{}, err
@@ -146,7 +146,7 @@ func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
 // mayTell asks the host whether a repository may be told of findings: since the ticket was
 // asked for, it may have become public, or another one may have got its name, and nobody
 // may be allowed any more to tell everybody. That it may not is a queue.PermanentError.
-func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
+func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	if o.connection.Kind == model.HostJira {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 }
 
 // tracker opens the tracker of a connection.
-func (k *Keeper) tracker(deploymentID int64, c model.Connection) (scm.Tracker, error) {
+func (k *Service) tracker(deploymentID int64, c model.Connection) (scm.Tracker, error) {
 	h, err := k.host(deploymentID, c)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (k *Keeper) tracker(deploymentID int64, c model.Connection) (scm.Tracker, e
 }
 
 // noteTicket keeps that a ticket was created, in the name of who asked for it.
-func (k *Keeper) noteTicket(ctx context.Context, o order, made scm.Ticket) error {
+func (k *Service) noteTicket(ctx context.Context, o order, made scm.Ticket) error {
 	return k.Store.Update(ctx, o.deployment.ID, o.ticket.CreatedBy, func(ctx context.Context, tx *store.Tx) error {
 		t, err := tx.Ticket(ctx, o.ticket.ID)
 		if errors.Is(err, model.ErrNotFound) { // forgotten meanwhile: it stays in its tracker, as others that are
@@ -223,7 +223,7 @@ func tell(t *model.Ticket, now scm.Ticket, at time.Time) {
 }
 
 // failTicket keeps that a ticket cannot be created, and why. It returns what ends the job.
-func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason string) error {
+func (k *Service) failTicket(ctx context.Context, deploymentID, id int64, reason string) error {
 	err := k.changeTicket(ctx, deploymentID, id, func(t *model.Ticket) {
 		if t.State == model.TicketRequested {
 			t.State, t.Problem = model.TicketFailed, reason
@@ -235,7 +235,7 @@ func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason 
 	return queue.PermanentError{Reason: reason}
 }
 
-func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, change func(*model.Ticket)) error {
+func (k *Service) changeTicket(ctx context.Context, deploymentID, id int64, change func(*model.Ticket)) error {
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		t, err := tx.Ticket(ctx, id)
 		if errors.Is(err, model.ErrNotFound) {
@@ -251,7 +251,7 @@ func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, chang
 
 // TicketAbandoned is that of queue.Kind: it ends a ticket whose last attempt to be
 // created could not say so.
-func (k *Keeper) TicketAbandoned(ctx context.Context, j model.Job, reason string) error {
+func (k *Service) TicketAbandoned(ctx context.Context, j model.Job, reason string) error {
 	var what store.TicketOrder
 	if json.Unmarshal(j.Input, &what) != nil {
 		return nil //nolint:nilerr // nothing waits for a job that cannot be read

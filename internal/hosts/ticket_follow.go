@@ -22,7 +22,7 @@ const (
 
 // FollowTickets asks a tracker for the states of the tickets that it was not asked for
 // since a time, those of longest ago first. One that cannot be read holds up no other.
-func (k *Keeper) FollowTickets(ctx context.Context, d model.Deployment, c model.Connection, since time.Time) error {
+func (k *Service) FollowTickets(ctx context.Context, d model.Deployment, c model.Connection, since time.Time) error {
 	var list []model.Ticket
 	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.StaleTickets(ctx, c.ID, since, ticketsAtOnce)

@@ -205,7 +205,7 @@ type world struct {
 	s        *store.Store
 	d        model.Deployment
 	host     *fakeHost
-	keeper   *hosts.Keeper
+	keeper   *hosts.Service
 	proposed []string
 	pushed   []string
 	now      time.Time

@@ -96,7 +96,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 			"deployment_id", d.id, "cause", err)
 		return false
 	case err != nil:
-		d.distrust(err)
+		d.discardCheckpoint(err)
 		return false
 	}
 	d.swap(s)
@@ -107,8 +107,8 @@ func (d *deployment) restore(ctx context.Context) bool {
 	return true
 }
 
-// distrust says why a checkpoint is not used, and removes it.
-func (d *deployment) distrust(cause error) {
+// discardCheckpoint says why a checkpoint is not used, and removes it.
+func (d *deployment) discardCheckpoint(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
 	_ = d.x.checkpoints.folder().Remove(d.id) // one that stays is looked at again, and not used again
 	d.saved.lost()

@@ -275,7 +275,7 @@ func unpackLineage(u *checkpoint.Unpacker) *lineage {
 	}
 	l.score = uint32(u.Below(scoreUnits + 2))
 	l.exploited, l.reach, l.prs = u.Bool(), model.Reachability(u.Byte()), u.Byte()
-	l.tag, l.assignee, l.until, l.stops = u.Text(), u.Text(), u.Int(), model.Stops(u.Text())
+	l.tag, l.assignee, l.until, l.stops = u.Text(), u.Text(), u.Int(), model.ClockPauses(u.Text())
 	if !u.Bool() {
 		return l
 	}

@@ -142,7 +142,7 @@ func (s *state) stanceOn(product model.IssueType, r *row) stance {
 	number := s.projects.entries[r.project].audience
 	best := s.rules.entries[r.rule].stances[number]
 	for _, c := range s.audiences[number].conditions {
-		if c.product == product && best.Stricter(c.Stance) == c.Stance && c.matches(s, r) {
+		if c.product == product && best.Stricter(c.RuleMode) == c.RuleMode && c.matches(s, r) {
 			best = c.stance
 		}
 	}

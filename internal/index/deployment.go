@@ -60,16 +60,16 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 			return err
 		}
 		if restored {
-			d.distrust(errors.New("the feed of changes does not reach back to it"))
+			d.discardCheckpoint(errors.New("the feed of changes does not reach back to it"))
 		}
 	}
 	return d.load(ctx)
 }
 
-// askAgain asks for the version of a store that seemed to be behind the state, for newer
+// recheckVersion asks for the version of a store that seemed to be behind the state, for newer
 // commits may just have been read. Where it still is, it has lost some, as one that was
 // restored from a backup, or a standby that took over: the state is built anew.
-func (d *deployment) askAgain(ctx context.Context) (version int64, err error) {
+func (d *deployment) recheckVersion(ctx context.Context) (version int64, err error) {
 	had := d.version()
 	if version, err = d.x.src.Version(ctx, d.id); err == nil && had > version {
 		err = d.reload(ctx, version)

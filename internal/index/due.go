@@ -34,7 +34,7 @@ func (s *state) dueTableOf(policies []int64, product model.IssueType) (t dueTabl
 			for unrated := range t[severity] {
 				for exploited := range t[severity][unrated] {
 					days := &t[severity][unrated][exploited]
-					*days = uint16(model.Sooner(int(*days), p.Due.Of(severity, unrated == 1, exploited == 1)))
+					*days = uint16(model.MinDays(int(*days), p.Due.Of(severity, unrated == 1, exploited == 1)))
 				}
 			}
 		}
@@ -81,7 +81,7 @@ func (r *row) clockDay() uint32 {
 }
 
 // startClock notes when that is, where it is another day than that of relevant_since.
-func (r *row) startClock(stops model.Stops) {
+func (r *row) startClock(stops model.ClockPauses) {
 	r.began = dayOf(model.DueClock(r.relevant, r.stateAt, model.State(r.state), stops))
 	if r.began == dayOf(r.relevant) {
 		r.began = 0

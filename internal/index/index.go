@@ -80,7 +80,7 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 		d := x.deployment(id)
 		d.used.Store(x.uses.Add(1))
 		if d.version() > version {
-			version, err = d.askAgain(ctx)
+			version, err = d.recheckVersion(ctx)
 		}
 		if err == nil {
 			if d.version() >= version {

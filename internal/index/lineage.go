@@ -24,7 +24,7 @@ type lineage struct {
 	tag       string
 	assignee  string
 	until     int64
-	stops     model.Stops
+	stops     model.ClockPauses
 	note      *lineageJSON // nil when there is nothing to tell
 }
 

@@ -19,7 +19,7 @@ type audience struct {
 
 // stance is what policies say of a rule to one audience.
 type stance struct {
-	model.Stance
+	model.RuleMode
 	source []byte // the member sourcing_policy; empty while there is no policy
 }
 
@@ -99,7 +99,7 @@ func (s *state) updateStances(name string) {
 		changed.stances = make([]stance, len(s.audiences))
 		for i, a := range s.audiences {
 			best := s.stanceOf(name, changed.product, a)
-			changed.stances[i].Stance = best
+			changed.stances[i].RuleMode = best
 			if p := s.policies[best.PolicyID]; p != nil {
 				changed.stances[i].source = p.wire
 			}
@@ -108,7 +108,7 @@ func (s *state) updateStances(name string) {
 	}
 }
 
-func (s *state) stanceOf(name string, product model.IssueType, a audience) (best model.Stance) {
+func (s *state) stanceOf(name string, product model.IssueType, a audience) (best model.RuleMode) {
 	for _, pr := range s.policyRules[name] {
 		if _, given := slices.BinarySearch(a.policies, pr.policy); given {
 			best = best.Stricter(model.StanceOf(s.policies[pr.policy].Policy, pr.mode))

@@ -364,8 +364,8 @@ func (m *memory) AddEvents(_ context.Context, events []model.FindingEvent) error
 	return nil
 }
 
-// PartTickets has nothing to do: no ticket is kept.
-func (m *memory) PartTickets(context.Context, []int64) error { return nil }
+// SplitTickets has nothing to do: no ticket is kept.
+func (m *memory) SplitTickets(context.Context, []int64) error { return nil }
 
 func (m *memory) UpdateTriage(_ context.Context, events []model.TriageEvent) error {
 	m.writes++

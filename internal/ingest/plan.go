@@ -168,9 +168,9 @@ func (p *planner) matchExisting(known pair) {
 	p.link(row, s)
 	switch {
 	case !p.Unwritten:
-		p.became(s, &next)
+		p.recordStoredAs(s, &next)
 	case s.blind, row.CodeHash == (model.Digest{}) && s.Finding.Package == "":
-		p.became(s, row)
+		p.recordStoredAs(s, row)
 	} // else its code is told, and it is judged as that
 	if next.State == model.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
@@ -195,7 +195,7 @@ func (p *planner) link(row *model.Finding, s *Sighting) {
 	if id == row.Identity || s.blind || p.rows[id] != nil {
 		return
 	}
-	if other := p.lineages.of(id); other != 0 && p.apart(row.LineageID, other) {
+	if other := p.lineages.of(id); other != 0 && p.coexistOnRef(row.LineageID, other) {
 		if p.Ref != p.Primary && detailLevel(sighting) >= detailLevel(row) {
 			return
 		}
@@ -297,7 +297,7 @@ func (p *planner) addFinding(s *Sighting) {
 	}, s)
 	if s.blind && next.LineageID == 0 || p.rows[next.Identity] != nil {
 		next.Identity, next.LineageID = p.freshIdentity(next.Identity.Kind), 0
-		p.became(s, &next)
+		p.recordStoredAs(s, &next)
 	}
 	if s.Proposed {
 		next.State = p.proposedState(&model.Finding{LineageID: next.LineageID}, s.Finding.Identity)

@@ -20,8 +20,8 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 	return err
 }
 
-// became notes as what a sighting is stored, where the report names it otherwise.
-func (p *planner) became(s *Sighting, is *model.Finding) {
+// recordStoredAs notes as what a sighting is stored, where the report names it otherwise.
+func (p *planner) recordStoredAs(s *Sighting, is *model.Finding) {
 	if s.Finding.Identity == is.Identity {
 		return
 	}

@@ -15,11 +15,11 @@ type beside struct {
 	linked map[model.Identity]model.Lineage
 }
 
-// apart reports whether two lineages, or what was joined to them by now, stand side by
+// coexistOnRef reports whether two lineages, or what was joined to them by now, stand side by
 // side somewhere: on one ref, by one source, both seen by scans of all. They are two then,
 // whatever a move on another ref looks like. A diff scan does not tell what is gone, so
 // that what it saw in a new place may be what it moved from the old one.
-func (p *planner) apart(x, y int64) bool {
+func (p *planner) coexistOnRef(x, y int64) bool {
 	if p.lineages.root(x) == p.lineages.root(y) {
 		return false
 	}

@@ -82,8 +82,8 @@ type Store interface {
 	// UpdateFindings writes the rows anew; the body too where it is not nil.
 	UpdateFindings(ctx context.Context, findings []model.FindingWrite) error
 	AddEvents(ctx context.Context, events []model.FindingEvent) error
-	// PartTickets has tickets of findings that left their lineage name ones that stayed.
-	PartTickets(ctx context.Context, findings []int64) error
+	// SplitTickets has tickets of findings that left their lineage name ones that stayed.
+	SplitTickets(ctx context.Context, findings []int64) error
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []model.TriageEvent) error
 

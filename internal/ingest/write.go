@@ -55,7 +55,7 @@ func writeAll(ctx context.Context, s Store, ex Exceptions, parts []*portion, rec
 		}
 		writeList(w, all.Updated, s.UpdateFindings)
 		writeList(w, all.Added, s.AddFindings)
-		writeList(w, all.copies(), s.PartTickets)
+		writeList(w, all.copies(), s.SplitTickets)
 		writeList(w, all.Events, s.AddEvents)
 		writeList(w, all.Triage, s.UpdateTriage)
 		if w.err == nil && record != nil {

@@ -88,7 +88,7 @@ func (c *Changes) plan(p change) (id string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.until = c.clock().Add(ChangeFor)
-	c.makeRoom(&p)
+	c.evictOldest(&p)
 	tenant, all := p.size(), p.size()
 	for _, other := range c.planned {
 		all += other.size()
@@ -104,8 +104,8 @@ func (c *Changes) plan(p change) (id string, err error) {
 	return id, nil
 }
 
-// makeRoom forgets what is late, and the oldest changes of a token that has one more.
-func (c *Changes) makeRoom(p *change) {
+// evictOldest forgets what is late, and the oldest changes of a token that has one more.
+func (c *Changes) evictOldest(p *change) {
 	now, size := c.clock(), p.size()
 	var own []string
 	for id, other := range c.planned {

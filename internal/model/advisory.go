@@ -118,8 +118,8 @@ type AdvisoryGroup struct {
 	Records []Advisory
 }
 
-// AdvisoryCard is what lists show of a vulnerability: a group of records.
-type AdvisoryCard struct {
+// AdvisorySummary is what lists show of a vulnerability: a group of records.
+type AdvisorySummary struct {
 	Group     int64
 	Shown     string   // what it is called
 	Names     []string // all, in upper case

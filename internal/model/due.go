@@ -88,35 +88,35 @@ func (d DueDays) Of(severity Severity, notRated, exploited bool) int {
 		days = *d.Class(severity.String())
 	}
 	if exploited {
-		return Sooner(days, d.Exploited)
+		return MinDays(days, d.Exploited)
 	}
 	return days
 }
 
-// Sooner returns the fewer of two numbers of days, where 0 is no due date. Of several
+// MinDays returns the fewer of two numbers of days, where 0 is no due date. Of several
 // policies for a project and product, the one that gives a finding the fewest days
 // counts.
-func Sooner(a, b int) int {
+func MinDays(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
 	return a
 }
 
-// Stops are when decisions held that stop the clock of due dates: from when to when
+// ClockPauses are when decisions held that stop the clock of due dates: from when to when
 // a lineage was ignored, in microseconds since 1970, oldest first, as "5-7 9-". The
 // last one may have no end. They are a text so that a store can add to them in SQL.
-type Stops string
+type ClockPauses string
 
 // MaxStops is how long the text of stops grows, in bytes, before none is added: some
 // hundred stops.
 const MaxStops = 4000
 
 // stopBegins is what is added when a stop begins.
-func stopBegins(at time.Time) Stops { return Stops(strconv.FormatInt(at.UnixMicro(), 10) + "-") }
+func stopBegins(at time.Time) ClockPauses { return ClockPauses(strconv.FormatInt(at.UnixMicro(), 10) + "-") }
 
 // StopsOf are those of a lineage that begins with a decision.
-func StopsOf(t Triage) Stops {
+func StopsOf(t Triage) ClockPauses {
 	if t.State != TriageIgnored {
 		return ""
 	}
@@ -126,19 +126,19 @@ func StopsOf(t Triage) Stops {
 // StopChange is what a decision adds to the stops of a lineage: nothing, the beginning
 // of a stop or its end. Both are when it was made: what it says may be older, such as
 // where an earlier decision is restored.
-func StopChange(before, after Triage, at time.Time) (add Stops, begins bool) {
+func StopChange(before, after Triage, at time.Time) (add ClockPauses, begins bool) {
 	was, is := before.State == TriageIgnored, after.State == TriageIgnored
 	switch {
 	case is && !was:
 		return stopBegins(at), true
 	case was && !is:
-		return Stops(strconv.FormatInt(at.UnixMicro(), 10) + " "), false
+		return ClockPauses(strconv.FormatInt(at.UnixMicro(), 10) + " "), false
 	}
 	return "", false
 }
 
 // each yields the stops that have ended, in microseconds. What is no stop is left out.
-func (s Stops) each() iter.Seq2[int64, int64] {
+func (s ClockPauses) each() iter.Seq2[int64, int64] {
 	return func(yield func(from, to int64) bool) {
 		for one := range strings.FieldsSeq(string(s)) {
 			begin, end, _ := strings.Cut(one, "-")
@@ -155,7 +155,7 @@ func (s Stops) each() iter.Seq2[int64, int64] {
 // when it came to its ref, came back, or was silenced in the code no more; and later
 // by as long as it was ignored since, until it was fixed (docs/reference/due-dates.md). Time that
 // several stops cover counts once.
-func DueClock(relevantSince, stateUpdatedAt int64, state State, stops Stops) int64 {
+func DueClock(relevantSince, stateUpdatedAt int64, state State, stops ClockPauses) int64 {
 	start, end := relevantSince, int64(math.MaxInt64)
 	switch state {
 	case Unresolved:

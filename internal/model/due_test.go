@@ -38,7 +38,7 @@ func TestDueDaysOf(t *testing.T) {
 
 func TestTheFewestDaysOfSeveralPolicies(t *testing.T) {
 	for _, c := range [][3]int{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {5, 7, 5}, {7, 5, 5}, {5, 5, 5}} {
-		if got := Sooner(c[0], c[1]); got != c[2] {
+		if got := MinDays(c[0], c[1]); got != c[2] {
 			t.Errorf("Sooner(%d, %d) = %d, want %d", c[0], c[1], got, c[2])
 		}
 	}
@@ -50,7 +50,7 @@ func TestDueClock(t *testing.T) {
 		name              string
 		relevant, stateAt int64
 		state             State
-		stops             Stops
+		stops             ClockPauses
 		want              int64
 	}{
 		{"it came", 10, 0, Unresolved, "", 10},
@@ -80,7 +80,7 @@ func TestStopChange(t *testing.T) {
 	triage := func(s TriageState) Triage { return Triage{State: s, At: at} }
 	for _, c := range []struct {
 		before, after TriageState
-		want          Stops
+		want          ClockPauses
 	}{
 		{TriageUntriaged, TriageIgnored, "9-"},
 		{TriageFixing, TriageIgnored, "9-"},
@@ -104,7 +104,7 @@ func TestAnUndoneReopeningStopsTheClockOnce(t *testing.T) {
 	at := func(n int64) time.Time { return time.UnixMicro(n) }
 	ignored, untriaged := Triage{State: TriageIgnored, At: at(20)}, Triage{State: TriageUntriaged}
 	reopened := func(n int64) Triage { return Triage{State: TriageReopened, At: at(n)} }
-	var stops Stops
+	var stops ClockPauses
 	for _, d := range []struct {
 		before, after Triage
 		at            int64

@@ -196,22 +196,22 @@ type PolicyRule struct {
 	LastChangeBy string // empty when no person changed it
 }
 
-// Stance is what one policy wants of the findings of a rule.
-type Stance struct {
+// RuleMode is what one policy wants of the findings of a rule.
+type RuleMode struct {
 	PolicyID int64
 	Mode     PolicyMode
 	BlockAll bool
 }
 
 // StanceOf is what a policy wants of a rule in it.
-func StanceOf(p Policy, mode PolicyMode) Stance {
-	return Stance{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
+func StanceOf(p Policy, mode PolicyMode) RuleMode {
+	return RuleMode{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
 }
 
 // Stricter returns the stricter of two stances (docs/reference/policies.md): by mode; of two
 // that block, the one that blocks all; else the older policy's. The zero Stance
 // is milder than any.
-func (s Stance) Stricter(o Stance) Stance {
+func (s RuleMode) Stricter(o RuleMode) RuleMode {
 	switch {
 	case s.Mode != o.Mode:
 		if s.Mode > o.Mode {

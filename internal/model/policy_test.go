@@ -44,7 +44,7 @@ func TestPolicyCheckNamesEveryFault(t *testing.T) {
 
 func TestStricter(t *testing.T) {
 	block, all := model.Policy{ID: 1}, model.Policy{ID: 2, BlockAll: true}
-	inOrder := []model.Stance{
+	inOrder := []model.RuleMode{
 		{},
 		model.StanceOf(all, model.ModeMonitor), model.StanceOf(block, model.ModeMonitor),
 		model.StanceOf(block, model.ModeComment), model.StanceOf(block, model.ModeBlock), model.StanceOf(all, model.ModeBlock),

@@ -134,7 +134,7 @@ type Lineage struct {
 	ProjectID   int64
 	Triage      Triage
 	Annotations Annotations
-	Stops       Stops // read by what feeds an index alone
+	Stops       ClockPauses // read by what feeds an index alone
 }
 
 // TriageEvent is one line of the trail, which nothing rewrites.

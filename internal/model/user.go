@@ -198,7 +198,7 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time // last request, give or take a minute
 	ExpiresAt time.Time // whatever happens
-	// Half is whether it is none yet: the second factor is missing, see HalfSession.
+	// Half is whether it is none yet: the second factor is missing, see PendingSession.
 	Half bool
 }
 
@@ -254,15 +254,15 @@ type UserLink struct {
 	ExpiresAt time.Time
 }
 
-// HalfSessionFor is how long a sign-in may wait for its second factor.
-const HalfSessionFor = 10 * time.Minute
+// PendingSessionFor is how long a sign-in may wait for its second factor.
+const PendingSessionFor = 10 * time.Minute
 
 // MaxHalfTries is how many codes may be tried at one sign-in.
 const MaxHalfTries = 5
 
-// HalfSession is a sign-in that waits for its second factor. It gives nothing but
+// PendingSession is a sign-in that waits for its second factor. It gives nothing but
 // the right to show that.
-type HalfSession struct {
+type PendingSession struct {
 	UserID int64
 	Method string // what was shown first, as in Session
 }

@@ -90,14 +90,14 @@ func (d *delivery) next(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	outs := d.send(ctx, list)
-	ctx, cancel := outlast(ctx, keepWithin) // or it would be sent twice for each stop
+	ctx, cancel := withGracePeriod(ctx, keepWithin) // or it would be sent twice for each stop
 	defer cancel()
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, outs) })
 	return !slices.ContainsFunc(outs, func(o outcome) bool { return o.State == model.NotificationQueued }), err
 }
 
-// outlast is a context that ends a while after another one.
-func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+// withGracePeriod is a context that ends a while after another one.
+func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
 	return longer, func() { stop(); cancel() }

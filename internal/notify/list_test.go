@@ -20,7 +20,7 @@ func TestLinksSayWhatTheyList(t *testing.T) {
 		{model.SAST, "ada & co", "/findings?assignees=ada+%26+co"},
 		{0, "", "/overview"},
 	} {
-		p := picture{count: 2, product: c.issueType}
+		p := matchSummary{count: 2, product: c.issueType}
 		m := p.message(model.Happening{Event: model.EventAssigned, Assignee: c.assignee}, model.NotificationRule{}, time.Unix(0, 0))
 		if m.Path != c.want {
 			t.Errorf("%v of %q leads to %s, want %s", c.issueType, c.assignee, m.Path, c.want)

@@ -24,7 +24,7 @@ func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying)
 		Notifier:   n,
 		deployment: j.DeploymentID,
 		at:         j.CreatedAt,
-		seen:       map[question]picture{},
+		seen:       map[question]matchSummary{},
 		broken:     map[int64]fault{},
 	}
 	err := n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -55,7 +55,7 @@ type matcher struct {
 	at         time.Time
 	rules      []model.NotificationRule
 	view       *index.View
-	seen       map[question]picture // of the present happening
+	seen       map[question]matchSummary // of the present happening
 	list       []model.Notification
 	broken     map[int64]fault // rules whose filter will not do any more
 }
@@ -74,7 +74,7 @@ func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error
 		}
 		p, err := m.look(ctx, h, r)
 		if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
-			m.broken[r.ID] = unfit(r, invalid)
+			m.broken[r.ID] = invalidFilter(r, invalid)
 			continue
 		}
 		if err != nil {
@@ -136,7 +136,7 @@ type question struct {
 }
 
 // look finds what a rule wants to be told of something that happened.
-func (m *matcher) look(ctx context.Context, h model.Happening, r model.NotificationRule) (picture, error) {
+func (m *matcher) look(ctx context.Context, h model.Happening, r model.NotificationRule) (matchSummary, error) {
 	if h.Event == model.EventScanFailed {
 		return m.project(ctx, h, r)
 	}
@@ -162,8 +162,8 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 	return p, err
 }
 
-// whatever are the events that are told whatever was decided about their findings.
-var whatever = []model.NotificationEvent{
+// triageIndependentEvents are the events that are told whatever was decided about their findings.
+var triageIndependentEvents = []model.NotificationEvent{
 	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked,
 	model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
@@ -173,7 +173,7 @@ func (m *matcher) filterOf(
 	t model.IssueType, e model.NotificationEvent, r model.NotificationRule,
 ) (f model.FindingFilter, selects bool, err error) {
 	text := r.Filter
-	if slices.Contains(whatever, e) {
+	if slices.Contains(triageIndependentEvents, e) {
 		q, err := url.ParseQuery(text)
 		if err == nil && !q.Has("status") && !q.Has("-status") {
 			q.Set("status", "any")

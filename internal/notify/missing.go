@@ -35,7 +35,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 	}
 	// as Match says of rules whose filter will not do any more
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
-		f := unfit(model.NotificationRule{Filter: filter}, invalid)
+		f := invalidFilter(model.NotificationRule{Filter: filter}, invalid)
 		return tx.NoteNotificationProblem(ctx, id, f.problem, f.pause)
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 	if err != nil {
 		return err
 	}
-	p := picture{projects: map[string]int{}}
+	p := matchSummary{projects: map[string]int{}}
 	for _, project := range list {
 		if keeps(project) {
 			p.count++

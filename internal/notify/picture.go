@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// picture is what a rule is told of something that happened: how much there is, and the
+// matchSummary is what a rule is told of something that happened: how much there is, and the
 // worst of it.
-type picture struct {
+type matchSummary struct {
 	count      int
 	severities map[string]int
 	projects   map[string]int // findings by the project's name
@@ -25,7 +25,7 @@ type picture struct {
 }
 
 // findings selects what a rule's filter keeps of what something is about.
-func (m *matcher) findings(ctx context.Context, h model.Happening, r model.NotificationRule) (p picture, err error) {
+func (m *matcher) findings(ctx context.Context, h model.Happening, r model.NotificationRule) (p matchSummary, err error) {
 	p.severities, p.projects = map[string]int{}, map[string]int{}
 	var worst []int64
 	for _, t := range productsOf(r) {
@@ -105,7 +105,7 @@ func (m *matcher) about(
 }
 
 // nameFindings reads the worst findings of a picture.
-func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) error {
+func (m *matcher) nameFindings(ctx context.Context, p *matchSummary, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func placeOf(f model.Finding) string {
 }
 
 // name reads whose scan something is about.
-func (m *matcher) name(ctx context.Context, p *picture, h model.Happening) error {
+func (m *matcher) name(ctx context.Context, p *matchSummary, h model.Happening) error {
 	if len(p.projects) > 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func gone(err error) error {
 }
 
 // project looks at what happened to a project: of a filter only the projects and their tags count.
-func (m *matcher) project(ctx context.Context, h model.Happening, r model.NotificationRule) (p picture, err error) {
+func (m *matcher) project(ctx context.Context, h model.Happening, r model.NotificationRule) (p matchSummary, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
 		if err != nil {
@@ -190,7 +190,7 @@ func (m *matcher) project(ctx context.Context, h model.Happening, r model.Notifi
 }
 
 // message puts a picture into words.
-func (p picture) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
+func (p matchSummary) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
 	m := model.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold),
 		Count: p.count, Severities: p.severities, Findings: p.findings,

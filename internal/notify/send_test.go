@@ -39,7 +39,7 @@ func TestHushTakesOutWhatIsSecret(t *testing.T) {
 func TestOutcomesAreKeptWhileTheyTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, stop := context.WithCancel(t.Context())
-		ctx, cancel := outlast(outer, keepWithin)
+		ctx, cancel := withGracePeriod(outer, keepWithin)
 		defer cancel()
 		time.Sleep(10 * keepWithin)
 		if ctx.Err() != nil {

@@ -80,7 +80,7 @@ func (n *Notifier) Test(
 		one := model.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}
 		list = append(list, d.tried(within, one))
 	}
-	ctx, end := outlast(ctx, keepWithin) // who hung up has sent them all the same
+	ctx, end := withGracePeriod(ctx, keepWithin) // who hung up has sent them all the same
 	defer end()
 	return list, n.Store.Update(ctx, deploymentID, who, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AddNotificationTests(ctx, id, list)

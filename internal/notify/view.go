@@ -54,9 +54,9 @@ type fault struct {
 	pause           bool
 }
 
-// unfit says what is wrong with a rule's filter. One that is a saved view pauses the rule:
+// invalidFilter says what is wrong with a rule's filter. One that is a saved view pauses the rule:
 // whoever changed the view may not know of it.
-func unfit(r model.NotificationRule, err *model.InvalidError) fault {
+func invalidFilter(r model.NotificationRule, err *model.InvalidError) fault {
 	if id, bad := savedViewOf(r.Filter); id != 0 || bad != nil {
 		return fault{
 			"The rule is paused, as its filter will not do any more: " + err.Error() + ". Give it another filter.",
@@ -78,7 +78,7 @@ func (m *matcher) openViews(ctx context.Context, tx *store.Tx) error {
 		invalid, ok := errors.AsType[*model.InvalidError](err)
 		switch {
 		case ok && !r.Paused:
-			m.broken[r.ID] = unfit(r, invalid)
+			m.broken[r.ID] = invalidFilter(r, invalid)
 		case ok:
 		case err != nil:
 			return err

@@ -42,7 +42,7 @@ func listOf(t model.IssueType, assignee string) string {
 }
 
 // title says in a sentence what happened.
-func (p picture) title(h model.Happening, r model.NotificationRule) string {
+func (p matchSummary) title(h model.Happening, r model.NotificationRule) string {
 	n := counted(p.count, "finding", "findings")
 	switch h.Event {
 	case model.EventNewFinding:
@@ -80,7 +80,7 @@ func (p picture) title(h model.Happening, r model.NotificationRule) string {
 }
 
 // personalTitle says in a sentence what happened, to whom it is about.
-func (p picture) personalTitle(h model.Happening) string {
+func (p matchSummary) personalTitle(h model.Happening) string {
 	if h.Event == model.EventComment {
 		return cmp.Or(h.Author, "Somebody") + " mentioned you on a finding" + p.where()
 	}
@@ -107,7 +107,7 @@ func counted(n int, one, many string) string {
 }
 
 // rated is how severe the findings are, the worst first, as " (1 critical, 2 high)".
-func (p picture) rated() string {
+func (p matchSummary) rated() string {
 	var parts []string
 	for s := model.SeverityCritical; s >= model.SeverityLow; s-- {
 		if n := p.severities[s.String()]; n > 0 {
@@ -121,7 +121,7 @@ func (p picture) rated() string {
 }
 
 // where names the project, or counts them.
-func (p picture) where() string {
+func (p matchSummary) where() string {
 	switch len(p.projects) {
 	case 0:
 		return ""

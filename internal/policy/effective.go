@@ -100,12 +100,12 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 			continue
 		}
 		name := r.Rule.Name
-		before := e.Stance(name)
+		before := e.RuleMode(name)
 		e.wants[name] = append(e.wants[name], want{of, r.Mode})
 		if place, known := at[name]; !known {
 			at[name] = len(e.Rules)
 			e.Rules = append(e.Rules, r)
-		} else if e.Stance(name) != before {
+		} else if e.RuleMode(name) != before {
 			e.Rules[place] = r
 		}
 		e.products[name] = r.Rule.IssueType
@@ -121,9 +121,9 @@ func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	return e
 }
 
-// Stance returns that of the strictest policy. It is zero for a rule that the policies do
+// RuleMode returns that of the strictest policy. It is zero for a rule that the policies do
 // not have.
-func (e EffectivePolicy) Stance(rule string) (best model.Stance) {
+func (e EffectivePolicy) RuleMode(rule string) (best model.RuleMode) {
 	for _, w := range e.wants[rule] {
 		if e.ref != "" && !model.CoversRef(w.of.Branches, e.ref) {
 			w.mode = model.ModeMonitor
@@ -138,7 +138,7 @@ func (e EffectivePolicy) Stance(rule string) (best model.Stance) {
 func (e EffectivePolicy) Judged(ref string) (rules []string, products []model.IssueType) {
 	on := e.On(ref)
 	for name := range e.wants {
-		if on.Stance(name).Mode == model.ModeBlock {
+		if on.RuleMode(name).Mode == model.ModeBlock {
 			rules = append(rules, name)
 		}
 	}

@@ -72,7 +72,7 @@ func Evaluate(f Findings, p EffectivePolicy) Outcome {
 // modeOf returns the mode that a finding has at the gate, and stores its policy and
 // condition in the sighting. It is 0 where neither rule nor condition apply.
 func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) model.PolicyMode {
-	stance := e.Stance(s.Finding.RuleName)
+	stance := e.RuleMode(s.Finding.RuleName)
 	if stance.Mode == model.ModeBlock && counts(s) && (fresh || stance.BlockAll) {
 		s.PolicyID = stance.PolicyID
 		return model.ModeBlock

@@ -87,7 +87,7 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 		g := policy.For(c.project, policies, rules)
 		var list []string
 		for _, r := range g.Rules {
-			s := g.Stance(r.Rule.Name)
+			s := g.RuleMode(r.Rule.Name)
 			told := fmt.Sprintf("%s %s of %d", r.Rule.Name, s.Mode, s.PolicyID)
 			if s.BlockAll {
 				told += " (all)"
@@ -138,14 +138,14 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 			served("a", model.SAST, 1, model.ModeComment, ""), served("a", model.SAST, 2, model.ModeBlock, ""), served("b", model.SAST, 2, model.ModeBlock, ""),
 		})
 		on := all.On("refs/heads/elsewhere").On(c.ref)
-		stance := on.Stance("a")
+		stance := on.RuleMode("a")
 		if got := fmt.Sprintf("%s of %d", stance.Mode, stance.PolicyID); got != c.want {
 			t.Errorf("%v: on %s rule a is %s, want %s", c.branches, c.ref, got, c.want)
 		}
-		if on.Stance("b").Mode == 0 || len(on.Rules) != 2 {
+		if on.RuleMode("b").Mode == 0 || len(on.Rules) != 2 {
 			t.Errorf("%v: on %s what is served changes", c.branches, c.ref)
 		}
-		if stance := all.Stance("a"); stance.Mode != model.ModeBlock || stance.PolicyID != 2 {
+		if stance := all.RuleMode("a"); stance.Mode != model.ModeBlock || stance.PolicyID != 2 {
 			t.Errorf("%v: asking for %s changed what holds everywhere: %+v", c.branches, c.ref, stance)
 		}
 		found := func(rule string, product model.IssueType) policy.Sighting {

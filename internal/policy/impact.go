@@ -335,17 +335,17 @@ type branchRead struct{ method, ref, source string }
 
 // OpenFindings implements GateStorage.
 func (r *boundedReads) OpenFindings(ctx context.Context, project int64, ref, source string) ([]model.Finding, error) {
-	return r.once(ctx, branchRead{"open", ref, source}, project, r.ImpactStorage.OpenFindings)
+	return r.loadOnce(ctx, branchRead{"open", ref, source}, project, r.ImpactStorage.OpenFindings)
 }
 
 // UnresolvedFindings implements GateStorage.
 func (r *boundedReads) UnresolvedFindings(
 	ctx context.Context, project int64, ref, source string,
 ) ([]model.Finding, error) {
-	return r.once(ctx, branchRead{"unresolved", ref, source}, project, r.ImpactStorage.UnresolvedFindings)
+	return r.loadOnce(ctx, branchRead{"unresolved", ref, source}, project, r.ImpactStorage.UnresolvedFindings)
 }
 
-func (r *boundedReads) once(ctx context.Context, of branchRead, project int64,
+func (r *boundedReads) loadOnce(ctx context.Context, of branchRead, project int64,
 	read func(context.Context, int64, string, string) ([]model.Finding, error),
 ) ([]model.Finding, error) {
 	if r.known == nil || r.project != project {

@@ -106,14 +106,14 @@ func newJudge(ctx context.Context, s GateStorage, project model.Project, scan mo
 
 // mayBlock reports whether a finding may fail a build, or be noted.
 func (e EffectivePolicy) mayBlock(f *model.Finding) bool {
-	return e.Stance(f.RuleName).Mode == model.ModeBlock || e.conditional(f.IssueType)
+	return e.RuleMode(f.RuleName).Mode == model.ModeBlock || e.conditional(f.IssueType)
 }
 
 // blocksUnserved reports whether a rule blocks that is not served, as those of
 // the advisories are.
 func (e EffectivePolicy) blocksUnserved() bool {
 	for name := range e.wants {
-		if _, served := e.products[name]; !served && e.Stance(name).Mode == model.ModeBlock {
+		if _, served := e.products[name]; !served && e.RuleMode(name).Mode == model.ModeBlock {
 			return true
 		}
 	}
@@ -148,8 +148,8 @@ func (j *Judge) Rename(became map[model.Identity]model.KnownAs) {
 	}
 }
 
-// Part has findings judged as copies, which are of no lineage yet.
-func (j *Judge) Part(copies []model.Identity) {
+// MarkCopies has findings judged as copies, which are of no lineage yet.
+func (j *Judge) MarkCopies(copies []model.Identity) {
 	parted := make(map[model.Identity]bool, len(copies))
 	for _, id := range copies {
 		parted[id] = true

@@ -42,9 +42,9 @@ func (r *Reading) Add(src io.Reader, o format.Options) error {
 	return nil
 }
 
-// Whole notes that the lockfiles read are all that there are, so that there is a
+// MarkComplete notes that the lockfiles read are all that there are, so that there is a
 // statement where there is none.
-func (r *Reading) Whole() {
+func (r *Reading) MarkComplete() {
 	r.redactor(nil)
 	r.files = append(r.files, file{reports: []*model.Report{{
 		Tool: lockfile.Tool, Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{},

@@ -17,7 +17,7 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		d := newTenant(t, s)
 		cards := func() (shown []string) {
 			t.Helper()
-			d.check(s.EachAdvisoryCard(t.Context(), func(c model.AdvisoryCard) { shown = append(shown, c.Shown) }))
+			d.check(s.EachAdvisorySummary(t.Context(), func(c model.AdvisorySummary) { shown = append(shown, c.Shown) }))
 			return shown
 		}
 		fill := func(want int) {
@@ -38,13 +38,13 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		fill(1)
 		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-3"})
 
-		full := model.AdvisoryCard{
+		full := model.AdvisorySummary{
 			Group: 1, Shown: "CVE-1", Names: []string{"CVE-1", "GHSA-1"}, Packages: []string{"npm/a", "gomod/x.org/y z"}, Summary: "Words\x00 of it",
 			Severity: model.SeverityHigh, Score: 7.5, Malicious: true, Withdrawn: true, Modified: storetest.Epoch.Add(time.Hour),
 		}
-		d.check(s.PutAdvisoryCards(t.Context(), []model.AdvisoryCard{full}))
+		d.check(s.PutAdvisorySummaries(t.Context(), []model.AdvisorySummary{full}))
 		full.Summary = "Words\uFFFD of it"
-		d.check(s.EachAdvisoryCard(t.Context(), func(c model.AdvisoryCard) {
+		d.check(s.EachAdvisorySummary(t.Context(), func(c model.AdvisorySummary) {
 			if c.Group == 1 {
 				same(t, "card", c, full)
 			}

@@ -88,7 +88,7 @@ func TestRevokeRunner(t *testing.T) {
 					token.ID = ids[0] // calls with the first one's
 				}
 				if err == nil {
-					_, err = tx.SeeRunner(ctx, model.Runner{Name: name, TokenID: token.ID})
+					_, err = tx.RecordRunnerContact(ctx, model.Runner{Name: name, TokenID: token.ID})
 				}
 				if err != nil {
 					return err

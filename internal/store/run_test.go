@@ -400,19 +400,19 @@ func TestRunnersAreKnownAgainAndBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			first, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 1, Labels: []string{"linux"}, Version: "1"})
+			first, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 1, Labels: []string{"linux"}, Version: "1"})
 			if err != nil {
 				return err
 			}
-			again, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
+			again, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
 			if again.ID != first.ID || err != nil {
 				t.Errorf("%d is %d now, %v", first.ID, again.ID, err)
 			}
-			if other, err := tx.SeeRunner(ctx, model.Runner{Name: "a", TokenID: 2}); other.ID == first.ID || err != nil {
+			if other, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 2}); other.ID == first.ID || err != nil {
 				t.Errorf("another token's runner is %d too, %v", other.ID, err)
 			}
 			for i := range model.MaxRunners + 5 {
-				if _, err := tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("many-", i), TokenID: 3}); err != nil {
+				if _, err := tx.RecordRunnerContact(ctx, model.Runner{Name: fmt.Sprint("many-", i), TokenID: 3}); err != nil {
 					return err
 				}
 			}
@@ -440,7 +440,7 @@ func TestRunFactsTellOfRunnersThatMay(t *testing.T) {
 				token.PublicID = fmt.Sprint("runner-", i)
 				made, err := tx.CreateToken(ctx, token, storetest.TokenHash(token.PublicID))
 				if err == nil {
-					_, err = tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("r", i), TokenID: made.ID})
+					_, err = tx.RecordRunnerContact(ctx, model.Runner{Name: fmt.Sprint("r", i), TokenID: made.ID})
 				}
 				if err != nil {
 					return err

@@ -19,7 +19,7 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 		var worker model.Runner
 		var run model.Run
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
-			if worker, err = tx.SeeRunner(ctx, model.Runner{Name: "worker", TokenID: 1}); err != nil {
+			if worker, err = tx.RecordRunnerContact(ctx, model.Runner{Name: "worker", TokenID: 1}); err != nil {
 				return err
 			}
 			run, _, err = tx.LeaseRun(ctx, worker.ID, nil)
@@ -49,7 +49,7 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 		}
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 			for i := range model.MaxRunners + 5 {
-				if _, err := tx.SeeRunner(ctx, model.Runner{Name: fmt.Sprint("idle-", i), TokenID: 3}); err != nil {
+				if _, err := tx.RecordRunnerContact(ctx, model.Runner{Name: fmt.Sprint("idle-", i), TokenID: 3}); err != nil {
 					return err
 				}
 			}
@@ -62,7 +62,7 @@ func TestARunnerThatWorksIsThere(t *testing.T) {
 			w.t.Fatal(err)
 		}
 		update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.SeeRunner(ctx, model.Runner{Name: "one more", TokenID: 3}); err != nil {
+			if _, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "one more", TokenID: 3}); err != nil {
 				return err
 			}
 			if _, err := tx.Runner(ctx, worker.ID); !errors.Is(err, model.ErrNotFound) {

@@ -45,7 +45,7 @@ func finish(t testing.TB, s *store.Store, u model.User, cookie string, p model.F
 	return err
 }
 
-func TestASecondFactorMakesHalfSessions(t *testing.T) {
+func TestASecondFactorMakesPendingSessions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "before")
@@ -62,7 +62,7 @@ func TestASecondFactorMakesHalfSessions(t *testing.T) {
 			t.Errorf("a provider's word is not taken: %+v, %v", n, err)
 		}
 		halfSignIn(t, s, ada, "a")
-		h, u, err := s.HalfSession(t.Context(), storetest.TokenHash("a"))
+		h, u, err := s.PendingSession(t.Context(), storetest.TokenHash("a"))
 		if err != nil || h.UserID != ada.ID || h.Method != "password" || u.Name != "ada" || !u.HasSecondFactor() {
 			t.Errorf("the half one is %+v of %+v, %v", h, u, err)
 		}
@@ -118,7 +118,7 @@ func TestACodeIsTakenOnce(t *testing.T) {
 	})
 }
 
-func TestHalfSessionsEnd(t *testing.T) {
+func TestPendingSessionsEnd(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -129,11 +129,11 @@ func TestHalfSessionsEnd(t *testing.T) {
 			withApp(t, s, ada, 100)
 			halfSignIn(t, s, ada, "tried")
 			for range model.MaxHalfTries {
-				if err := s.TryHalfSession(t.Context(), storetest.TokenHash("tried")); err != nil {
+				if err := s.TryPendingSession(t.Context(), storetest.TokenHash("tried")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			fails(t, "one try more", s.TryHalfSession(t.Context(), storetest.TokenHash("tried")), model.ErrNotFound)
+			fails(t, "one try more", s.TryPendingSession(t.Context(), storetest.TokenHash("tried")), model.ErrNotFound)
 			for what, end := range map[string]func() error{
 				"a new password": func() error { return s.SetPassword(t.Context(), ada.ID, "h", false, ada.Actor()) },
 				"signing out":    func() error { return s.EndSessions(t.Context(), ada.ID, ada.Actor()) },
@@ -146,7 +146,7 @@ func TestHalfSessionsEnd(t *testing.T) {
 					}
 					return s.PutRecoveryCodes(t.Context(), whole, [][]byte{[]byte("x")}, storetest.TokenHash("goes on"))
 				},
-				"time":             func() error { clock.Advance(model.HalfSessionFor); return nil },
+				"time":             func() error { clock.Advance(model.PendingSessionFor); return nil },
 				"being disabled":   func() error { return s.DisableUser(t.Context(), ada.ID, storetest.Actor) },
 				"a lost device":    func() error { return s.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor) },
 				"signing in twice": func() error { halfSignIn(t, s, ada, "another"); return nil },
@@ -155,7 +155,7 @@ func TestHalfSessionsEnd(t *testing.T) {
 				if err := end(); err != nil {
 					t.Fatal(what, err)
 				}
-				_, _, err := s.HalfSession(t.Context(), storetest.TokenHash(what))
+				_, _, err := s.PendingSession(t.Context(), storetest.TokenHash(what))
 				if goesOn := what == "signing in twice"; goesOn != (err == nil) {
 					t.Errorf("after %s: %v", what, err)
 				}

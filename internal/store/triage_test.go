@@ -118,7 +118,7 @@ func TestDecisionsStopTheClock(t *testing.T) {
 			})
 		}
 		before := d.version()
-		fed := func(what string, want model.Stops) {
+		fed := func(what string, want model.ClockPauses) {
 			t.Helper()
 			for _, since := range []int64{0, before} {
 				for _, l := range feedOf(d, since).Lineages {
@@ -126,13 +126,13 @@ func TestDecisionsStopTheClock(t *testing.T) {
 					case id:
 						same(t, what, l.Stops, want)
 					case other:
-						same(t, "of another lineage", l.Stops, model.Stops(""))
+						same(t, "of another lineage", l.Stops, model.ClockPauses(""))
 					}
 				}
 			}
 			before = d.version()
 		}
-		stop := func(hours int) model.Stops { return model.Stops(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
+		stop := func(hours int) model.ClockPauses { return model.ClockPauses(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
 		untriaged, ignored := model.Triage{State: model.TriageUntriaged}, triage(model.TriageIgnored, 1)
 		fed("before any decision", "")
 		decide(untriaged, ignored, 1)

@@ -189,7 +189,7 @@ func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replace
 		replaced = append(replaced, f.FindingID)
 	}
 	slices.Sort(replaced)
-	_, err = s.ShowTickets(ctx, ticketsOf(dropped))
+	_, err = s.SyncTicketAnnotations(ctx, ticketsOf(dropped))
 	return slices.Compact(replaced), err
 }
 
@@ -209,7 +209,7 @@ func lineagesOf(findings []model.Finding) []int64 {
 // Show has the findings of a ticket show it, once it is created, with a line in the trail
 // of each that did not.
 func Show(ctx context.Context, s Store, t model.Ticket) error {
-	fresh, err := s.ShowTickets(ctx, []int64{t.ID})
+	fresh, err := s.SyncTicketAnnotations(ctx, []int64{t.ID})
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []
 	if err := tell(ctx, s, known, notes); err != nil {
 		return nil, err
 	}
-	if _, err := s.ShowTickets(ctx, ticketsOf(dropped)); err != nil {
+	if _, err := s.SyncTicketAnnotations(ctx, ticketsOf(dropped)); err != nil {
 		return nil, err
 	}
 	for _, f := range findings {

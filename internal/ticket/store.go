@@ -48,9 +48,9 @@ type Store interface {
 	AddTicketFindings(ctx context.Context, list []model.TicketFinding) error
 	// DropTicketFindings has lineages be about no ticket, and returns what they were about.
 	DropTicketFindings(ctx context.Context, lineages []int64) ([]model.TicketFinding, error)
-	// ShowTickets has the findings of tickets show them, and returns the lineages that did
+	// SyncTicketAnnotations has the findings of tickets show them, and returns the lineages that did
 	// not, by ticket. Tickets that are about nothing are deleted, but for some that we made.
-	ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error)
+	SyncTicketAnnotations(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error)
 	// QueueTickets has tickets created in their trackers.
 	QueueTickets(ctx context.Context, ids []int64) error
 }

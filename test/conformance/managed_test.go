@@ -256,7 +256,7 @@ func (s *site) work(t testing.TB, id int64) {
 	t.Helper()
 	var run model.Run
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "r1", TokenID: 4711})
+		runner, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "r1", TokenID: 4711})
 		if err == nil {
 			run, _, err = tx.LeaseRun(ctx, runner.ID, nil)
 		}

@@ -35,7 +35,7 @@ type codeHost struct {
 }
 
 // codeHosts keeps the connections of a site.
-func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Keeper {
+func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Service {
 	t.Helper()
 	sealer, err := hostRing.Sealer("connections")
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *site) runner(t testing.TB, name string) (r model.Runner) {
 		secret := fmt.Sprint("runner-", name, "-", runnerTokens.Add(1))
 		token, err := tx.CreateToken(ctx, model.Token{Name: "runner " + name, PublicID: secret, Scopes: []model.Scope{model.ScopeRunner}}, storetest.TokenHash(secret))
 		if err == nil {
-			r, err = tx.SeeRunner(ctx, model.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
+			r, err = tx.RecordRunnerContact(ctx, model.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
 		}
 		return err
 	})

@@ -40,7 +40,7 @@ type site struct {
 	deployment model.Deployment
 	token      string
 	server     *apihttp.Server
-	keeper     *hosts.Keeper
+	keeper     *hosts.Service
 	url        string
 	client     *http.Client
 	log        *logBuffer

@@ -31,7 +31,7 @@ const (
 	noHooks    = "acme/new: the account may not make webhooks"
 )
 
-func (h *codeHosts) AskToAdd(_ context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error) {
+func (h *codeHosts) PrepareAdd(_ context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error) {
 	if err := model.CheckConnection(c); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (h *codeHosts) AskToAdd(_ context.Context, c model.Connection, credential m
 	}, nil
 }
 
-func (h *codeHosts) AskAgain(_ context.Context, _, id int64) (keep store.SaveConnection, asked, err error) {
+func (h *codeHosts) PrepareCheck(_ context.Context, _, id int64) (keep store.SaveConnection, asked, err error) {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		problem := ""
 		if h.refuses != nil {
@@ -63,7 +63,7 @@ func (h *codeHosts) AskAgain(_ context.Context, _, id int64) (keep store.SaveCon
 	}, h.refuses, nil
 }
 
-func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change model.ConnectionChange) (store.SaveConnection, error) {
+func (h *codeHosts) PrepareUpdate(_ context.Context, _, id int64, change model.ConnectionChange) (store.SaveConnection, error) {
 	if change.Credential != nil && change.Credential.Secret != hostSecret {
 		return nil, model.Invalid("base_url", refused)
 	}
@@ -76,7 +76,7 @@ func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change model.Con
 	}, nil
 }
 
-func (h *codeHosts) AskToRemove(_ context.Context, _, id int64) (store.SaveConnection, error) {
+func (h *codeHosts) PrepareRemove(_ context.Context, _, id int64) (store.SaveConnection, error) {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		return model.Connection{}, tx.DeleteConnection(ctx, id)
 	}, nil

@@ -55,7 +55,7 @@ func (s *site) work(log string) (run model.Run) {
 		if err != nil {
 			return err
 		}
-		runner, err := tx.SeeRunner(ctx, model.Runner{Name: "build-7", TokenID: token.ID, Version: "1.2", Isolation: "bubblewrap"})
+		runner, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "build-7", TokenID: token.ID, Version: "1.2", Isolation: "bubblewrap"})
 		if err == nil {
 			run, _, err = tx.LeaseRun(ctx, runner.ID, nil)
 		}
@@ -126,7 +126,7 @@ func TestManagedScansOfAProject(t *testing.T) {
 		if err == nil {
 			loose := runners[0]
 			loose.Isolation = model.NoSandbox + "bubblewrap (bwrap) is not installed"
-			_, err = tx.SeeRunner(ctx, loose)
+			_, err = tx.RecordRunnerContact(ctx, loose)
 		}
 		return err
 	})

@@ -222,9 +222,9 @@ func (c *Call) PathID(name string) int64 {
 	return n
 }
 
-// Seen answers as if a project that the token's globs leave out did not exist.
-func (c *Call) Seen(p model.Project, err error) (model.Project, error) {
-	return gate.Seen(c.Caller.Globs(), p, err)
+// VisibleProject answers as if a project that the token's globs leave out did not exist.
+func (c *Call) VisibleProject(p model.Project, err error) (model.Project, error) {
+	return gate.VisibleProject(c.Caller.Globs(), p, err)
 }
 
 // Project finds the project that the path names.
@@ -233,7 +233,7 @@ func (c *Call) Project(ctx context.Context) (model.Project, error) {
 	if model.CheckProjectName(name) != nil {
 		return model.Project{}, model.ErrNotFound
 	}
-	return c.Seen(c.Tx.ProjectByName(ctx, name))
+	return c.VisibleProject(c.Tx.ProjectByName(ctx, name))
 }
 
 // methods answers one pattern: it finds the endpoint of the method, HEAD among
@@ -281,5 +281,5 @@ func ProjectNamed(ctx context.Context, c *Call, name string) (model.Project, err
 	if model.CheckProjectName(name) != nil {
 		return model.Project{}, model.ErrNotFound
 	}
-	return c.Seen(c.Tx.ProjectByName(ctx, name))
+	return c.VisibleProject(c.Tx.ProjectByName(ctx, name))
 }

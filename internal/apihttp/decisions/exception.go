@@ -129,7 +129,7 @@ func exception(ctx context.Context, c *core.Call) (e model.Exception, err error)
 	switch {
 	case err != nil:
 	case e.ProjectID != 0:
-		_, err = c.Seen(c.Tx.Project(ctx, e.ProjectID))
+		_, err = c.VisibleProject(c.Tx.Project(ctx, e.ProjectID))
 	case !e.Within(c.Caller.Globs()):
 		err = model.ErrNotFound
 	}

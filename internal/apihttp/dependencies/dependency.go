@@ -208,7 +208,7 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 
 func listLockfiles(ctx context.Context, c *core.Call, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
 	id := c.PathID("repositoryId")
-	if _, err := c.Seen(c.Tx.Project(ctx, id)); err != nil {
+	if _, err := c.VisibleProject(c.Tx.Project(ctx, id)); err != nil {
 		return nil, err
 	}
 	if err := settleEcosystems(ctx, c, &in.filter); err != nil {

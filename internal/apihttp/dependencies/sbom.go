@@ -101,7 +101,7 @@ func createSBOMExport(ctx context.Context, c *core.Call, in *sbomInput) (*api.Cr
 	}
 	return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
 		if in.request.ProjectID != 0 {
-			if _, err := c.Seen(c.Tx.Project(ctx, in.request.ProjectID)); err != nil {
+			if _, err := c.VisibleProject(c.Tx.Project(ctx, in.request.ProjectID)); err != nil {
 				return nil, err
 			}
 		}

@@ -120,7 +120,7 @@ func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
 	case f.named == 0 && !f.In.Whole:
 		return model.Invalid("body", "holds no file")
 	case f.In.Whole:
-		f.Reading.Whole() // there may be no lockfile left
+		f.Reading.MarkComplete() // there may be no lockfile left
 	case f.Read == 0 && f.Buffered == nil:
 		return f.fault
 	}

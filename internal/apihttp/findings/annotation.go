@@ -87,7 +87,7 @@ func shownFinding(ctx context.Context, c *core.Call, id int64) (store.Occurrence
 	if err != nil {
 		return found, err
 	}
-	if _, err := c.Seen(c.Tx.Project(ctx, found.ProjectID)); err != nil {
+	if _, err := c.VisibleProject(c.Tx.Project(ctx, found.ProjectID)); err != nil {
 		return found, err
 	}
 	if model.StatusOf(found.State, found.Lineage.Triage.State) == 0 {

@@ -26,7 +26,7 @@ func getEvidence(ctx context.Context, c *core.Call, _ *core.None) (*api.Evidence
 	if err := addCode(ctx, c, out, found); err != nil {
 		return nil, err
 	}
-	if err := addWay(ctx, c, out, found); err != nil {
+	if err := addDependencyPath(ctx, c, out, found); err != nil {
 		return nil, err
 	}
 	view, err := c.Findings(ctx)
@@ -87,8 +87,8 @@ func addCode(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found
 	return nil
 }
 
-// addWay adds how the package of a supply-chain finding gets in.
-func addWay(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found store.Occurrence) error {
+// addDependencyPath adds how the package of a supply-chain finding gets in.
+func addDependencyPath(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found store.Occurrence) error {
 	if found.IssueType != model.SCA {
 		return nil
 	}

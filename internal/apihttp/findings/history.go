@@ -69,7 +69,7 @@ func findingOfHistory(ctx context.Context, c *core.Call) (
 	if found, err = c.Tx.Finding(ctx, id); err != nil {
 		return found, nil, 0, err
 	}
-	if _, err := c.Seen(c.Tx.Project(ctx, found.ProjectID)); err != nil {
+	if _, err := c.VisibleProject(c.Tx.Project(ctx, found.ProjectID)); err != nil {
 		return found, nil, 0, err
 	}
 	if told, err = c.Tx.History(ctx, id); err != nil {

@@ -73,7 +73,7 @@ func called(ctx context.Context, c *core.Call, projects []model.Project, names [
 		if found {
 			continue
 		}
-		switch p, err := c.Seen(c.Tx.ProjectByName(ctx, name)); {
+		switch p, err := c.VisibleProject(c.Tx.ProjectByName(ctx, name)); {
 		case err == nil:
 			ids = append(ids, p.ID)
 		case !errors.Is(err, model.ErrNotFound):
@@ -128,7 +128,7 @@ func listSecrets(ctx context.Context, c *core.Call, in *secretsInput) (*api.List
 type secretModes struct {
 	now      time.Time
 	policies map[int64]model.Policy
-	stances  map[string][]model.Stance // by rule
+	stances  map[string][]model.RuleMode // by rule
 }
 
 // of returns the mode of a secret of a project: the strictest of its rule's modes and of
@@ -158,7 +158,7 @@ func readSecretModes(ctx context.Context, c *core.Call) (m secretModes, err erro
 	if err != nil {
 		return m, err
 	}
-	m = secretModes{c.Tx.Now(), map[int64]model.Policy{}, map[string][]model.Stance{}}
+	m = secretModes{c.Tx.Now(), map[int64]model.Policy{}, map[string][]model.RuleMode{}}
 	for _, p := range policies {
 		if p.Product != model.Secrets {
 			continue

@@ -171,7 +171,7 @@ func createConnection(
 		return nil, err
 	}
 	return askHost(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
-		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
+		keep, err := k.PrepareAdd(ctx, wanted, credentialOf(in.Body.Credential))
 		return keptInBody(keep), core.InBody(err)
 	})
 }
@@ -198,14 +198,14 @@ func updateConnection(
 		change.People = &people
 	}
 	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, err := k.AskToChange(ctx, c.Caller.Deployment.ID, id, change)
+		keep, err := k.PrepareUpdate(ctx, c.Caller.Deployment.ID, id, change)
 		return keptInBody(keep), core.InBody(err)
 	})
 }
 
 func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
 	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, asked, err := k.AskAgain(ctx, c.Caller.Deployment.ID, id) // what the host said is the answer
+		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // what the host said is the answer
 		if asked != nil {
 			c.Idempotent.MayPass()
 		}
@@ -239,7 +239,7 @@ func makeWebhooks(ctx context.Context, c *core.Call, _ *core.None) (*api.MakeWeb
 
 func deleteConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
 	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		return k.AskToRemove(ctx, c.Caller.Deployment.ID, id)
+		return k.PrepareRemove(ctx, c.Caller.Deployment.ID, id)
 	})
 }
 

@@ -111,7 +111,7 @@ func run(ctx context.Context, c *core.Call) (r model.Run, err error) {
 	if r, err = c.Tx.Run(ctx, id); err != nil {
 		return r, err
 	}
-	_, err = c.Seen(c.Tx.Project(ctx, r.ProjectID))
+	_, err = c.VisibleProject(c.Tx.Project(ctx, r.ProjectID))
 	return r, err
 }
 

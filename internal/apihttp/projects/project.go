@@ -123,7 +123,7 @@ func branchOf(text string, bad *core.Faults) string {
 }
 
 func createProject(ctx context.Context, c *core.Call, in *createInput) (*api.ProjectResponse, error) {
-	if err := gate.MayTake(c.Caller.Globs(), in.project.Name); err != nil {
+	if err := gate.CanUseProject(c.Caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
 	p, err := c.Tx.CreateProjectWithin(ctx, c.Caller.Globs(), in.project)

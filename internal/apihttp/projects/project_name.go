@@ -18,7 +18,7 @@ func renameProject(
 	if err != nil {
 		return nil, err
 	}
-	if err := gate.MayTake(c.Caller.Globs(), in.Body.Name); err != nil {
+	if err := gate.CanUseProject(c.Caller.Globs(), in.Body.Name); err != nil {
 		return nil, err
 	}
 	if p, err = c.Tx.RenameProject(ctx, p.ID, in.Body.Name); err != nil {

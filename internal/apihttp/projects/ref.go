@@ -14,7 +14,7 @@ func deleteRef(ctx context.Context, c *core.Call, in *api.DeleteRefQuery) (*api.
 	if model.CheckProjectName(in.Project) != nil {
 		return nil, model.ErrNotFound
 	}
-	p, err := c.Seen(c.Tx.ProjectByName(ctx, in.Project))
+	p, err := c.VisibleProject(c.Tx.ProjectByName(ctx, in.Project))
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ type importGate struct {
 	judges []*policy.Judge
 }
 
-// look shows the gate what stands before a report is applied.
-func (g *importGate) look(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
-	if g.hears(seen) || g.given == nil {
+// inspect shows the gate what stands before a report is applied.
+func (g *importGate) inspect(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
+	if g.addsRules(seen) || g.given == nil {
 		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
 			return err
@@ -52,9 +52,9 @@ func (g *importGate) Judge(ctx context.Context, project model.Project, scan mode
 	return err
 }
 
-// hears reports whether a report names rules that none before it in the upload did: they
+// addsRules reports whether a report names rules that none before it in the upload did: they
 // are known with the report, and policies may block on them from then on.
-func (g *importGate) hears(seen []ingest.Sighting) (fresh bool) {
+func (g *importGate) addsRules(seen []ingest.Sighting) (fresh bool) {
 	if g.rules == nil {
 		g.rules = map[string]bool{}
 	}

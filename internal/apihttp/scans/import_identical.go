@@ -19,7 +19,7 @@ var errNotIdentical = errors.New("the upload did not come before")
 // the upload is not identical.
 func recordIdentical(ctx context.Context, c *core.Call, upload ingest.Upload) (*api.ImportResponse, error) {
 	out, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := gate.MayHandIn(ctx, c.Tx, c.Caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.CanUpload(ctx, c.Tx, c.Caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
 		upload.Globs = c.Caller.Globs()

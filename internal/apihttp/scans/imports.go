@@ -38,7 +38,7 @@ func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api
 	if err != nil {
 		return nil, err
 	}
-	if err := gate.MayTake(c.Caller.Globs(), in.Project); err != nil {
+	if err := gate.CanUseProject(c.Caller.Globs(), in.Project); err != nil {
 		return nil, err
 	}
 	if signedIn := c.Caller.SignedIn; signedIn != nil {
@@ -88,11 +88,11 @@ func takeImport(
 	return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.Caller.Globs(), c.Caller.CanTriage()
 		upload.Advised = c.Server.Advisories.For(c.Tx)
-		if err := gate.MayHandIn(ctx, c.Tx, c.Caller, upload.Ref, upload.Commit); err != nil {
+		if err := gate.CanUpload(ctx, c.Tx, c.Caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
 		judge := importGate{tx: c.Tx}
-		upload.Before = judge.look
+		upload.Before = judge.inspect
 		reports, err := conceal.Resolve(ctx, c.Tx, cleaned)
 		if err != nil {
 			return nil, err

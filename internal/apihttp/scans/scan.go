@@ -106,7 +106,7 @@ func getScan(ctx context.Context, c *core.Call, _ *core.None) (*api.ScanResponse
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.Seen(c.Tx.Project(ctx, s.ProjectID))
+	p, err := c.VisibleProject(c.Tx.Project(ctx, s.ProjectID))
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,10 @@ func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
 	if err != nil {
 		return scan, err
 	}
-	if _, err = c.Seen(c.Tx.Project(ctx, scan.ProjectID)); err != nil {
+	if _, err = c.VisibleProject(c.Tx.Project(ctx, scan.ProjectID)); err != nil {
 		return scan, err
 	}
-	return scan, gate.MayHandIn(ctx, c.Tx, c.Caller, scan.Ref, scan.Commit)
+	return scan, gate.CanUpload(ctx, c.Tx, c.Caller, scan.Ref, scan.Commit)
 }
 
 // listSnippets says of which findings code is wanted.

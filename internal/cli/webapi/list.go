@@ -82,11 +82,11 @@ func (w Flags) List(
 	if err := out.End(true); err != nil || !more || c.Limit > 0 {
 		return err
 	}
-	return sayCut(a.Err, shown, total)
+	return printTruncated(a.Err, shown, total)
 }
 
-// sayCut tells how much of a list was printed.
-func sayCut(w io.Writer, shown int, total func() (int64, error)) error {
+// printTruncated tells how much of a list was printed.
+func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	if total == nil {
 		_, err := fmt.Fprintf(w, "%d shown, and there are more: --limit N, --all\n", shown)
 		return err

@@ -149,7 +149,7 @@ func (b *bom) ask(locks map[string]*lockfile.Packages) {
 			}
 			for _, at := range p.places {
 				if p.holds(at.lockfile) && other.holds(at.lockfile) {
-					locks[at.lockfile].Ask(p.ref, to)
+					locks[at.lockfile].AddEdge(p.ref, to)
 				}
 			}
 		}

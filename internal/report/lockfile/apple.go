@@ -119,7 +119,7 @@ func readPodfileLock(l *lock) error {
 		}, m[1])
 		for _, to := range needs {
 			if needed := pod.FindStringSubmatch(scalar(to)); needed != nil {
-				l.Ask(m[1], needed[1])
+				l.AddEdge(m[1], needed[1])
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func (l *lock) conanGraph(w *objectWalker) error {
 		}
 		l.conan(string(node.Reference), offset, TransitivityOf(direct != nil, direct[id]), id)
 		for _, to := range node.Requires {
-			l.Ask(id, to)
+			l.AddEdge(id, to)
 		}
 		return nil
 	})

@@ -45,8 +45,8 @@ func (p *Packages) Node(d model.Dependency, keys ...string) {
 	}
 }
 
-// Ask notes that one package asks for another.
-func (p *Packages) Ask(from, to string) {
+// AddEdge notes that one package asks for another.
+func (p *Packages) AddEdge(from, to string) {
 	if len(p.graph.asks) < maxAsks {
 		p.graph.asks = append(p.graph.asks, [2]string{from, to})
 	}
@@ -118,7 +118,7 @@ func (p *Packages) askNear(folder, between, name string) {
 			key = strings.TrimPrefix(between, "/") + name
 		}
 		if p.graph.nodes[key] != 0 {
-			p.Ask(folder, key)
+			p.AddEdge(folder, key)
 			return
 		}
 		if at == "" {

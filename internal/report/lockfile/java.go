@@ -74,7 +74,7 @@ func readMavenTree(l *lock) error {
 			Transitivity: TransitivityOf(true, len(m[1]) == len("+- ")),
 		}, m[2])
 		if above = append(above[:depth-1], m[2]); depth > 1 {
-			l.Ask(above[depth-2], m[2])
+			l.AddEdge(above[depth-2], m[2])
 		}
 	}
 	if !isTree {

@@ -43,7 +43,7 @@ func readComposerLock(l *lock) error {
 			}
 			l.Node(d, strings.ToLower(d.Name))
 			for _, to := range slices.Sorted(maps.Keys(p.Require)) {
-				l.Ask(strings.ToLower(d.Name), strings.ToLower(to))
+				l.AddEdge(strings.ToLower(d.Name), strings.ToLower(to))
 			}
 		})
 	})

@@ -88,14 +88,14 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 			Name: name, Version: version, Line: entry.key.Line, Transitivity: TransitivityOf(len(direct) > 0, isDirect),
 			Hashes: integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
 		}, key)
-		askPnpm(l, key, entry.value, old)
+		addPnpmEdges(l, key, entry.value, old)
 	}
 	for _, entry := range pairs(child(root, "snapshots")) { // from version 9 on
 		name, version := splitPnpmKey(entry.key.Value, old)
 		if name == "" {
 			name, version = splitPnpmAddress(entry.key.Value)
 		}
-		askPnpm(l, name+"@"+version, entry.value, old)
+		addPnpmEdges(l, name+"@"+version, entry.value, old)
 	}
 	return nil
 }
@@ -220,12 +220,12 @@ func pnpmTarget(name, version string, old bool) (string, string) {
 	return name, version
 }
 
-// askPnpm notes what an entry of packages or snapshots asks for.
-func askPnpm(l *lock, from string, entry *yaml.Node, old bool) {
+// addPnpmEdges notes what an entry of packages or snapshots asks for.
+func addPnpmEdges(l *lock, from string, entry *yaml.Node, old bool) {
 	for _, list := range []string{"dependencies", "optionalDependencies"} {
 		for _, d := range pairs(child(entry, list)) {
 			name, version := pnpmTarget(d.key.Value, scalar(d.value), old)
-			l.Ask(from, name+"@"+version)
+			l.AddEdge(from, name+"@"+version)
 		}
 	}
 }

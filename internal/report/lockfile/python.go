@@ -112,7 +112,7 @@ func (r *requirements) comment(note string) {
 		}
 		r.direct[r.current] = true
 	} else if m := requirement.FindStringSubmatch(strings.TrimSpace(note)); m != nil {
-		r.Ask(purl.PyPIName(m[1]), r.current)
+		r.AddEdge(purl.PyPIName(m[1]), r.current)
 	}
 }
 
@@ -326,7 +326,7 @@ func readPoetryLock(l *lock) error {
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 		}, name)
 		for _, to := range askedNames(p.Dependencies) {
-			l.Ask(name, to)
+			l.AddEdge(name, to)
 		}
 	}
 	return nil

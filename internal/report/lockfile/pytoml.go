@@ -98,7 +98,7 @@ type uvReference struct{ Name, Version string }
 // ask notes what a package asks for.
 func (n uvNeeds) ask(l *lock, from string) {
 	for _, to := range n.all() {
-		l.Ask(from, strings.TrimSpace(purl.PyPIName(to.Name)+" "+to.Version))
+		l.AddEdge(from, strings.TrimSpace(purl.PyPIName(to.Name)+" "+to.Version))
 	}
 }
 

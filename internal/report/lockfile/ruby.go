@@ -41,7 +41,7 @@ func readGemfileLock(l *lock) error {
 			version, _, _ := strings.Cut(m[2], "-")
 			found = append(found, model.Dependency{Name: m[1], Version: version, Line: number})
 		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && gemsOf[section] {
-			l.Ask(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
+			l.AddEdge(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
 		}
 		if m := gemWanted.FindStringSubmatch(line); m != nil && section == "DEPENDENCIES" {
 			direct[m[1]] = true

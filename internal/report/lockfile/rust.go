@@ -57,7 +57,7 @@ func readCargoLock(l *lock) error {
 		for _, to := range p.Dependencies {
 			name, version, _ := strings.Cut(to, " ")
 			version, _, _ = strings.Cut(version, " ")
-			l.Ask(p.Name+" "+p.Version, strings.TrimSpace(name+" "+version))
+			l.AddEdge(p.Name+" "+p.Version, strings.TrimSpace(name+" "+version))
 		}
 	}
 	return nil

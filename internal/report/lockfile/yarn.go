@@ -65,7 +65,7 @@ func readYarnClassic(l *lock) error {
 			}
 		case inNeeds:
 			name, wanted, _ := strings.Cut(strings.TrimSpace(line), " ")
-			l.Ask(keys[0], strings.Trim(name, `"`)+"@"+strings.Trim(wanted, `"`))
+			l.AddEdge(keys[0], strings.Trim(name, `"`)+"@"+strings.Trim(wanted, `"`))
 		}
 	}
 	switch {
@@ -136,8 +136,8 @@ func readYarnBerry(l *lock) error {
 			Transitivity: TransitivityOf(len(direct) > 0, isDirect),
 		}, descriptors...)
 		for _, d := range pairs(child(entry.value, "dependencies")) {
-			l.Ask(descriptors[0], d.key.Value+"@"+scalar(d.value))
-			l.Ask(descriptors[0], d.key.Value+"@npm:"+scalar(d.value)) // before version 8 of the format
+			l.AddEdge(descriptors[0], d.key.Value+"@"+scalar(d.value))
+			l.AddEdge(descriptors[0], d.key.Value+"@npm:"+scalar(d.value)) // before version 8 of the format
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 // beginHalf keeps that a user has shown what comes first. It stands in no trail:
 // nobody has signed in.
 func (s *DB) beginHalf(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
-	n.UserID, n.ExpiresAt = u.ID, s.Now().Add(model.HalfSessionFor)
+	n.UserID, n.ExpiresAt = u.ID, s.Now().Add(model.PendingSessionFor)
 	return q.Write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, `+
 		`$2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
 }
@@ -23,9 +23,9 @@ const halfQuery = `SELECT h.user_id, h.method, ` + userColumns +
 	` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
 	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
 
-// HalfSession finds a sign-in that waits for the second factor, by the hash of its
+// PendingSession finds a sign-in that waits for the second factor, by the hash of its
 // secret. One that is over is model.ErrNotFound.
-func (s *DB) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession, u model.User, err error) {
+func (s *DB) PendingSession(ctx context.Context, hash []byte) (h model.PendingSession, u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		_, err := sqldb.One(ctx, q, func(r sqldb.Row) (struct{}, error) {
 			return struct{}{}, r.Scan(append([]any{&h.UserID, &h.Method}, userFields(&u)...)...)
@@ -35,10 +35,10 @@ func (s *DB) HalfSession(ctx context.Context, hash []byte) (h model.HalfSession,
 	return h, u, err
 }
 
-// TryHalfSession counts a try to show the second factor, before it is looked at:
+// TryPendingSession counts a try to show the second factor, before it is looked at:
 // those that come at once count as those one by one. After model.MaxHalfTries of
 // them the sign-in is over, which is model.ErrNotFound.
-func (s *DB) TryHalfSession(ctx context.Context, hash []byte) error {
+func (s *DB) TryPendingSession(ctx context.Context, hash []byte) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 `+
 			`AND tries < $3`, hash, s.Now(), model.MaxHalfTries)

@@ -12,7 +12,7 @@ import (
 
 const cardColumns = `group_id, shown, names, packages, summary, severity, score, malicious, withdrawn, modified`
 
-func scanCard(r sqldb.Row) (c model.AdvisoryCard, err error) {
+func scanCard(r sqldb.Row) (c model.AdvisorySummary, err error) {
 	var names, packages string
 	err = r.Scan(&c.Group, &c.Shown, &names, &packages, &c.Summary, &c.Severity, &c.Score, &c.Malicious, &c.Withdrawn,
 		sqldb.Instant(&c.Modified))
@@ -23,8 +23,8 @@ func scanCard(r sqldb.Row) (c model.AdvisoryCard, err error) {
 	return c, err
 }
 
-// PutAdvisoryCards stores what lists show of vulnerabilities.
-func (s *DB) PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) error {
+// PutAdvisorySummaries stores what lists show of vulnerabilities.
+func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error {
 	rows := make([][]any, len(cards))
 	for i, c := range cards {
 		rows[i] = []any{
@@ -39,8 +39,8 @@ func (s *DB) PutAdvisoryCards(ctx context.Context, cards []model.AdvisoryCard) e
 	})
 }
 
-// EachAdvisoryCard hands over the cards of all vulnerabilities, by group.
-func (s *DB) EachAdvisoryCard(ctx context.Context, take func(model.AdvisoryCard)) error {
+// EachAdvisorySummary hands over the cards of all vulnerabilities, by group.
+func (s *DB) EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error {
 	return s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return sqldb.Each(ctx, q, func(r sqldb.Row) error {
 			c, err := scanCard(r)
@@ -70,9 +70,9 @@ func (s *DB) GroupsWithoutCard(ctx context.Context, after int64, limit int) (lis
 	return list, err
 }
 
-// AdvisoryCards reads the cards of groups, those that are there.
-func (tx *Tx) AdvisoryCards(ctx context.Context, groups []int64) (map[int64]model.AdvisoryCard, error) {
-	out := make(map[int64]model.AdvisoryCard, len(groups))
+// AdvisorySummaries reads the cards of groups, those that are there.
+func (tx *Tx) AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]model.AdvisorySummary, error) {
+	out := make(map[int64]model.AdvisorySummary, len(groups))
 	in, arg := tx.In("group_id", 1, groups)
 	return out, sqldb.Each(ctx, tx.Session, func(r sqldb.Row) error {
 		c, err := scanCard(r)

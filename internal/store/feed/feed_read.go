@@ -174,7 +174,7 @@ func (p *plainRow) lineage(l *model.Lineage) {
 	t := &l.Triage
 	t.State, t.Reason, t.Comment = model.TriageState(p.int()), model.TriageReason(p.int()), p.text()
 	t.At, t.Until, t.Assignee = p.time(), p.time(), p.text()
-	l.Stops = model.Stops(p.text())
+	l.Stops = model.ClockPauses(p.text())
 	if text := p.text(); text != noAnnotations && p.err == nil {
 		p.err = sqldb.DecodeStored([]byte(text), &l.Annotations)
 	}

@@ -215,7 +215,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err := tx.Write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list); err != nil {
 		return err
 	}
-	_, err = tx.ShowTickets(ctx, tickets)
+	_, err = tx.SyncTicketAnnotations(ctx, tickets)
 	return err
 }
 

@@ -51,6 +51,6 @@ func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) erro
 			return err
 		}
 	}
-	tx.Tell(h)
+	tx.EmitEvent(h)
 	return nil
 }

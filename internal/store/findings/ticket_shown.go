@@ -54,13 +54,13 @@ func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets 
 // deployment keeps.
 const MaxBareTickets = 1000
 
-// ShowTickets has the lineages that tickets are about show them in their annotations, once
+// SyncTicketAnnotations has the lineages that tickets are about show them in their annotations, once
 // they are created, and returns those that showed none or another, by ticket. A finding
 // names those of its own project beside it: who sees that one need not see others.
 //
 // A ticket that is about nothing is nothing any more and is deleted, unless it is in a
 // tracker because we made it: of these the newest stay.
-func (tx *Tx) ShowTickets(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error) {
+func (tx *Tx) SyncTicketAnnotations(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -125,9 +125,9 @@ func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
 }
 
-// PartTickets has tickets that were linked to findings which left their lineage name ones
+// SplitTickets has tickets that were linked to findings which left their lineage name ones
 // that stayed, and what is linked show that. The ticket stays with the lineage.
-func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {
+func (tx *Tx) SplitTickets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (tx *Tx) PartTickets(ctx context.Context, findings []int64) error {
 		}
 	}
 	slices.Sort(tickets)
-	_, err = tx.ShowTickets(ctx, slices.Compact(tickets))
+	_, err = tx.SyncTicketAnnotations(ctx, slices.Compact(tickets))
 	return err
 }
 

@@ -45,7 +45,7 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 		}
 		last[e.LineageID] = e
 	}
-	begun, ended := map[model.Stops][]int64{}, map[model.Stops][]int64{} // a commit has one time, mostly
+	begun, ended := map[model.ClockPauses][]int64{}, map[model.ClockPauses][]int64{} // a commit has one time, mostly
 	for id, e := range last {
 		if add, begins := model.StopChange(first[id], e.After, e.At); begins {
 			begun[add] = append(begun[add], id)
@@ -54,7 +54,7 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 		}
 	}
 	for _, change := range []struct {
-		ids map[model.Stops][]int64
+		ids map[model.ClockPauses][]int64
 		of  string // which lineages it is about: none twice
 	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(model.MaxStops)}, {ended, `stops LIKE '%-'`}} {
 		for add, ids := range change.ids {
@@ -196,7 +196,7 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		for _, id := range ids {
 			over.Lineages.Add(id)
 		}
-		tx.Tell(over)
+		tx.EmitEvent(over)
 	}
 	return ids, nil
 }

@@ -18,18 +18,18 @@ func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, a
 		repositoryID, hook, tx.Now(), address)
 }
 
-// RepositoriesToLookAt lists so many repositories of a connection that have a webhook, are
+// HooksDueForCheck lists so many repositories of a connection that have a webhook, are
 // projects and can be scanned, those first whose webhook nobody looked at the longest.
-func (tx *Tx) RepositoriesToLookAt(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
+func (tx *Tx) HooksDueForCheck(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
 	return sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0
 		AND gone_at IS NULL AND clone_url <> ''
 		ORDER BY COALESCE(hook_looked_at, 0), id LIMIT $3`, connectionID, limit)
 }
 
-// NoteHookLook keeps what a look at the webhook of a repository found to be wrong with it; empty:
+// RecordHookCheck keeps what a look at the webhook of a repository found to be wrong with it; empty:
 // nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
-func (tx *Tx) NoteHookLook(ctx context.Context, repositoryID int64, hook, lacks string) error {
+func (tx *Tx) RecordHookCheck(ctx context.Context, repositoryID int64, hook, lacks string) error {
 	return tx.Write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = `+
 		`$2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }

@@ -86,7 +86,7 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another of its host may begin
 		return err
 	}
-	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)
+	return tx.EnqueueStatusUpdate(ctx, r.ProjectID, r.Commit)
 }
 
 // dropRunToken drops the token of an attempt that is over; the audit trail keeps its word.

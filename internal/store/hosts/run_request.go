@@ -82,7 +82,7 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 		}
 	}
 	if r.Cause == model.RunByHand {
-		if err := roomForRun(open); err != nil {
+		if err := checkRunQuota(open); err != nil {
 			return r, err
 		}
 	}
@@ -105,9 +105,9 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	return tx.addRun(ctx, r)
 }
 
-// roomForRun refuses one more run by hand: whoever may upload may ask for runs of as many
+// checkRunQuota refuses one more run by hand: whoever may upload may ask for runs of as many
 // refs as they can name.
-func roomForRun(open []model.Run) error {
+func checkRunQuota(open []model.Run) error {
 	n := 0
 	for _, r := range open {
 		if r.Cause == model.RunByHand {
@@ -152,7 +152,7 @@ func (tx *Tx) addRun(ctx context.Context, r model.Run) (model.Run, error) {
 	if r.Cause == model.RunByHand {
 		tx.Audit("run.create", sqldb.Subject("run", id), nil, imageOfRun(r))
 	}
-	if err := tx.QueueTelling(ctx, r.ProjectID, r.Commit); err != nil {
+	if err := tx.EnqueueStatusUpdate(ctx, r.ProjectID, r.Commit); err != nil {
 		return r, err
 	}
 	if err := tx.queueRunning(ctx, time.Time{}); err != nil {

@@ -19,9 +19,9 @@ func scanRunner(r sqldb.Row) (u model.Runner, err error) {
 		sqldb.Instant(&u.FirstAt), sqldb.Instant(&u.SeenAt))
 }
 
-// SeeRunner notes that a runner asked for work, and returns it with its id. It is known by
+// RecordRunnerContact notes that a runner asked for work, and returns it with its id. It is known by
 // its token and name; the one that was silent longest and works on nothing makes room.
-func (tx *Tx) SeeRunner(ctx context.Context, r model.Runner) (model.Runner, error) {
+func (tx *Tx) RecordRunnerContact(ctx context.Context, r model.Runner) (model.Runner, error) {
 	r = r.Normal()
 	known, err := sqldb.Many(ctx, tx, scanRunner,
 		`SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND token_id = $2 AND name = $3`, r.TokenID, r.Name)

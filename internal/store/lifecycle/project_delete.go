@@ -82,7 +82,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 			return err
 		}
 	}
-	if _, err := tx.ShowTickets(ctx, tickets); err != nil {
+	if _, err := tx.SyncTicketAnnotations(ctx, tickets); err != nil {
 		return err
 	}
 	if err := tx.Reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one

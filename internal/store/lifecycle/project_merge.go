@@ -208,6 +208,6 @@ func (m *projectMerge) mergeTickets(ctx context.Context) error {
 		}
 	}
 	slices.Sort(tickets)
-	_, err = m.ShowTickets(ctx, slices.Compact(tickets))
+	_, err = m.SyncTicketAnnotations(ctx, slices.Compact(tickets))
 	return err
 }

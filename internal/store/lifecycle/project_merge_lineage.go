@@ -147,7 +147,7 @@ func comparePairs(a, b lineagePair) int {
 // placeFindings gives findings of one lineage to another, which takes its decision over
 // where it has none.
 func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []int64) error {
-	if err := m.handOver(ctx, p); err != nil {
+	if err := m.transferTriage(ctx, p); err != nil {
 		return err
 	}
 	m.Change(sqldb.ChangeFinding, ids...)
@@ -156,8 +156,8 @@ func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []i
 		m.NextVersion(), list)
 }
 
-// handOver copies the decision and the assignee of a lineage to another that has none.
-func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
+// transferTriage copies the decision and the assignee of a lineage to another that has none.
+func (m *projectMerge) transferTriage(ctx context.Context, p lineagePair) error {
 	both, err := m.Lineages(ctx, []int64{p.from, p.into})
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (m *projectMerge) handOver(ctx context.Context, p lineagePair) error {
 // joinLineages makes one lineage of two. The decision and the annotations of the first
 // count where the second has none.
 func (m *projectMerge) joinLineages(ctx context.Context, p lineagePair) error {
-	if err := m.handOver(ctx, p); err != nil {
+	if err := m.transferTriage(ctx, p); err != nil {
 		return err
 	}
 	both, err := m.Lineages(ctx, []int64{p.from, p.into})

@@ -93,7 +93,7 @@ func (tx *Tx) NextNotifications(
 		unwanted, err := tx.endUnwantedOf(ctx, to, list)
 		withdrawn := false
 		if err == nil {
-			withdrawn, err = tx.readTold(ctx, list)
+			withdrawn, err = tx.loadCommentTexts(ctx, list)
 		}
 		if err != nil || !unwanted && !withdrawn {
 			return list, err
@@ -148,9 +148,9 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bo
 	return true, tx.endUntold(ctx, n, "The person gets no mail there any more.")
 }
 
-// readTold reads the comments that messages tell of, as they are now, and has those fail
+// loadCommentTexts reads the comments that messages tell of, as they are now, and has those fail
 // whose comment was withdrawn or went with its finding. It reports whether there were any.
-func (tx *Tx) readTold(ctx context.Context, list []model.Notification) (ended bool, err error) {
+func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (ended bool, err error) {
 	var ids []int64
 	for _, n := range list {
 		if id := n.Message.Comment; id != 0 && !slices.Contains(ids, id) {

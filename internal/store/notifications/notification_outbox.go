@@ -19,10 +19,10 @@ type Notifying struct {
 	Happened []model.Happening `json:"happened"`
 }
 
-// Tell has those told who want to know of something that this transaction does: the job
+// EmitEvent has those told who want to know of something that this transaction does: the job
 // that finds them commits with it. Where no rule asks for the event, and nobody gets mail
 // of their own, it does nothing.
-func (tx *Tx) Tell(h model.Happening) {
+func (tx *Tx) EmitEvent(h model.Happening) {
 	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
 		told := sqldb.Local[happenings](tx.Tx)
 		told.list = append(told.list, h)
@@ -99,7 +99,7 @@ func (tx *Tx) TellAssigned(events []model.TriageEvent) {
 		to[name].Add(e.LineageID)
 	}
 	for _, name := range names {
-		tx.Tell(model.Happening{Event: model.EventAssigned, Lineages: *to[name], Assignee: name})
+		tx.EmitEvent(model.Happening{Event: model.EventAssigned, Lineages: *to[name], Assignee: name})
 	}
 }
 
@@ -131,7 +131,7 @@ func (tx *Tx) NotifyOfException(
 	}
 	p, err := tx.Project(ctx, r.ProjectID)
 	h.Project, h.Tags = p.Name, p.Tags
-	tx.Tell(h)
+	tx.EmitEvent(h)
 	return err
 }
 
@@ -155,7 +155,7 @@ func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
 			h.Persons = append(h.Persons, mentioned.UserID)
 		}
 	}
-	tx.Tell(h)
+	tx.EmitEvent(h)
 	return nil
 }
 
@@ -170,13 +170,13 @@ func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
 			h.Findings.Add(b.FindingID)
 		}
 	}
-	tx.Tell(h)
+	tx.EmitEvent(h)
 }
 
 // TellFailed tells of a scan that ended with an error.
 func (tx *Tx) TellFailed(s model.Scan) {
 	if s.Status == model.ScanError {
-		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
+		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
 	}
 }
 
@@ -191,7 +191,7 @@ func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
 		`project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
 		r.ProjectID, model.ScanError, r.ScanID, r.ID)
 	if err == nil && told == 0 {
-		tx.Tell(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
+		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
 	}
 	return err
 }

@@ -122,7 +122,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 		return nil
 	}
 	tx.TellFailed(s)
-	return tx.QueueTelling(ctx, s.ProjectID, s.Commit)
+	return tx.EnqueueStatusUpdate(ctx, s.ProjectID, s.Commit)
 }
 
 // SetScanCounts corrects what a scan of this transaction counts, which was not

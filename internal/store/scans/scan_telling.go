@@ -21,9 +21,9 @@ type Telling struct {
 	Commit    string `json:"commit"`
 }
 
-// QueueTelling has a code host told about a commit, where the project is a repository of
+// EnqueueStatusUpdate has a code host told about a commit, where the project is a repository of
 // one that takes statuses.
-func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) error {
+func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit string) error {
 	if commit == "" {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 	if err != nil {
 		return err
 	}
-	return tx.QueueTelling(ctx, scan.ProjectID, scan.Commit)
+	return tx.EnqueueStatusUpdate(ctx, scan.ProjectID, scan.Commit)
 }
 
 // hostHears reports whether a code host of the deployment takes statuses.

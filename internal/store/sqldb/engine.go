@@ -96,8 +96,8 @@ func (e *engine) close() error {
 // seconds of a large deployment, for which readers of the others must not wait.
 const feedRoom = 2
 
-// makeRoom bounds how many transactions of the index read whole feeds.
-func (e *engine) makeRoom(conns int) { e.whole = make(chan struct{}, conns-feedRoom) }
+// setFeedReaders bounds how many transactions of the index read whole feeds.
+func (e *engine) setFeedReaders(conns int) { e.whole = make(chan struct{}, conns-feedRoom) }
 
 // view runs fn on one state of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *Session) error) error {

@@ -74,7 +74,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
-	e.makeRoom(postgresIndex)
+	e.setFeedReaders(postgresIndex)
 	e.listen = postgresListen(config)
 	return e, config, nil
 }

@@ -102,7 +102,7 @@ func (e *engine) openPools(path string, options url.Values, writePragmas ...stri
 	if e.index, err = sqlitePool(path, options, readers+feedRoom, "query_only(1)", "main.cache_size(-4096)"); err != nil {
 		return errors.Join(err, e.read.Close(), e.write.Close())
 	}
-	e.makeRoom(readers + feedRoom)
+	e.setFeedReaders(readers + feedRoom)
 	return nil
 }
 

@@ -297,7 +297,7 @@ func noisyRuns(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	runner, err := tx.SeeRunner(ctx, model.Runner{Name: "runner-1", TokenID: 1})
+	runner, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "runner-1", TokenID: 1})
 	if err != nil {
 		return err
 	}

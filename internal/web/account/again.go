@@ -31,10 +31,10 @@ func again(req *ui.Request) error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	return showAgain(req, http.StatusOK, againView{Next: ui.SafeNext(req.HTTP.URL.Query().Get("next"))}, me)
+	return showReauth(req, http.StatusOK, againView{Next: ui.SafeNext(req.HTTP.URL.Query().Get("next"))}, me)
 }
 
-func showAgain(req *ui.Request, status int, s againView, me auth.SessionInfo) error {
+func showReauth(req *ui.Request, status int, s againView, me auth.SessionInfo) error {
 	s.Name, s.CodeOnly = me.User.Name, codeOnly(me)
 	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
@@ -68,10 +68,10 @@ func proveByPassword(req *ui.Request) error {
 	switch {
 	case errors.As(err, &busy):
 		s.Fault = tooMany(req, busy)
-		return showAgain(req, http.StatusTooManyRequests, s, me)
+		return showReauth(req, http.StatusTooManyRequests, s, me)
 	case errors.Is(err, auth.ErrSignIn):
 		s.Fault = "That is not your password."
-		return showAgain(req, http.StatusUnauthorized, s, me)
+		return showReauth(req, http.StatusUnauthorized, s, me)
 	}
 	return begun(req, secret, err, s.Next)
 }

@@ -25,8 +25,8 @@ type codeView struct {
 
 func halfName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-half" }
 
-// keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
-func keepHalf(req *ui.Request, secret string, seconds int) {
+// setPendingCookie gives the browser the secret of a sign-in that waits, or takes it away.
+func setPendingCookie(req *ui.Request, secret string, seconds int) {
 	http.SetCookie(req.Writer, &http.Cookie{
 		Name: halfName(req), Value: secret, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: req.SignIn.IsSecure(req.HTTP), SameSite: http.SameSiteLaxMode,
@@ -36,7 +36,7 @@ func keepHalf(req *ui.Request, secret string, seconds int) {
 // dropHalf has the browser forget a sign-in that waits.
 func dropHalf(req *ui.Request) {
 	if _, err := req.HTTP.Cookie(halfName(req)); err == nil {
-		keepHalf(req, "", -1)
+		setPendingCookie(req, "", -1)
 	}
 }
 
@@ -44,7 +44,7 @@ func dropHalf(req *ui.Request) {
 // only half of one has.
 func begun(req *ui.Request, secret string, err error, next string) error {
 	if half, ok := errors.AsType[*auth.HalfError](err); ok {
-		keepHalf(req, half.Secret, int(model.HalfSessionFor.Seconds()))
+		setPendingCookie(req, half.Secret, int(model.PendingSessionFor.Seconds()))
 		to := codePath
 		if next = ui.SafeNext(next); next != "/" {
 			to += "?next=" + url.QueryEscape(next)
@@ -55,7 +55,7 @@ func begun(req *ui.Request, secret string, err error, next string) error {
 	if err != nil {
 		return err
 	}
-	return welcome(req, secret, next)
+	return startSession(req, secret, next)
 }
 
 // half is whose sign-in waits in this browser. Where none does, it has led to the
@@ -128,7 +128,7 @@ func enterCode(req *ui.Request, form url.Values) error {
 	if err != nil {
 		return err
 	}
-	return welcome(req, secret, next)
+	return startSession(req, secret, next)
 }
 
 // codeFaultText is what is said of a code that does not hold.
@@ -166,9 +166,9 @@ func unreadable(req *ui.Request, err error) string {
 		"second factor."
 }
 
-// welcome ends the session that was, if any, and begins the new one in the
+// startSession ends the session that was, if any, and begins the new one in the
 // browser.
-func welcome(req *ui.Request, secret, next string) error {
+func startSession(req *ui.Request, secret, next string) error {
 	if old, err := req.SignIn.Session(req.HTTP); err == nil {
 		if err := req.SignIn.Sessions.SignOut(req.HTTP.Context(), old); err != nil {
 			return err

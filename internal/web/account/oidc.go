@@ -81,17 +81,17 @@ func comeFromProvider(req *ui.Request) error {
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
-		secret, err = letIn(req, who, a.Again)
+		secret, err = signInIdentity(req, who, a.Again)
 	}
 	if err != nil {
 		return providerFailed(req, a.Next, err)
 	}
-	return welcome(req, secret, a.Next)
+	return startSession(req, secret, a.Next)
 }
 
-// letIn makes or updates the user, gives them the roles that their groups mean,
+// signInIdentity makes or updates the user, gives them the roles that their groups mean,
 // and begins a session.
-func letIn(req *ui.Request, who sso.Person, again bool) (string, error) {
+func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error) {
 	ctx := req.HTTP.Context()
 	all, err := req.Store.Deployments(ctx)
 	if err != nil {

@@ -34,7 +34,7 @@ func enterByPasskey(req *ui.Request, form url.Values) error {
 	if err != nil {
 		return err
 	}
-	return welcome(req, secret, next)
+	return startSession(req, secret, next)
 }
 
 // passkeyView is the page on which a passkey is added.

@@ -23,7 +23,7 @@ const (
 )
 
 // Routes returns the table of the pages about people: sign-in, accounts, settings and programs.
-func Routes() []ui.Route { return slices.Concat(peopleRoutes(), letInRoutes()) }
+func Routes() []ui.Route { return slices.Concat(peopleRoutes(), authRoutes()) }
 
 // peopleRoutes are the rows about people: how they come in, and what they set.
 func peopleRoutes() []ui.Route {
@@ -86,8 +86,8 @@ func peopleRoutes() []ui.Route {
 	}
 }
 
-// letInRoutes are the rows about programs that a person lets in.
-func letInRoutes() []ui.Route {
+// authRoutes are the rows about programs that a person lets in.
+func authRoutes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, org+ui.ApprovePath, triager, reads, askForToken),
 		ui.Row(post, org+ui.ApprovePath, triager, writes, ui.Proven(ui.WithForm(decideToken))),

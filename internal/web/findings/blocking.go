@@ -225,7 +225,7 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 		}
 	case given.Excluded(f.IssueType, f.Path):
 		return ui.Message{Code: "excluded", Text: "Its path is excluded by now."}
-	case then.Condition == "" && given.Stance(f.RuleName).Mode != model.ModeBlock:
+	case then.Condition == "" && given.RuleMode(f.RuleName).Mode != model.ModeBlock:
 		return ui.Message{Code: "mode", Text: "No policy that is for this branch has its rule in mode block any more."}
 	case f.State != model.Unresolved && f.Source == model.SourceAdvisories:
 		return ui.Message{Code: "advisories", Text: "The advisories no longer say so."}

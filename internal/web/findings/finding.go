@@ -144,7 +144,7 @@ func detail(req *ui.Request, view *index.View, id int64, back string) (*findingD
 		if d.Project, err = tx.Project(ctx, o.ProjectID); err != nil {
 			return err
 		}
-		if err := d.findWay(ctx, tx, o); err != nil {
+		if err := d.dependencyPath(ctx, tx, o); err != nil {
 			return err
 		}
 		if err := advised(ctx, req, tx, d, model.BodyVulnerability(o.Body)); err != nil {
@@ -180,8 +180,8 @@ func detail(req *ui.Request, view *index.View, id int64, back string) (*findingD
 	return d, nil
 }
 
-// findWay finds how the package of a supply-chain finding gets in.
-func (d *findingDetail) findWay(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+// dependencyPath finds how the package of a supply-chain finding gets in.
+func (d *findingDetail) dependencyPath(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	if o.IssueType != model.SCA {
 		return nil
 	}

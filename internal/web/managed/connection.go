@@ -137,7 +137,7 @@ func addConnection(req *ui.Request, form url.Values) error {
 	}
 	kind, _ := model.ParseHostKind(v.Form.Kind)
 	wanted := model.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: ui.Lines(v.Form.Follow)}
-	keep, err := hosts.AskToAdd(
+	keep, err := hosts.PrepareAdd(
 		req.HTTP.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts),
 	)
 	var made model.Connection
@@ -295,7 +295,7 @@ func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) 
 // testConnection asks the host now; the page says what it said.
 func testConnection(req *ui.Request) error {
 	return asking(req, "tested", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, _, err := hosts.AskAgain(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
+		keep, _, err := hosts.PrepareCheck(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
 		return keep, err
 	})
 }
@@ -331,7 +331,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 			form.Get("known_hosts")); credential.Secret != "" {
 			change.Credential = &credential
 		}
-		return hosts.AskToChange(req.HTTP.Context(), req.Viewer.Deployment.ID, id, change)
+		return hosts.PrepareUpdate(req.HTTP.Context(), req.Viewer.Deployment.ID, id, change)
 	})
 }
 
@@ -384,7 +384,7 @@ func removeConnection(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	keep, err := hosts.AskToRemove(req.HTTP.Context(), req.Viewer.Deployment.ID, req.PathID)
+	keep, err := hosts.PrepareRemove(req.HTTP.Context(), req.Viewer.Deployment.ID, req.PathID)
 	if err == nil {
 		_, err = keepConnection(req, keep)
 	}

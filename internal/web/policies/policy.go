@@ -194,7 +194,7 @@ func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRul
 	if err != nil {
 		return err
 	}
-	cards, err := tx.AdvisoryCards(ctx, slices.Collect(maps.Values(groups)))
+	cards, err := tx.AdvisorySummaries(ctx, slices.Collect(maps.Values(groups)))
 	for i := range rules {
 		r := &rules[i].Rule
 		if card := cards[groups[strings.ToUpper(r.Name)]]; r.Unrated && card.Severity != 0 && !card.Withdrawn {

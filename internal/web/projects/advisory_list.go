@@ -36,7 +36,7 @@ type advisoriesPage struct {
 
 // advisoryRow is a vulnerability in a list.
 type advisoryRow struct {
-	model.AdvisoryCard
+	model.AdvisorySummary
 	advisory.Presence
 	Own       string
 	Open      string // address of its open findings
@@ -181,10 +181,10 @@ func advisoryRows(
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
 func newAdvisoryRow(
-	req *ui.Request, card model.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
+	req *ui.Request, card model.AdvisorySummary, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
 ) advisoryRow {
 	row := advisoryRow{
-		AdvisoryCard: card, Presence: here, Own: req.To("/advisories/" + url.PathEscape(card.Shown)),
+		AdvisorySummary: card, Presence: here, Own: req.To("/advisories/" + url.PathEscape(card.Shown)),
 		Open: findingsOf(req, card.Shown), OpenAny: findingsOf(req, card.Shown) + "&branch=every",
 		Exploited: exploited, EPSS: highest(scores, card.Names),
 	}

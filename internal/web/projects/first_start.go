@@ -48,13 +48,13 @@ func (s *startState) Decided() bool { return s.Blocking > 0 || s.BlocksNothing }
 // Accompanied reports whether others can come in.
 func (s *startState) Accompanied() bool { return s.People > 1 || s.Provider }
 
-// Whole reports whether all steps are done.
-func (s *startState) Whole() bool { return s.Scanned() && s.Decided() && s.Accompanied() }
+// Complete reports whether all steps are done.
+func (s *startState) Complete() bool { return s.Scanned() && s.Decided() && s.Accompanied() }
 
 // Open reports whether there is a step left for who looks: what blocks and who comes
 // in is for administrators to say.
 func (s *startState) Open(v ui.Viewer) bool {
-	return !s.Left && !s.Whole() && (v.May(model.RoleAdmin) || !s.Scanned())
+	return !s.Left && !s.Complete() && (v.May(model.RoleAdmin) || !s.Scanned())
 }
 
 // Steps are the steps that who looks has to do with.
@@ -174,7 +174,7 @@ func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 type startPage struct {
 	*startState
 	List     []startStep
-	Ways     []startWay
+	Ways     []setupCommand
 	MadeAs   model.Token // the token that was made just now; zero where none was
 	Made     string      // its text, this once
 	MayToken bool

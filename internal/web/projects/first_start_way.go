@@ -25,8 +25,8 @@ var wayFiles embed.FS
 // in the shell's history, and arguments in the list of processes. Commands ask for it.
 const exampleServer = "https://redoubt.example"
 
-// startWay is one way to a first scan: a tab of the first step.
-type startWay struct {
+// setupCommand is one way to a first scan: a tab of the first step.
+type setupCommand struct {
 	Key, Label string
 	Chosen     bool
 	Fresh      bool // the token was made for this one
@@ -41,7 +41,7 @@ type wayBlock struct {
 }
 
 // ways are the tabs that take a token, in their order. Two more lead to other pages.
-var ways = []startWay{
+var ways = []setupCommand{
 	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
 		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks " +
 			"for the token:", file: "redoubt.sh"},
@@ -67,7 +67,7 @@ var ways = []startWay{
 const startToken = 90 * 24 * time.Hour
 
 // tokenName is what a token is called that is made for a way.
-func (w startWay) tokenName() string { return w.Label + " (first start)" }
+func (w setupCommand) tokenName() string { return w.Label + " (first start)" }
 
 // plainAddress is what shells and YAML take as it is.
 var plainAddress = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
@@ -88,7 +88,7 @@ func quotedIn(file, address string) string {
 
 // startWays are the tabs with the server's address filled in. Chosen is the one that was
 // asked for, or that the token was made for, which is shown now where it is fresh.
-func startWays(base string, fresh bool, from, made string) []startWay {
+func startWays(base string, fresh bool, from, made string) []setupCommand {
 	out := slices.Clone(ways)
 	for i := range out {
 		w := &out[i]
@@ -103,7 +103,7 @@ func startWays(base string, fresh bool, from, made string) []startWay {
 			w.Blocks[j].Text = strings.ReplaceAll(string(text), exampleServer, quotedIn(w.Blocks[j].file, base))
 		}
 	}
-	if !slices.ContainsFunc(out, func(w startWay) bool { return w.Chosen }) && from != "upload" && from != "host" {
+	if !slices.ContainsFunc(out, func(w setupCommand) bool { return w.Chosen }) && from != "upload" && from != "host" {
 		out[0].Chosen = true
 	}
 	return out
@@ -112,7 +112,7 @@ func startWays(base string, fresh bool, from, made string) []startWay {
 // createStartToken makes a token that may hand in scans, with one click, for the way
 // that the form names.
 func createStartToken(req *ui.Request, form url.Values) error {
-	at := slices.IndexFunc(ways, func(w startWay) bool { return w.Key == form.Get("from") })
+	at := slices.IndexFunc(ways, func(w setupCommand) bool { return w.Key == form.Get("from") })
 	if at < 0 {
 		return model.Invalid("from", "is none of the ways to scan")
 	}

@@ -28,7 +28,7 @@ const (
 type overviewPage struct {
 	Bare      bool        // there is no project
 	Start     *startState // a step of the first start is left to the viewer; nil where none is
-	Products  []standing
+	Products  []productSummary
 	Open      int
 	Chart     chart
 	Fix       []index.FixTime
@@ -52,12 +52,12 @@ type overviewPage struct {
 }
 
 // OpenAddress is that of what is open.
-func (s standing) OpenAddress() string {
+func (s productSummary) OpenAddress() string {
 	return narrowed(s.Address, string(index.FacetStatus), model.StatusOpen.String())
 }
 
-// standing is what is open of a product.
-type standing struct {
+// productSummary is what is open of a product.
+type productSummary struct {
 	Product  ui.Product
 	Open     int
 	Address  string
@@ -117,7 +117,7 @@ func overview(req *ui.Request) error {
 	points := make([]index.TrendPoint, len(ends)-1)
 	var filters []model.FindingFilter
 	for _, product := range scope.products() {
-		if err := stand(req, view, p, product); err != nil {
+		if err := summarizeProduct(req, view, p, product); err != nil {
 			return err
 		}
 		filters = append(filters, scope.of(product))
@@ -156,11 +156,11 @@ func sum(into, add []index.TrendPoint) {
 	}
 }
 
-// stand counts what is open of a product, and in which rules and projects.
-func stand(req *ui.Request, view *index.View, p *overviewPage, product ui.Product) error {
+// summarizeProduct counts what is open of a product, and in which rules and projects.
+func summarizeProduct(req *ui.Request, view *index.View, p *overviewPage, product ui.Product) error {
 	filter := p.Scope.of(product)
 	filter.Statuses = []model.Status{model.StatusOpen}
-	s := standing{Product: product, Address: p.Scope.narrow(req.To(product.Path))}
+	s := productSummary{Product: product, Address: p.Scope.narrow(req.To(product.Path))}
 	answer, err := view.List(req.HTTP.Context(), index.ListQuery{
 		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{
 			{Facet: index.FacetSeverity},
@@ -189,7 +189,7 @@ func stand(req *ui.Request, view *index.View, p *overviewPage, product ui.Produc
 }
 
 // severities lays the parts of a bar side by side, worst first.
-func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
+func (s *productSummary) severities(facets map[index.Facet]index.FacetCounts) {
 	s.Severity = nil
 	offset := 0.0
 	for severity := model.SeverityCritical; severity > 0; severity-- {

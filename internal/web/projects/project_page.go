@@ -25,7 +25,7 @@ const (
 type projectPage struct {
 	model.Project
 	Managed    managedRow
-	Standing   []standing
+	Standing   []productSummary
 	Chart      chart
 	Periods    []component.Choice
 	Weeks      int
@@ -142,7 +142,7 @@ func openIn(req *ui.Request, p *projectPage, latest []component.ScanRow) error {
 		if err != nil {
 			return err
 		}
-		s := standing{
+		s := productSummary{
 			Product: product,
 			Open:    answer.Total,
 			Address: req.To(product.Path) + "?repos=" + url.QueryEscape(p.Name),

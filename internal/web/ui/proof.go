@@ -26,17 +26,17 @@ func Proven(handle func(*Request) error) func(*Request) error {
 			return err
 		}
 		if !lately {
-			req.Lead(AgainPath + "?next=" + url.QueryEscape(cameFrom(req)))
+			req.Lead(AgainPath + "?next=" + url.QueryEscape(returnURL(req)))
 			return nil
 		}
 		return handle(req)
 	}
 }
 
-// cameFrom is the page to go back to afterwards: the one itself that is asked for,
+// returnURL is the page to go back to afterwards: the one itself that is asked for,
 // or the one that a form was sent from. A form may stand on the answer to another,
 // whose address only takes forms: then it is the nearest page above.
-func cameFrom(req *Request) string {
+func returnURL(req *Request) string {
 	if req.HTTP.Method == get {
 		return req.next()
 	}

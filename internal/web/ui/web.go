@@ -147,16 +147,16 @@ func (p *Pages) serveAll(table []Route) *http.ServeMux {
 // CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
 // request are a *model.InvalidError.
 type CodeHosts interface {
-	// AskToAdd checks a new connection.
-	AskToAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// AskAgain reads the account and the repositories of a connection; asked is the refusal of the host.
-	AskAgain(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
-	// AskToChange checks a changed connection, with its new credential if there is one.
-	AskToChange(
+	// PrepareAdd checks a new connection.
+	PrepareAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
+	// PrepareCheck reads the account and the repositories of a connection; asked is the refusal of the host.
+	PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	// PrepareUpdate checks a changed connection, with its new credential if there is one.
+	PrepareUpdate(
 		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
 	) (store.SaveConnection, error)
-	// AskToRemove deletes the webhooks of a connection.
-	AskToRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
+	// PrepareRemove deletes the webhooks of a connection.
+	PrepareRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
 	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
 	HooksAt() string
 	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
