@@ -80,7 +80,9 @@ func (k *Service) PrepareAdd(
 
 // PrepareCheck asks a host again who the connection is and what it sees. What is kept is the
 // answer, or what went wrong as the connection's problem, which asked says too.
-func (k *Service) PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error) {
+func (k *Service) PrepareCheck(
+	ctx context.Context, deploymentID, id int64,
+) (keep store.SaveConnection, asked, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, nil, err

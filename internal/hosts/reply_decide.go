@@ -133,7 +133,8 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	}
 	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
 		string(asked.verb), reason, assignee)
-	return doneText(f, w.page(tx, "findings", f.ID), asked, request, n), tx.EnqueueStatusUpdate(ctx, f.ProjectID, w.at.HeadCommit)
+	text := doneText(f, w.page(tx, "findings", f.ID), asked, request, n)
+	return text, tx.EnqueueStatusUpdate(ctx, f.ProjectID, w.at.HeadCommit)
 }
 
 // page is the address of something here.

@@ -62,7 +62,9 @@ func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err e
 
 // removed is what a rule is told of a request of whose findings no list has any any more: its
 // project is all that is left to be asked about.
-func (m *matcher) removed(ctx context.Context, h model.Happening, r model.NotificationRule) (p matchSummary, err error) {
+func (m *matcher) removed(
+	ctx context.Context, h model.Happening, r model.NotificationRule,
+) (p matchSummary, err error) {
 	left, err := m.findings(ctx, h, model.NotificationRule{})
 	if err != nil || left.count > 0 {
 		return p, err

@@ -25,7 +25,9 @@ type matchSummary struct {
 }
 
 // findings selects what a rule's filter keeps of what something is about.
-func (m *matcher) findings(ctx context.Context, h model.Happening, r model.NotificationRule) (p matchSummary, err error) {
+func (m *matcher) findings(
+	ctx context.Context, h model.Happening, r model.NotificationRule,
+) (p matchSummary, err error) {
 	p.severities, p.projects = map[string]int{}, map[string]int{}
 	var worst []int64
 	for _, t := range productsOf(r) {
@@ -169,7 +171,9 @@ func gone(err error) error {
 }
 
 // project looks at what happened to a project: of a filter only the projects and their tags count.
-func (m *matcher) project(ctx context.Context, h model.Happening, r model.NotificationRule) (p matchSummary, err error) {
+func (m *matcher) project(
+	ctx context.Context, h model.Happening, r model.NotificationRule,
+) (p matchSummary, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
 		if err != nil {

@@ -21,7 +21,9 @@ type importGate struct {
 }
 
 // inspect shows the gate what stands before a report is applied.
-func (g *importGate) inspect(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error {
+func (g *importGate) inspect(
+	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
+) error {
 	if g.addsRules(seen) || g.given == nil {
 		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
