@@ -22,6 +22,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -52,10 +53,7 @@ type ciWorld struct {
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
 	t.Helper()
-	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
-	if semgrep == "" {
-		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
-	}
+	semgrep := scannertest.Forked(t)
 	c := storetest.Empty(t, engine)
 	w := &ciWorld{T: t, semgrep: semgrep, home: t.TempDir(), data: t.TempDir(), repo: t.TempDir(), kill: map[string]bool{}}
 	w.storage = []string{"--data", w.data}
