@@ -12,12 +12,14 @@ FOLDER is removed at the end.
 import gc
 import json
 import os
+import random
 import select
 import shutil
 import signal
 import socket
 import sys
 import tempfile
+import uuid
 
 CLIENT = """#!{python} -IS
 import json, os, socket, sys
@@ -52,6 +54,8 @@ def become(args, environment, folder):
     os.chdir(folder)
     sys.argv = args
     tempfile.tempdir = None  # found again in the new environment
+    random.seed()
+    object.__setattr__(sys.modules["semgrep.semgrep_types"].FROZEN_ID, "int", uuid.uuid4().int)  # of the scan, made by an import
 
 
 def handle(connection, main):

@@ -2,6 +2,8 @@ package scannertest
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ import (
 var temporary = regexp.MustCompile(`(?m)^.*/stdin`)
 
 // TestForked compares a scan of the forked scanner with one of the installed scanner: output, exit code, environment,
-// folder and standard input.
+// folder and standard input. Each scan has an id of its own.
 func TestForked(t *testing.T) {
 	dir := t.TempDir()
 	rule := "rules: [{id: eval, languages: [python], severity: ERROR, message: m, pattern: eval(...)}]\n"
@@ -27,12 +29,18 @@ func TestForked(t *testing.T) {
 		Stdout, Stderr string
 		Exit           int
 	}
+	ids := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ids[r.Header.Get("X-Semgrep-Scan-Id")] = true
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer server.Close()
 	run := func(semgrep string, args ...string) result {
 		cmd := exec.Command(semgrep, args...)
 		cmd.Dir, cmd.Stdin = dir, bytes.NewReader([]byte("eval(y)\n"))
 		cmd.Env = []string{
-			"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SEMGREP_SETTINGS_FILE=" + filepath.Join(dir, "settings.yml"),
-			"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
+			"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "NO_PROXY=127.0.0.1", "SEMGREP_URL=" + server.URL, "SEMGREP_SETTINGS_FILE=" + filepath.Join(dir, "settings.yml"),
+			"SEMGREP_APP_TOKEN=none", "SEMGREP_REPO_NAME=a", "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
 		}
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -43,10 +51,14 @@ func TestForked(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"scan", "--config", "rule.yml", "--vim", "--error", "a.py", "-"},
-		{"ci"},
+		{"scan", "--config", "p/none"},
 	} {
 		if diff := cmp.Diff(run(Installed(t), args...), run(Forked(t), args...)); diff != "" {
 			t.Errorf("%v (-installed +forked):\n%s", args, diff)
 		}
+	}
+	before := len(ids)
+	if run(Forked(t), "scan", "--config", "p/none"); before == 0 || len(ids) != before+1 {
+		t.Errorf("%d scans had ids before another one, %d after it", before, len(ids))
 	}
 }
