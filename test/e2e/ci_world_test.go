@@ -47,8 +47,9 @@ type ciWorld struct {
 	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
 
-	met     bool // a scan of the code that several projects share
-	commits int  // numbers what git was asked, so that the same commits have the same hash
+	newest  printed // by a scan that ended as expected
+	met     bool    // a scan of the code that several projects share
+	commits int     // numbers what git was asked, so that the same commits have the same hash
 }
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
@@ -297,6 +298,7 @@ func (w *ciWorld) exits(exit int, branch string, r printed) printed {
 	if r.exit != exit {
 		w.Fatalf("the scan of %s ended with %d, want %d:\n%s", branch, r.exit, exit, r.stderr)
 	}
+	w.newest = r
 	return r
 }
 

@@ -60,7 +60,7 @@ func startForked(installed string) (string, error) {
 	}
 	bin := filepath.Dir(installed)
 	cmd := exec.Command(filepath.Join(bin, "python"), "-c", forked, dir)
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LC_ALL=C.UTF-8")
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"} // each run has its own
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
 		return "", err
