@@ -89,7 +89,7 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	}
 	defer func() { _ = runner.Process.Kill(); _ = runner.Wait() }()
 	var list string
-	for end := time.Now().Add(2 * programtest.WaitAtMost); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(2 * programtest.WaitAtMost); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		if list = w.redoubt("run", "list"); strings.Contains(list, " failed ") && strings.Contains(list, " done ") {
 			break
 		}
