@@ -60,7 +60,8 @@ func startForked(installed string) (string, error) {
 	}
 	bin := filepath.Dir(installed)
 	cmd := exec.Command(filepath.Join(bin, "python"), "-c", forked, dir)
-	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"} // each run has its own
+	// Each run has an environment of its own.
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
 		return "", err
