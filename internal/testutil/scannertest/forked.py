@@ -3,8 +3,8 @@
 The imports take two thirds of the processor time of a small scan.
 
   python forked.py FOLDER   writes FOLDER/pysemgrep and listens at FOLDER/socket until standard input ends
-  pysemgrep ARGUMENT...     runs as the program of that name in the virtual environment: with its arguments, environment,
-                            folder and streams, and with its exit code
+  pysemgrep ARGUMENT...     runs as the program of that name in the virtual environment: with its arguments,
+                            environment, folder and streams, and with its exit code
 
 FOLDER is removed at the end.
 """
@@ -55,7 +55,8 @@ def become(args, environment, folder):
     sys.argv = args
     tempfile.tempdir = None  # found again in the new environment
     random.seed()
-    object.__setattr__(sys.modules["semgrep.semgrep_types"].FROZEN_ID, "int", uuid.uuid4().int)  # of the scan, made by an import
+    # An import made the id of the scan.
+    object.__setattr__(sys.modules["semgrep.semgrep_types"].FROZEN_ID, "int", uuid.uuid4().int)
 
 
 def handle(connection, main):

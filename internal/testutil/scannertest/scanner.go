@@ -58,8 +58,11 @@ func startForked(installed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	bin := filepath.Dir(installed)
-	cmd := exec.Command(filepath.Join(bin, "python"), "-c", forked, dir)
+	bin, script := filepath.Dir(installed), filepath.Join(dir, "forked.py")
+	if err := os.WriteFile(script, []byte(forked), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(filepath.Join(bin, "python"), script, dir)
 	// Each run has an environment of its own.
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
 	cmd.Stderr = os.Stderr
@@ -78,7 +81,7 @@ func startForked(installed string) (string, error) {
 		return "", fmt.Errorf("the scanner did not start: %w", err)
 	}
 	// The installed program runs, and finds our pysemgrep instead of its own.
-	script := fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH exec %s \"$@\"\n", dir, installed)
+	text := fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH exec %s \"$@\"\n", dir, installed)
 	semgrep := filepath.Join(dir, "semgrep")
-	return semgrep, os.WriteFile(semgrep, []byte(script), 0o755) //nolint:gosec // a command
+	return semgrep, os.WriteFile(semgrep, []byte(text), 0o755) //nolint:gosec // a command
 }
