@@ -120,7 +120,7 @@ func jobLooked(ctx context.Context, q *sqldb.Session, t model.JobDue, now time.T
 		return err
 	}
 	due := held[0]
-	if !found { // what is leased is due when the lease ends; what waits for the end of an outage has been
+	if !found { // leased jobs are due at the end of their lease
 		due, err = sqldb.One(ctx, q, sqldb.Scalar[int64],
 			`SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
 			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
