@@ -122,7 +122,7 @@ func putMissing[K comparable](
 	}
 	if named := sqldb.Local[newNames](tx.Tx); len(missing) > 0 && !named.any {
 		named.any = true
-		tx.Change(sqldb.ChangeDictionary, 0) // so that each version of the deployment has one dictionary
+		tx.Change(sqldb.ChangeDictionary, 0) // so that the version determines the names of ids
 	}
 	rows := make([][]any, len(missing))
 	for i, k := range missing {

@@ -173,8 +173,8 @@ func (tx *Tx) noteNotified(ctx context.Context) error {
 	return tx.Write(ctx, `UPDATE deployment SET notified = $2 WHERE id = $1`, all)
 }
 
-// NoteNotificationProblem stores the last problem of a rule, and pauses the rule if it has no
-// recipient any more.
+// NoteNotificationProblem stores the last problem of a rule. With pause it also pauses the rule,
+// which has no recipient any more.
 func (tx *Tx) NoteNotificationProblem(ctx context.Context, id int64, problem string, pause bool) error {
 	n, err := tx.NotificationRule(ctx, id)
 	switch {
