@@ -54,7 +54,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 }
 
 // TestCheckFindsWhatDecisionsHangOn deletes rows that must exist although no other row refers to
-// them, in a deployment with rows in all tables.
+// them. The deployment has rows in all tables.
 func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	for _, c := range []struct{ damage, want string }{
 		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, and no lineage has its identity"},
@@ -122,8 +122,8 @@ func TestCountFindings(t *testing.T) {
 	})
 }
 
-// TestCheckLooksAtEachRelation damages one reference after the other in a deployment with rows in
-// all tables, and expects a fault for each.
+// TestCheckLooksAtEachRelation damages one reference after the other and expects a fault for each.
+// The deployment has rows in all tables.
 func TestCheckLooksAtEachRelation(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s).noise()

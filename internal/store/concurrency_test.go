@@ -19,8 +19,8 @@ type commit struct {
 	at      time.Time
 }
 
-// TestTwoStoresLoseNothing checks that no update is lost when two servers write to the tenants of
-// one database concurrently, and that versions and times increase.
+// TestTwoStoresLoseNothing checks that no update is lost when two servers write to the same tenants
+// concurrently. Versions and times must increase.
 func TestTwoStoresLoseNothing(t *testing.T) {
 	const workers, updates = 4, 12
 	for _, engine := range storetest.Engines {

@@ -93,8 +93,8 @@ func TestContentsAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamesFollowTheDictionary checks that new names are found, and that names of rolled-back
-// transactions are not cached, even if their ids are reused.
+// TestNamesFollowTheDictionary checks that new names are found. Names of rolled-back transactions
+// must not be cached, because their ids are reused.
 func TestNamesFollowTheDictionary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -145,7 +145,7 @@ func TestNamesFollowTheDictionary(t *testing.T) {
 }
 
 // TestDependencyProjectsWithoutAScan checks that the primary branch of a project without a full
-// scan is refs/heads/main, as in the list of projects.
+// scan is refs/heads/main.
 func TestDependencyProjectsWithoutAScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

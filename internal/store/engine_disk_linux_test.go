@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFullDiskReads fills a separate file system and restarts on it, after a kill, which leaves
-// SQLite's additional files, and after a clean shutdown, which removes them.
+// TestAFullDiskReads fills a separate file system and restarts on it. A kill leaves SQLite's
+// additional files; a clean shutdown removes them.
 func TestAFullDiskReads(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {

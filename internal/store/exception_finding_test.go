@@ -182,7 +182,7 @@ func TestExceptionRequests(t *testing.T) {
 }
 
 // TestExceptionRequestsEndByThemselves checks that a request ends in the commit that closes its
-// last open finding, for any reason, and not before.
+// last open finding, for any reason.
 func TestExceptionRequestsEndByThemselves(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -236,7 +236,7 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 }
 
 // TestStrangersAreBoundedEach checks that requesters who are not users have separate limits by
-// account at the host, regardless of renames and of the place of the reply.
+// account at the host. Renames and the place of the reply must not matter.
 func TestStrangersAreBoundedEach(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAliasesThatChangeMeanwhileAreFollowed checks that alias changes are followed if they happen
-// between a deployment's first evaluation and its first mark, while other deployments prune them.
+// TestAliasesThatChangeMeanwhileAreFollowed checks alias changes between a deployment's first
+// evaluation and its first mark. They must be followed although other deployments prune them.
 func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

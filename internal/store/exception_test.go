@@ -186,8 +186,8 @@ func follow(ctx context.Context, tx *store.Tx) (int, error) {
 	return exceptions.ApplyDue(ctx, tx, due)
 }
 
-// TestListsArePaged checks that the round trips and memory for a page of exceptions or VEX
-// documents do not depend on their total number, also for restricted tokens.
+// TestListsArePaged checks that round trips and memory for a page do not depend on the total number
+// of rows. It reads exceptions and VEX documents with restricted and unrestricted tokens.
 func TestListsArePaged(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -249,8 +249,8 @@ func (d tenant) leastOfFirstPages(trips func() int) (asked int, bytes uint64) {
 	return asked, bytes
 }
 
-// firstPages reads the first page of both lists, for restricted and unrestricted tokens, and
-// returns the round trips and allocated bytes.
+// firstPages reads the first page of both lists, for restricted and unrestricted tokens. It returns
+// the round trips and allocated bytes.
 func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	d.t.Helper()
 	var before, after runtime.MemStats

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFeedTellsRunsOfIds checks that a large commit needs few feed rows, and that the feed returns
-// each change, including single deletions next to other rows.
+// TestFeedTellsRunsOfIds checks that a large commit needs few feed rows. The feed must return each
+// change, including single deletions next to other rows.
 func TestFeedTellsRunsOfIds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

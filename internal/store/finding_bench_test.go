@@ -41,7 +41,7 @@ func BenchmarkUpdateFindings10k(b *testing.B) {
 	})
 }
 
-// BenchmarkMergeLineages measures the merge after a file with many findings was renamed and another
+// BenchmarkMergeLineages measures the merge after a rename of a file with many findings. Another
 // ref already has them under the new name. Use -benchtime 1x, because a second run has nothing to
 // merge.
 func BenchmarkMergeLineages(b *testing.B) {

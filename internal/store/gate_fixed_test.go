@@ -10,7 +10,7 @@ import (
 )
 
 // TestFixedFindings checks that the fixed ones of the given findings are returned by the scan that
-// fixed them last, regardless of other events.
+// fixed them last.
 func TestFixedFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestTheGateReadsNarrowly checks that each query of the gate returns exactly the relevant rows of
-// a project, with only the required fields.
+// TestTheGateReadsNarrowly checks that each query of the gate returns exactly the relevant rows and
+// only the required fields.
 func TestTheGateReadsNarrowly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -246,7 +246,7 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 	}
 }
 
-// TestTenantsTakeTurns checks that a tenant with many jobs does not delay others, and that jobs are
+// TestTenantsTakeTurns checks that a tenant with many jobs does not delay others. Jobs must be
 // found regardless of the clock.
 func TestTenantsTakeTurns(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestLastCommit checks that the time stays equal without a commit, and differs for every commit,
-// even if the clock stands still and no finding changes.
+// TestLastCommit checks that the time differs exactly for every commit. The clock may stand still,
+// and commits may change no finding.
 func TestLastCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -25,7 +25,7 @@ func messages(from, n int, due time.Time, rules ...model.NotificationRule) (list
 }
 
 // TestWaitingMessagesAreBounded checks that messages above the limit fail with a reason, without
-// affecting other receivers, and that messages are queued again once there is space.
+// affecting other receivers. Messages must be queued again once there is space.
 func TestWaitingMessagesAreBounded(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestOAuthGrants checks that a code becomes a token that can be renewed until it is revoked, and
-// that the audit events contain no hash.
+// TestOAuthGrants checks that a code becomes a token that can be renewed until it is revoked. Audit
+// events must not contain hashes.
 func TestOAuthGrants(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -164,8 +164,8 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 	})
 }
 
-// TestGrantsOfAPersonAreBounded checks the limit of grants per user, the error at the limit of
-// tokens, and that expired grants are deleted.
+// TestGrantsOfAPersonAreBounded checks the limit of grants per user and the error at the limit of
+// tokens. Expired grants must be deleted.
 func TestGrantsOfAPersonAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// toldLineage describes a lineage: its identities as letters, its findings as "a@main b@old"
-// (identity@ref, with a leading minus if fixed), and its decision.
+// toldLineage describes a lineage. Identities are letters; findings are written as "a@main b@old"
+// (identity@ref, with a leading minus if fixed).
 type toldLineage struct {
 	holds, found string
 	state        model.TriageState

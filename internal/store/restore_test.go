@@ -201,7 +201,7 @@ func (d tenant) loseNames(lockfile string, last [2]int64) {
 }
 
 // TestLostAdvisoriesHaveTheirOwnVersions checks that loads after a restore do not reuse lost
-// versions, which are keys of caches for advisories and scores.
+// versions. Caches of advisories and scores are keyed by version.
 func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		versions := func(name string) (got [3]int64) {

@@ -141,8 +141,8 @@ func drawServing(rt *rapid.T) store.Serving {
 	}
 }
 
-// serveBy serves rules, reports them or removes them, by one call each or by one call for all, and
-// returns a description of the result.
+// serveBy serves, reports or removes rules, by one call each or by one call for all. It returns a
+// description of the result.
 func (d tenant) serveBy(step string, list []store.Serving, further int64, singly bool) (told string) {
 	list = slices.Clone(list)
 	var rules []*model.Rule

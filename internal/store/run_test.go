@@ -143,8 +143,8 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 	})
 }
 
-// TestLostRunnersAreReplaced checks that a run has three attempts in total, and that a late report
-// of an earlier attempt is rejected.
+// TestLostRunnersAreReplaced checks that a run has three attempts in total. A late report of an
+// earlier attempt must be rejected.
 func TestLostRunnersAreReplaced(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
@@ -238,8 +238,8 @@ func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 	})
 }
 
-// TestManyServersLeaseARunOnce checks that each run is leased by one of several servers, within the
-// limit per host and only for allowed projects.
+// TestManyServersLeaseARunOnce checks that each run is leased by one of several servers. Leases
+// must respect the limit per host and the allowed projects.
 func TestManyServersLeaseARunOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestARunnerThatWorksIsThere checks that progress reports update the last-seen time of a runner,
-// and that new runners do not replace a working one.
+// TestARunnerThatWorksIsThere checks that progress reports update the last-seen time of a runner.
+// New runners must not replace a working one.
 func TestARunnerThatWorksIsThere(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.queue(addProjects(w.t, w.Store, w.d, "acme/payments")[0].ID, "refs/heads/main", nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStandingScans checks that the last applied scan of each branch and source is returned, for
-// the given projects and newest first.
+// TestStandingScans checks that the last applied scan of each branch and source is returned, newest
+// first.
 func TestStandingScans(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -159,8 +159,8 @@ func TestTrailHoldsNoTokenHash(t *testing.T) {
 	})
 }
 
-// TestTokensOfAPersonAreBounded checks that ended tokens are deleted at the limit, active ones are
-// not, and tokens without a user do not count.
+// TestTokensOfAPersonAreBounded checks that only ended tokens are deleted at the limit. Tokens
+// without a user do not count.
 func TestTokensOfAPersonAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -52,8 +52,8 @@ func TestInvitationsPromiseDifferentNames(t *testing.T) {
 	})
 }
 
-// TestAnInvitationGivesNothingBeforeItIsAccepted checks that an invitation for a name used in
-// another deployment does not differ from one for an unused name until it is accepted.
+// TestAnInvitationGivesNothingBeforeItIsAccepted checks that invitations do not disclose whether a
+// name is used in another deployment.
 func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)

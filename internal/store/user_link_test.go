@@ -65,7 +65,7 @@ func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 }
 
 // TestAResetLinkStaysWithinItsDeployments checks that a reset link gives no access to a deployment
-// that the user joins later: an older link ends and a new one is rejected.
+// that the user joins later. An older link must end, and a new one must be rejected.
 func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)

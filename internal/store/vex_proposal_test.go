@@ -65,7 +65,7 @@ func (d tenant) refuse(id int64, statements ...string) (n int) {
 }
 
 // TestProposalsOfAProjectAreBounded checks that a proposal above the limit deletes the oldest of
-// its project, regardless of the version, and none of another project.
+// its project, regardless of the version. Proposals of other projects must stay.
 func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -106,7 +106,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 }
 
 // TestLaterProposalsTakeThePlace checks that a later proposal replaces an earlier one regardless of
-// versions, and that a changed content gets a new id.
+// versions. A changed content must get a new id.
 func TestLaterProposalsTakeThePlace(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

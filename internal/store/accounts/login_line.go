@@ -27,7 +27,7 @@ func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map
 	return networks, err
 }
 
-// roomFor reports whether a request from an address is accepted, and returns the key of the request
+// roomFor reports whether a request from an address is accepted. gone is the key of the request
 // that it replaces, if any.
 func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 	network, ofOne := model.Network(address), 0

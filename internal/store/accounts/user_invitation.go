@@ -33,7 +33,7 @@ type invitationImage struct {
 
 func invitationSubject(name string) string { return "invitation:" + name }
 
-// Invite stores an invitation with the hash of the code in its link, and replaces an earlier one
+// Invite stores an invitation with the hash of the code in its link. It replaces an earlier one
 // with the same name. A member of the deployment is model.ErrConflict. Other users are not checked,
 // because the result would disclose accounts.
 func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (model.UserInvitation, error) {

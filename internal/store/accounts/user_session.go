@@ -111,8 +111,8 @@ func (s *DB) beginSession(ctx context.Context, q *sqldb.Session, u model.User, n
 	})
 }
 
-// SignInFailed writes a failed sign-in to the audit trail of the user's deployments, or of the
-// server if the user is unknown.
+// SignInFailed writes a failed sign-in to the audit trail of the user's deployments. For an unknown
+// user it writes to the server's trail.
 func (s *DB) SignInFailed(ctx context.Context, a model.Attempt) error {
 	name := model.NormalUserName(truncated(a.Name))
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {

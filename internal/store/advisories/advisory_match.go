@@ -26,8 +26,8 @@ func (tx *Tx) ofRefs(
 	return nil
 }
 
-// RefSizes returns an upper bound of the rows that matching a ref reads: its findings, at most
-// some, and the dependencies in its lockfiles.
+// RefSizes returns an upper bound of the rows that matching reads for each ref. It counts findings,
+// at most some, and the dependencies in lockfiles.
 func (tx *Tx) RefSizes(ctx context.Context, refs []model.ProjectRef, some int) ([]int, error) {
 	sizes := make([]int, len(refs))
 	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at model.ProjectRef) error {

@@ -53,8 +53,8 @@ type loadedImage struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// AuditAdvisoryLoad adds an event to the server's audit trail with the number of changed records of
-// a source, or its error. Advisories belong to no deployment.
+// AuditAdvisoryLoad adds an event about a loaded source to the server's audit trail. It contains
+// the number of changed records or the error. Advisories belong to no deployment.
 func (s *DB) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model.AdvisorySource, changed int) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		tx := sqldb.NewTx(q, model.Deployment{}, s.Now(), by)

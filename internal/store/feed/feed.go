@@ -51,8 +51,8 @@ func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int
 // everything, else the changes after that version. Each changed row occurs once with its current
 // content; deletions follow last.
 //
-// If the feed was pruned past since, or since is of a lost history, stale is true and take is not
-// called; the caller must read everything. take may retain the batch. If since is 0, it may be
+// If the feed was pruned past since, or since is of a lost history, stale is true. Then take is not
+// called, and the caller must read everything. take may retain the batch. If since is 0, it may be
 // called concurrently.
 func (s *DB) Feed(
 	ctx context.Context, deploymentID, since int64, take func(*model.Batch) error,

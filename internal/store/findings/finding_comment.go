@@ -150,7 +150,7 @@ func (tx *Tx) readMentions(ctx context.Context, list []model.FindingComment) err
 }
 
 // CommentCounts counts the comments on a lineage, including withdrawn ones, and an author's
-// comments in the deployment within the last day. The author 0 is the actor.
+// comments within the last day. The author 0 is the actor.
 func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofFinding, ofAuthor int, err error) {
 	_, err = sqldb.One(ctx, tx, func(r sqldb.Row) (struct{}, error) { return struct{}{}, r.Scan(&ofFinding, &ofAuthor) },
 		`SELECT (SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2),

@@ -99,7 +99,7 @@ func (tx *Tx) CodeFindings(ctx context.Context, rules []model.SecretRule) ([]mod
 		WHERE f.deployment_id = $1 AND f.issue_type = $2 AND `+in+` ORDER BY f.id`, int64(model.SAST), arg)
 }
 
-// ConcealFindings rewrites code findings that turned out to be secrets, and deletes the other
+// ConcealFindings rewrites code findings that turned out to be secrets. It deletes the other
 // identities of their lineages, from which secrets could be guessed. SQLite overwrites the freed
 // data; PostgreSQL retains it until its vacuum.
 func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite) error {

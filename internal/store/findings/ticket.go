@@ -267,8 +267,8 @@ func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model
 	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, arg)
 }
 
-// StaleTickets returns created tickets of a connection that have findings and were not checked
-// since a time, least recently checked first.
+// StaleTickets returns created tickets of a connection that were not checked since a time, least
+// recently checked first. Tickets without findings are excluded.
 func (tx *Tx) StaleTickets(
 	ctx context.Context, connectionID int64, since time.Time, limit int,
 ) ([]model.Ticket, error) {

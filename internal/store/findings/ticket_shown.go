@@ -124,8 +124,8 @@ func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
 }
 
-// SplitTickets updates the links and annotations of tickets whose findings left their lineage, so
-// that they refer to a remaining finding. The ticket stays with the lineage.
+// SplitTickets updates the links and annotations of tickets whose findings left their lineage. They
+// then refer to a remaining finding, because the ticket stays with the lineage.
 func (tx *Tx) SplitTickets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {
 		return nil

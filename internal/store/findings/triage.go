@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UpdateTriage stores each event's After in its lineage and appends the event to the triage trail,
-// which is never rewritten (docs/reference/triage.md). Several events of a lineage apply in order.
-// An unchanged triage is not written; an unknown lineage is model.ErrNotFound.
+// UpdateTriage stores each event's After in its lineage and appends the event to the triage trail.
+// The trail is never rewritten (docs/reference/triage.md). Several events of a lineage apply in
+// order. An unchanged triage is not written; an unknown lineage is model.ErrNotFound.
 func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) error {
 	last := make(map[int64]model.Triage, len(events))
 	for _, e := range events {

@@ -64,8 +64,8 @@ func (tx *Tx) AuditReply(r ChangeReply, findingID int64, command, reason, assign
 	})
 }
 
-// ChangesWithNews returns the open change requests of a repository that have a comment of ours and
-// changed since their replies were read.
+// ChangesWithNews returns the open change requests of a repository that changed since their replies
+// were read. Only those with a comment of ours are included.
 func (tx *Tx) ChangesWithNews(ctx context.Context, repositoryID int64) ([]model.ChangeRequest, error) {
 	return sqldb.Many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request c
 		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 AND COALESCE(replies_read_at, -1) <>

@@ -126,9 +126,9 @@ func ownRefs(fetchRef string) []string {
 // one.
 const likeChanges = 5
 
-// scannersOfChange returns the sources that scanned the previous commit on a change request's refs,
-// or else the newest one of earlier change requests. Sources of runs are omitted if the commit is
-// the known head, because its run is already queued.
+// scannersOfChange returns the sources expected to scan a change request. They scanned its previous
+// commit, or else the newest one of earlier change requests. Sources of runs are omitted if the
+// commit is the known head, because its run is already queued.
 func (tx *Tx) scannersOfChange(ctx context.Context, projectID int64, commit string, c changeHead) ([]string, error) {
 	sources, err := tx.scannersOf(ctx, projectID, commit, ownRefs(c.fetchRef), c.commit == commit)
 	if err != nil || len(sources) > 0 {

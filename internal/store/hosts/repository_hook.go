@@ -18,8 +18,8 @@ func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, a
 		repositoryID, hook, tx.Now(), address)
 }
 
-// HooksDueForCheck returns at most limit scannable repositories of a connection that have a project
-// and a webhook, least recently checked first.
+// HooksDueForCheck returns at most limit scannable repositories with a project and a webhook, least
+// recently checked first.
 func (tx *Tx) HooksDueForCheck(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
 	return sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0

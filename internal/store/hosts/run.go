@@ -237,8 +237,9 @@ func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
 	return log, err
 }
 
-// LeaseRun leases the oldest due run to a runner, of a project that globs allow and of a host below
-// its limit of active runs. ok is false if there is none. Expired leases are ended first.
+// LeaseRun leases the oldest due run to a runner. The project must be allowed by the globs, and the
+// host below its limit of active runs. ok is false if there is none. Expired leases are ended
+// first.
 func (tx *Tx) LeaseRun(
 	ctx context.Context, runnerID int64, globs model.ProjectGlobs,
 ) (r model.Run, ok bool, err error) {

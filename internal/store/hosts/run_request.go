@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// FullRun returns a full run of a project's primary branch without queuing it, or model.ErrNotFound
-// if the project has no scannable repository.
+// FullRun returns a full run of a project's primary branch without queuing it. A project without a
+// scannable repository is model.ErrNotFound.
 func (tx *Tx) FullRun(ctx context.Context, p model.Project, cause model.RunCause) (model.Run, error) {
 	repository, err := tx.Repository(ctx, p.ID)
 	if err == nil && !repository.Scannable() {
@@ -105,8 +105,8 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	return tx.addRun(ctx, r)
 }
 
-// checkRunQuota limits the open manual runs of a project, because users with upload access can
-// request runs of any number of refs.
+// checkRunQuota limits the open manual runs of a project. Users with upload access can request runs
+// of any number of refs.
 func checkRunQuota(open []model.Run) error {
 	n := 0
 	for _, r := range open {

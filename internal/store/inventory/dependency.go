@@ -10,10 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Dependencies returns dependencies on the primary branches after the given id, by id and at most
-// limit, and reports whether there are more (docs/reference/dependencies.md). Ids only grow, so
-// paging neither repeats nor skips rows that stay. Invalid version bounds are a
-// *model.InvalidError.
+// Dependencies returns at most limit dependencies on the primary branches after the given id, by id
+// (docs/reference/dependencies.md). It reports whether there are more. Ids only grow, so paging
+// neither repeats nor skips rows that stay. Invalid version bounds are a *model.InvalidError.
 func (tx *Tx) Dependencies(
 	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.Dependency, bool, error) {

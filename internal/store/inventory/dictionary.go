@@ -141,7 +141,7 @@ func (tx *Tx) PackageVersions(ctx context.Context, ids []int64) (map[int64]Packa
 	}
 	found, others := remembered.get(tx.Deployment().ID, history, ids)
 	for id := range found {
-		// Uncommitted ids must not be read from the cache: after a restore, another history may
+		// Uncommitted ids must not be read from the cache. After a restore, another history may
 		// have assigned them to other names.
 		if first := sqldb.Local[newNames](tx.Tx).from; first != 0 && id >= first {
 			delete(found, id)

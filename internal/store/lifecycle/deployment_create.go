@@ -19,8 +19,8 @@ type deploymentImage struct {
 	Name string `json:"name"`
 }
 
-// CreateDeployment creates a tenant with a default policy per product (docs/reference/policies.md)
-// and runs the functions in first, all in one transaction. An empty name is replaced by the slug. A
+// CreateDeployment creates a tenant with a default policy per product (docs/reference/policies.md).
+// It runs the functions in first in the same transaction. An empty name is replaced by the slug. A
 // slug in use is model.ErrConflict.
 func (s *DB) CreateDeployment(
 	ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *sqldb.Tx) error,

@@ -122,7 +122,7 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 }
 
 // mergeAccounts replaces deleted findings by the remaining ones in the accounts of a project's
-// scans, including the findings that blocked builds.
+// scans. It also replaces the findings that blocked builds.
 func (tx *Tx) mergeAccounts(ctx context.Context, from int64, stays map[int64]int64) error {
 	if len(stays) == 0 {
 		return nil

@@ -44,8 +44,8 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 	return m.matchFindings(ctx, several, moved)
 }
 
-// sharedLineages returns the pairs of lineages that share an identity: first those without other
-// matches, then those where one also matches others.
+// sharedLineages returns the pairs of lineages that share an identity. alone are pairs without
+// other matches; in several, one of the two also matches others.
 func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lineagePair, err error) {
 	pairs, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (p lineagePair, err error) {
 		return p, r.Scan(&p.from, &p.into)
@@ -72,9 +72,9 @@ func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lin
 	return alone, several, nil
 }
 
-// mergeLinks leaves one lineage for each identity of both projects: that of into, unless only from
-// has a finding with the identity. A lineage of into without findings keeps its identities, so its
-// decision is not lost.
+// mergeLinks leaves one lineage for each identity of both projects. That is the one of into, unless
+// only from has a finding with the identity. A lineage of into without findings keeps its
+// identities, so its decision is not lost.
 func (m *projectMerge) mergeLinks(ctx context.Context, from, into int64) error {
 	err := m.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3
 		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2)

@@ -75,7 +75,7 @@ func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]model.NotificationReceive
 
 // NextNotifications returns the due messages of a receiver, oldest first, up to most. A message
 // that is not due delays all later ones. Messages that their rule no longer sends to the receiver
-// fail, as do messages about withdrawn comments: comment texts are read here and not stored in
+// fail, as do messages about withdrawn comments. Comment texts are read here and not stored in
 // messages. Only the delivery job of the receiver calls it.
 func (tx *Tx) NextNotifications(
 	ctx context.Context, to model.NotificationReceiver, most int,
@@ -101,8 +101,8 @@ func (tx *Tx) NextNotifications(
 	}
 }
 
-// endUnwantedOf fails messages that their rules no longer send to the receiver, with all other
-// queued messages of these rules for it. It reports whether there were any.
+// endUnwantedOf fails messages that their rules no longer send to the receiver. It includes all
+// other queued messages of these rules for it, and reports whether there were any.
 func (tx *Tx) endUnwantedOf(
 	ctx context.Context, to model.NotificationReceiver, list []model.Notification,
 ) (ended bool, err error) {

@@ -158,8 +158,8 @@ func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 	return tx.noteNotified(ctx)
 }
 
-// noteNotified stores the events that the deployment's rules use in the deployment's row, so that
-// transactions need no query for them.
+// noteNotified stores the events that the deployment's rules use in the deployment's row.
+// Transactions then need no query for them.
 func (tx *Tx) noteNotified(ctx context.Context) error {
 	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.NotificationEvents],
 		`SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)

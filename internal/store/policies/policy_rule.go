@@ -28,8 +28,8 @@ func ScanPolicyRule(r sqldb.Row) (p model.PolicyRule, err error) {
 	return p, err
 }
 
-// PolicyRules returns at most limit rules of a policy after the given id, by id, and reports
-// whether there are more. An unknown policy is model.ErrNotFound.
+// PolicyRules returns at most limit rules of a policy after the given id, by id. It reports whether
+// there are more. An unknown policy is model.ErrNotFound.
 func (tx *Tx) PolicyRules(
 	ctx context.Context, policyID, afterID int64, limit int,
 ) (rules []model.PolicyRule, more bool, err error) {
@@ -101,8 +101,8 @@ func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 		WHERE pr.deployment_id = $1`+notRemoved+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
 }
 
-// FindPolicyRules returns rules of a policy whose name contains a text, ignoring case, and with the
-// mode unless it is 0. They are sorted by id and follow the given one. It reports whether there are
+// FindPolicyRules returns rules of a policy by a part of their name, ignoring case, and by mode
+// unless it is 0. They are sorted by id and follow the given one. It reports whether there are
 // more.
 func (tx *Tx) FindPolicyRules(
 	ctx context.Context, policyID int64, text string, mode model.PolicyMode, afterID int64, limit int,

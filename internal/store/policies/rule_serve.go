@@ -190,8 +190,8 @@ func namesOf(list []placing) []string {
 	return model.Map(list, func(p placing) string { return p.content.key.name })
 }
 
-// addToPolicies stores the rules' contents, updates policies that list the rules, adds them to
-// their policies, and sets their ids there.
+// addToPolicies stores the rules' contents and adds the rules to their policies. It updates other
+// policies that list the rules, and sets the ids in the policies.
 func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	known, err := tx.ruleIDs(ctx, namesOf(list))
 	if err != nil {
@@ -216,8 +216,8 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	return tx.findPlaces(ctx, list, entries)
 }
 
-// findPlaces sets the id of each rule in its policy, adding it if it is not listed, and its
-// previous served state.
+// findPlaces sets the id of each rule in its policy and its previous served state. It adds rules
+// that are not listed.
 func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string]policyEntry) error {
 	type place struct {
 		policyID int64

@@ -325,8 +325,8 @@ func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error
 	return tx.Insert(ctx, "project_tag (deployment_id, project_id, position, tag)", rows, "")
 }
 
-// takeName deletes an alias that becomes the name of another project, unless the alias belongs to a
-// project outside of the globs.
+// takeName deletes an alias that becomes the name of another project. An alias of a project outside
+// of the globs stays.
 func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name string) error {
 	owner, err := tx.projectOnceNamed(ctx, name)
 	switch {

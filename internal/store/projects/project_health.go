@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ProjectsWithoutScan returns the projects without a scan since a time, the longest inactive first
-// and at most limit, and their total number.
+// ProjectsWithoutScan returns at most limit projects without a scan since a time, the longest
+// inactive first. It also returns their total number.
 func (tx *Tx) ProjectsWithoutScan(
 	ctx context.Context, since time.Time, limit int,
 ) (projects []model.Project, total int, err error) {

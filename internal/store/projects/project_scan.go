@@ -49,7 +49,7 @@ func (tx *Tx) FindProjectForScan(
 	if err != nil {
 		return p, err
 	}
-	// An old name does not match if the project is known to be another repository: with the same id
+	// An old name does not match if the project is known to be another repository. With the same id
 	// it would have been found above.
 	another := p.Name != scan.Name && p.RepoID != "" && scan.RepoID != ""
 	if claim := globs.Claim(scan.RepoID); claim != "" && p.Name != scan.Name {
@@ -119,8 +119,8 @@ func (tx *Tx) UpdateProjectByScan(
 	return tx.SaveProject(ctx, globs, known, after)
 }
 
-// addressOf returns the new URL of a project: that of its repository at the code host, or else that
-// of the scan.
+// addressOf returns the new URL of a project: that of its repository at the code host, or else the
+// scan's.
 func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
 	known, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT web_url FROM repository
 		WHERE deployment_id = $1 AND project_id = $2 AND project_id <> 0 AND web_url <> '' LIMIT 1`, p.ID)

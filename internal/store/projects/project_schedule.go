@@ -30,8 +30,7 @@ func Unplanned(p model.Project) model.RunPlan {
 	return model.RunPlan{ProjectID: p.ID, Every: model.RunWeekly, QueuedAt: p.CreatedAt}
 }
 
-// ScheduleJob is the kind of job that queues due managed scans of a deployment and ends runs with
-// an expired lease.
+// ScheduleJob is the kind of job that queues due managed scans and ends runs with an expired lease.
 const ScheduleJob = "schedule"
 
 // QueueSchedule adds a ScheduleJob, due at a time.

@@ -109,8 +109,8 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	return tx.Write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 }
 
-// tooMany returns the documents that exceed a limit, oldest ones first to go. kept is sorted by
-// age, oldest first.
+// tooMany returns the documents that exceed a limit if the newest ones stay. kept is sorted by age,
+// oldest first.
 func tooMany(kept []keptDocument) (gone []int64) {
 	of, total := map[string]int64{}, int64(0)
 	for _, d := range slices.Backward(kept) {

@@ -98,7 +98,7 @@ func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) 
 	return []byte(answer), nil
 }
 
-// jobKeep is the retention of finished jobs of scans, which are not read after the response or a
+// jobKeep is the retention of finished jobs of scans. They are not read after the response or a
 // timeout of the scanner.
 const jobKeep = 24 * time.Hour
 

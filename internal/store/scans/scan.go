@@ -196,8 +196,8 @@ func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]m
 		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(model.ScanError), limit)
 }
 
-// InvalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
-// every later upload is parsed. Superseded commits are still recognized.
+// InvalidateUploads replaces the upload digests of a project, or of all projects if projectID is 0.
+// Every later upload is then parsed. Superseded commits are still recognized.
 func (tx *Tx) InvalidateUploads(ctx context.Context, projectID int64) error {
 	var none model.Digest
 	if _, err := rand.Read(none[:]); err != nil {

@@ -144,8 +144,8 @@ func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id in
 	return err
 }
 
-// packRuns encodes ascending numbers as runs of consecutive ones: the distance from the end of the
-// previous run, then the length.
+// packRuns encodes ascending numbers as runs of consecutive ones. A run is the distance from the
+// end of the previous one, and its length.
 func packRuns(ids []int64) []byte {
 	out := []byte{}
 	end := int64(0)

@@ -43,8 +43,8 @@ func scanScanChange(r sqldb.Row) (c ScanChange, err error) {
 	return c, r.Scan(&c.Kind, &c.Detail, &c.FindingID, &c.IssueType, &c.Severity, &c.State, &c.RuleName, &c.Path, &c.Line)
 }
 
-// ScanChanges returns the changes by a scan on its ref, grouped by kind and worst first, and the
-// count of each kind. An empty kind selects all.
+// ScanChanges returns the changes by a scan on its ref, by kind and worst first. It also returns
+// the count of each kind. An empty kind selects all.
 func (tx *Tx) ScanChanges(
 	ctx context.Context, s model.Scan, kind model.FindingEventKind, skip, limit int,
 ) (changes []ScanChange, counts map[model.FindingEventKind]int, err error) {

@@ -42,8 +42,8 @@ func (tx *Tx) Scans(
 	return scans, more, err
 }
 
-// LatestScans returns the last added scan of each ref of a project, with any outcome, newest first
-// and at most limit.
+// LatestScans returns the last added scan of each ref of a project, newest first and at most limit.
+// Scans with any outcome are included.
 func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan WHERE deployment_id = $1
 		AND id IN (SELECT max(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 GROUP BY ref)

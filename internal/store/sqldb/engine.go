@@ -244,8 +244,8 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// failedByItself reports whether an error is a fault of the database that must be reported even if
-// the caller has canceled.
+// failedByItself reports whether an error is a fault of the database. Such faults are reported even
+// if the caller has canceled.
 func failedByItself(kind error) bool {
 	outage, _ := errors.AsType[model.OutageError](kind)
 	switch outage {

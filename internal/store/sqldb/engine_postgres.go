@@ -161,8 +161,8 @@ func classifySQLState(code string) error {
 // language.
 var keptFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact)/`)
 
-// classifyLostFile classifies a missing file: stored data is damage, a temporary file is a disk
-// error, and others, such as a missing library, are unclassified.
+// classifyLostFile classifies a missing file by its path. Stored data is damage and a temporary
+// file is a disk error. Others, such as a missing library, are unclassified.
 func classifyLostFile(message string) error {
 	switch {
 	case strings.Contains(message, "pgsql_tmp"):

@@ -24,7 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// busyMillis is how long SQLite waits for a lock before Begin checks the caller's context; with
+// busyMillis is how long SQLite waits for a lock before Begin checks the caller's context. With
 // busyAttempts this is ten seconds in total.
 const (
 	busyMillis   = "250"
@@ -79,8 +79,8 @@ func newSQLite() *engine {
 		checks:     sqliteChecks, copyTo: `VACUUM INTO $1`,
 		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
-		// SQLite searches each $N in a list of earlier ones, which is fifty times slower than ? for
-		// thousands of arguments.
+		// SQLite searches each $N in a list of earlier ones. For thousands of arguments this is
+		// fifty times slower than ?.
 		mark: func(int) string { return "?" }, numbered: true,
 		list: sqliteList, classify: classifySQLite,
 	}

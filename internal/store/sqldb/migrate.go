@@ -65,8 +65,8 @@ func (e *engine) migrator() (*goose.Provider, error) {
 		goose.WithExcludeNames(foreign), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
 }
 
-// refuseNewer returns a NewerSchemaError if a later version of the program migrated the schema,
-// which may contain data unknown to this one.
+// refuseNewer returns a NewerSchemaError if a later version of the program migrated the schema.
+// That may contain data unknown to this one.
 func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) error {
 	stored, known, err := provider.GetVersions(ctx)
 	e.schema = known

@@ -21,9 +21,9 @@ func matchArgs(query string, args int) error {
 	return nil
 }
 
-// countParams returns the number of arguments of a statement: the highest $N or ?N, plus one for
-// each ? without a number, as SQLite counts. Quoted text is skipped. missing is the lowest unnamed
-// argument of the first 64, or 0.
+// countParams returns the number of arguments of a statement as SQLite counts them. That is the
+// highest $N or ?N, plus one for each ? without a number. Quoted text is skipped. missing is the
+// lowest unnamed argument of the first 64, or 0.
 func countParams(query string) (highest, missing int) {
 	seen := uint64(0) // bit N-1 is set if N is named
 	for at := 0; at < len(query); at++ {

@@ -116,7 +116,7 @@ func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
 // returns. It must not block. Set it before concurrent use of the store.
 func (s *DB) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
 
-// OnQueued sets the function called after a commit with a job without delay, and by Listen for
+// OnQueued sets the function called after each commit with a job without delay. Listen calls it for
 // such commits of other processes. It must not block. Set it before concurrent use of the store.
 func (s *DB) OnQueued(wake func()) { s.engine.queued = wake }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bind converts Go values to SQL arguments: times to microseconds since 1970 in UTC (NULL if zero),
-// booleans to 1 or 0, and digests to bytes.
+// Bind converts Go values to SQL arguments. Times become microseconds since 1970 in UTC (NULL if
+// zero), booleans 1 or 0, and digests bytes.
 //
 // PostgreSQL text cannot contain NUL bytes or invalid UTF-8. Both are replaced by U+FFFD on both
 // engines, so external input cannot fail an upload or behave differently on one engine.

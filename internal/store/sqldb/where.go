@@ -36,8 +36,8 @@ func (w *Where) In(column string, values any) {
 	w.Args = append(w.Args, arg)
 }
 
-// PairTable returns the start of a statement that reads pairs as a table with two columns, and its
-// arguments from $2 on. named is for example "moved(old, new)".
+// PairTable returns the start of a statement that reads pairs as a table with two columns. Its
+// arguments start at $2. named is for example "moved(old, new)".
 func PairTable(named string, pairs [][2]int64) (with string, args []any) {
 	rows := make([]string, len(pairs))
 	for i, p := range pairs {
