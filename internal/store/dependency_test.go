@@ -28,8 +28,8 @@ var (
 // manyVersions exceeds the number of versions that are looked up by id.
 const manyVersions = 1100
 
-// world states lockfiles of more projects than one query reads, with rows on other refs too. It
-// returns the dependencies on primary branches by id, and the projects' names.
+// world states lockfiles of many projects, with rows on other refs too. It returns the dependencies
+// on primary branches in the order of their ids, and the projects' names.
 func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	names = map[int64]string{}
 	n := 0

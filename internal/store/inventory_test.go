@@ -60,7 +60,7 @@ func byVersion(list []model.Dependency) map[string]int64 {
 }
 
 // TestInventoryUntold checks that rows of unknown packages stay. A scanner lists the modules of a
-// go.mod without the standard library, which only the reader of the lockfile knows.
+// go.mod without the standard library, which only the reader of the lockfile reports.
 func TestInventoryUntold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -99,8 +99,8 @@ func TestAnOlderSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheBaselineIsUpgraded opens a database of the baseline with a row in each table
-// that later migrations change.
+// TestADatabaseOfTheBaselineIsUpgraded migrates a baseline database. The schema must equal the one
+// in testdata, and the checks must find no faults in new rows.
 func TestADatabaseOfTheBaselineIsUpgraded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

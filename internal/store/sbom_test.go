@@ -50,7 +50,7 @@ func (d tenant) export(r model.SBOMRequest) (e exported) {
 	return e
 }
 
-// bill gives a project two inventories and findings of all kinds, one of which belongs in the bill
+// bill adds two inventories and findings of all kinds to a project. One finding belongs in the bill
 // of materials.
 func (d tenant) bill(name string) model.Project {
 	d.t.Helper()

@@ -1,9 +1,6 @@
-// Package store stores the rows of all tenants in SQLite or PostgreSQL. It combines the packages
-// below it, one per subject, on top of sqldb. They use the types of package model and contain no
-// business rules; the packages that do declare the methods that they need.
-//
-// All work on a deployment runs within View or Update. Each statement of a Tx gets the id of the
-// deployment as $1, and a statement that omits it fails. A row of another tenant is
+// Package store stores the rows of all tenants in SQLite or PostgreSQL, by combining the packages
+// below it on top of sqldb. All work on a deployment runs within View or Update, whose statements
+// get the deployment's id as $1 and fail if they omit it. A row of another tenant is
 // model.ErrNotFound (docs/reference/addressing.md).
 package store
 

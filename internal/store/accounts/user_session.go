@@ -39,9 +39,9 @@ const maxAttempt = 200
 func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
 // SignIn starts a session with the hash of its secret. If the user has a second factor, the session
-// is pending, regardless of the first factor. A disabled user is model.ErrNotFound. A password that
-// changed after it was checked is model.ErrConflict. A rehash replaces the hash of the checked
-// password.
+// is pending, unless an identity provider authenticated the user. A disabled user is
+// model.ErrNotFound. A password that changed after it was checked is model.ErrConflict. A rehash
+// replaces the hash of the checked password.
 func (s *DB) SignIn(ctx context.Context, n model.Session, hash []byte, p model.CheckedPassword) (model.Session, error) {
 	err := s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err := lockUser(ctx, q, n.UserID)

@@ -11,15 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Columns of findings that the index uses, without those that only scans compare. Values are read
-// as the driver returns them, because conversions in database/sql dominate the time for a million
-// rows.
+// fedFindingColumns are the columns of findings that the index uses, without those that only scans
+// compare. Values are read as the driver returns them, because conversions in database/sql dominate
+// the time for a million rows.
 
 const fedFindingColumns = `id, project_id, ref, lineage_id, rule_id, path, package, secret_type, created_at, ` +
 	`relevant_since, state_updated_at, first_scan_id`
 
-// Small numbers are packed four in a column. With SQLite, reading a column takes as long as ten of
-// these sums.
+// fedFindingSmall contains small numbers, packed four in a column. With SQLite, reading a column
+// takes as long as ten of these sums.
 var fedFindingSmall = together("f.issue_type", "f.state", "f.severity", "f.confidence") + ", " +
 	together("f.reachability", "f.transitivity", "f.flags", "f.validation_state")
 

@@ -40,7 +40,8 @@ func (r DependencyRow) values() []any {
 }
 
 // putDependencies stores the dependencies of an inventory. Rows are identified by package and
-// version, and existing ones keep their ids. Rows of packages that the statement cannot know stay.
+// version, and existing ones keep their ids. Rows of packages that the statement does not cover
+// stay.
 func (tx *Tx) putDependencies(
 	ctx context.Context, inventoryID int64, said model.Inventory,
 ) (added, removed int, err error) {

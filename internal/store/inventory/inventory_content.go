@@ -40,8 +40,8 @@ func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentR
 
 // EncodeContent sorts rows by id and encodes them as varints. First follow the number of license
 // lists, and for each list its number of terms and the terms with eight bytes each. Each row then
-// has the difference of its id to the previous one, the difference of its version, its
-// transitivity, and the index of its list.
+// has the differences of its id and version to the previous row, its transitivity, and the index of
+// its list.
 func EncodeContent(rows []ContentRow) ([]byte, error) {
 	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.ID, b.ID) })
 	places := map[string]uint64{}

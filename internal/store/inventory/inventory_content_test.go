@@ -44,7 +44,7 @@ func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		for _, asked := range [][]string{nil, {"MIT"}, {"isc", "apache-2.0"}, {"GPL-3.0"}} {
 			var want []ContentRow
-			for _, r := range rows { // sorted by now
+			for _, r := range rows { // sorted by EncodeContent
 				named := slices.ContainsFunc(said[r.ID], func(e string) bool {
 					return slices.ContainsFunc(asked, func(l string) bool { return hasLicence(e, l) })
 				})

@@ -101,9 +101,8 @@ func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 		WHERE pr.deployment_id = $1`+notRemoved+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
 }
 
-// FindPolicyRules returns rules of a policy by a part of their name, ignoring case, and by mode
-// unless it is 0. They are sorted by id and follow the given one. It reports whether there are
-// more.
+// FindPolicyRules returns rules of a policy by a part of their name, ignoring case, and by mode if
+// nonzero. They are sorted by id and follow the given one. It reports whether there are more.
 func (tx *Tx) FindPolicyRules(
 	ctx context.Context, policyID int64, text string, mode model.PolicyMode, afterID int64, limit int,
 ) ([]model.PolicyRule, bool, error) {

@@ -61,8 +61,8 @@ func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]stri
 	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
-// RuleLanguages returns the languages of rules in all their contents, by name; rules without
-// languages may be omitted.
+// RuleLanguages returns the languages of rules in all their contents, by name; unknown names are
+// omitted.
 func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	in, arg := tx.In("name", 2, names)

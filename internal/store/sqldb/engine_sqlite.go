@@ -278,9 +278,9 @@ func classifySystem(err error) error {
 	return nil
 }
 
-// sqliteLock lets one process at a time open and migrate the database. SQLite has no lock that
-// outlives a transaction, so it is a transaction on a separate file. The system releases it when
-// the process ends.
+// sqliteLock ensures that one process at a time opens and migrates the database. SQLite has no lock
+// that outlives a transaction, so it is a transaction on a separate file. The system releases it
+// when the process ends.
 type sqliteLock struct {
 	path string
 	db   *sql.DB

@@ -49,7 +49,7 @@ func (h *Histories) At(deployment, version int64) (id, newest int64, known bool)
 }
 
 // Add records that a version follows newest in a history and returns the history's id. It returns 0
-// if the history was replaced meanwhile.
+// if the history was replaced meanwhile, or if another version was added to it.
 func (h *Histories) Add(deployment, id, newest, version int64) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

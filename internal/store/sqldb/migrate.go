@@ -18,8 +18,8 @@ import (
 // no release created, are rejected.
 const Baseline = 82
 
-// Migrations are numbered and must not be edited once released. A file applies to both engines
-// unless its name ends in .sqlite.sql or .postgres.sql.
+// migrations contains the numbered migrations, which must not be edited once released. A file
+// applies to both engines unless its name ends in .sqlite.sql or .postgres.sql.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS

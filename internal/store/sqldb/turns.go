@@ -77,7 +77,7 @@ func (l *line) queue(ctx context.Context) *[]chan struct{} {
 	return &l.short
 }
 
-// next lets the next waiting writer start.
+// next starts the next waiting writer.
 func (t *turns) next(number int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
